@@ -51,7 +51,7 @@ def lead_of(
         like = f"{name} {_verb(rule)} as {_fast(rule)} as the baseline within "
         return Status.CONFIRMED, f"{like}{percent(rule.tie_margin)}{_ends(speedup)}{accuracy}"
     why = next(iter(reasons_not_known(speedup, tables)), "")
-    if speedup.is_clean and (speedup.is_shown or speedup.is_slower):
+    if speedup.is_shown or speedup.is_slower:
         way = "faster" if speedup.is_shown else "slower"
         return Status.CONFIRMED, (
             f"{name} is {way} than the baseline{accuracy}; how many times as fast is not known: "

@@ -46,7 +46,7 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
 
 
 def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist | None:
-    """Return the fastest finalist that is shown to be faster than the selected config.
+    """Return the fastest finalist that undisturbed rounds show to be faster than the selected one.
 
     The level of each comparison is shared out over the finalists, so that the fastest of
     several is not taken for more than it is. None where there is none.
@@ -59,7 +59,11 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
         for config in confirmed_configs(tables)
         if not same_config(selected, config)
     ]
-    faster = [(config, pairs) for config, pairs in compared if pairs.interval.low > 1]
+    faster = [
+        (config, pairs)
+        for config, pairs in compared
+        if pairs.interval.low > 1 and not pairs.num_contaminated
+    ]
     if not faster:
         return None
     config, pairs = max(faster, key=lambda pair: pair[1].interval.centre)

@@ -195,8 +195,7 @@ def reasons_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
             f"its {counted(len(pairs), 'pair')} of confirm runs allow for ratios that differ by "
             f"more than a factor of {MOST_FACTOR:g}"
         )
-    elif not (speedup.is_shown or speedup.is_slower):
-        low, high = pairs.interval.low, pairs.interval.high
+    elif (low := pairs.interval.low) <= 1 <= (high := pairs.interval.high):
         like = f"{low:.2f} to {high:.2f} times as {_fast(tables.rule)}"
         number = counted(len(pairs), "pair")
         reasons.append(f"{number} of confirm runs do not tell it from the baseline ({like})")

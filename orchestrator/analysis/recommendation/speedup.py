@@ -73,18 +73,18 @@ class Speedup:
 
     @property
     def is_slower(self) -> bool:
-        """True if the confirm runs show the config to be slower than the baseline."""
-        return self.high is not None and self.high < 1
+        """True if undisturbed confirm runs show the config to be slower than the baseline."""
+        return self.is_clean and self.high is not None and self.high < 1
 
     @property
     def is_shown(self) -> bool:
-        """True if the confirm runs show the config to be faster than the baseline."""
-        return self.low is not None and self.low > 1
+        """True if undisturbed confirm runs show the config to be faster than the baseline."""
+        return self.is_clean and self.low is not None and self.low > 1
 
     @property
     def is_tie(self) -> bool:
-        """True if the confirm runs show the two to be as fast within the margin."""
-        if self.low is None or self.high is None:
+        """True if undisturbed confirm runs show the two to be as fast within the margin."""
+        if not self.is_clean or self.low is None or self.high is None:
             return False
         return self.low >= 1 - self.tie_margin and self.high <= 1 / (1 - self.tie_margin)
 

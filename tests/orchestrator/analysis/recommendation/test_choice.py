@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.recommendation.choice import Choice, choose
+from orchestrator.analysis.recommendation.finalists import is_decided
 from orchestrator.analysis.recommendation.sentences import why_not_known
 from orchestrator.analysis.recommendation.speedup import Basis
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
@@ -118,3 +119,24 @@ def test_rounds_without_a_ratio_are_not_passed_over() -> None:
         for repeat, figure in enumerate(figures):
             run.add(c, stage="confirm", repeat=repeat, **{reward: figure})
     assert chosen(run).speedup.basis is Basis.UNKNOWN
+
+
+@pytest.mark.parametrize("speed", [800.0, 1004.0, 1300.0], ids=["slower", "a tie", "faster"])
+def test_disturbed_rounds_decide_nothing(speed: float) -> None:
+    run = run_of((config(), 1000.0), (FAST, 1300.0))
+    confirm(run, (config(), 1000.0), (FAST, speed))
+    assert is_decided(run.tables, FAST)
+    for row in run.rows[3:5]:
+        row["tags.contaminated"] = "40 %"
+    choice = chosen(run)
+    assert (choice.config, choice.rejected, choice.slower) == (FAST, None, None)
+    assert not is_decided(run.tables, FAST)
+    assert why_not_known(choice.speedup, run.tables).count("pairs of confirm runs") == 1
+
+
+def test_disturbed_rounds_prefer_no_other_finalist() -> None:
+    run = run_of((config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1000.0))
+    confirm(run, (config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1100.0))
+    for row in run.rows[-3:]:
+        row["tags.contaminated"] = "40 %"
+    assert chosen(run).config == FAST
