@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of, same_config
+from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.pairs import Pairs, in_rounds, pair_up
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import speed_up
@@ -67,7 +68,8 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
     if not faster:
         return None
     config, pairs = max(faster, key=lambda pair: pair[1].interval.centre)
-    rows = tables.configs[rows_of(tables.configs, config)].to_dict("records")
+    configs = tables.configs[tables.configs[GROUP] == tables.main_group]
+    rows = configs[rows_of(configs, config)].to_dict("records")
     if not rows or config not in selection.contenders:
         return None
     return FasterFinalist(config=config, row=rows[0], pairs=pairs)

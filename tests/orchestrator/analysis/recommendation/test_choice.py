@@ -140,3 +140,19 @@ def test_disturbed_rounds_prefer_no_other_finalist() -> None:
     for row in run.rows[-3:]:
         row["tags.contaminated"] = "40 %"
     assert chosen(run).config == FAST
+
+
+@pytest.mark.parametrize("ours", [800.0, 1100.0], ids=["the baseline", "a finalist"])
+def test_the_row_that_takes_its_place_is_of_the_main_hardware(ours: float) -> None:
+    run = MadeRun()
+    other = config(num_workers=6)
+    for c, speed in ((config(), 2000.0), (other, 9000.0)):
+        run.add_runs(c, [speed], device="H200")
+    for c, speed in ((config(), 1000.0), (FAST, 1299.0), (other, 1300.0)):
+        run.add_runs(c, [speed])
+    confirm(run, (config(), 1000.0), (FAST, 800.0), (other, ours))
+    choice = chosen(run)
+    assert choice.config == (other if ours > 1000 else config())
+    speed = choice.row["metrics.samples_per_s"]
+    assert speed == pytest.approx(1300.0 if ours > 1000 else 1000.0)
+    assert choice.row["group"] == run.tables.main_group
