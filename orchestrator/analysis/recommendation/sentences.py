@@ -49,7 +49,7 @@ def _against_text(against: Speedup, tables: RunTables) -> str:
 def _why_finalist(finalist: FasterFinalist, selection: Selection, tables: RunTables) -> str:
     pairs, interval = finalist.pairs, finalist.pairs.interval
     selected = format_config(selection.config or {}, tables.sweep)
-    if pairs.num_contaminated or not is_narrow(interval.low, interval.high):
+    if not is_narrow(interval.low, interval.high):
         return (
             f"the fastest of the finalists: faster than {selected}, which was selected before, "
             f"in {_pairs_text(pairs)}; by how much is not known"
