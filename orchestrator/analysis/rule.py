@@ -100,8 +100,12 @@ class Rule:
         return is_time if self.speed.goal is Goal.MINIMIZE else not is_learned(metric)
 
     def ratios(self, speeds: pd.Series[Any], reference: pd.Series[Any] | float) -> pd.Series[Any]:
-        """Return each of ``speeds`` as a multiple of ``reference``, larger being faster."""
-        return speeds / reference if self.speed.goal is Goal.MAXIMIZE else reference / speeds
+        """Return each of ``speeds`` as a multiple of ``reference``, larger being faster.
+
+        NaN unless both are above 0: of -5 and -10 neither is a multiple of the other.
+        """
+        ratios = speeds / reference if self.speed.goal is Goal.MAXIMIZE else reference / speeds
+        return ratios.where((speeds > 0) & (reference > 0))
 
     def limits(self, configs: pd.DataFrame) -> dict[str, float]:
         """Return the worst acceptable figure of each condition, by metric, in their order.

@@ -108,7 +108,7 @@ def _rule(tables: RunTables, recommendation: Recommendation) -> Iterator[Check]:
 
 def _others(tables: RunTables) -> Iterator[Check]:
     """Yield runs under other conditions, and what a budget has left no room for."""
-    for text in group_notes(tables.searched, tables.main_group, tables.sweep):
+    for text in group_notes(tables.grouped, tables.main_group, tables.sweep):
         yield Check(name="conditions", health=Health.WARNING, text=text)
     for text in tables.sweep.cuts:
         yield Check(name="budget", health=Health.WARNING, text=text)

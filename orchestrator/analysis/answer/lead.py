@@ -51,7 +51,7 @@ def lead_of(
         like = f"{name} {_verb(rule)} as {_fast(rule)} as the baseline within "
         return Status.CONFIRMED, f"{like}{percent(rule.tie_margin)}{_ends(speedup)}{accuracy}"
     why = next(iter(reasons_not_known(speedup, tables)), "")
-    if speedup.is_clean and (speedup.is_shown or speedup.is_slower):
+    if speedup.is_shown or speedup.is_slower:
         way = "faster" if speedup.is_shown else "slower"
         return Status.CONFIRMED, (
             f"{name} is {way} than the baseline{accuracy}; how many times as fast is not known: "
@@ -109,14 +109,17 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
         return Status.NOTHING, "the baseline stays: no other config completed"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]
     of, better = choice.selection, "faster" if rule.is_of_speed else "better"
-    reason = f"of {of.num_configs:,} configs no other one was {better}"
-    if of.num_accurate < of.num_configs:
-        reason += f" and {held_by(rule)}"
     if not others or not all(each.is_known and each.is_decided for each in others):
+        reason = f"of {of.num_configs:,} configs no other one was {better}"
+        if of.num_accurate < of.num_configs:
+            reason += f" and {held_by(rule)}"
         return Status.NOT_CONFIRMED, f"the baseline stays: {reason} in the search"
-    is_tie = any(each.is_tie for each in others)
-    status = Status.TIE if is_tie else Status.CONFIRMED
-    return status, f"the baseline stays: {reason} in the confirm runs"
+    one = "the one config that was run again was not"
+    which = (
+        one if len(others) == 1 else f"none of the {len(others)} configs that were run again was"
+    )
+    status = Status.TIE if any(each.is_tie for each in others) else Status.CONFIRMED
+    return status, f"the baseline stays: {which} {better} in the confirm runs"
 
 
 def _verb(rule: Rule) -> str:

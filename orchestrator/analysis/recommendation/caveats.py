@@ -79,11 +79,11 @@ def caveats_of(
 
 
 def of_the_search(choice: Choice, tables: RunTables) -> list[str]:
-    """Name the runs that the config was chosen among, where that is worth a word."""
+    """Name the runs that the config was chosen among, and confirm runs of another kind."""
     notes = []
     if choice.selection.state is TrialState.STOPPED:
         notes.append("no trial trained its whole budget: chosen among stopped ones")
-    notes += group_notes(tables.searched, tables.main_group, tables.sweep)
+    notes += group_notes(tables.grouped, tables.main_group, tables.sweep)
     if choice.slower is not None and choice.rejected is None:
         notes.append("the confirm runs show it to be slower than the baseline")
     return notes

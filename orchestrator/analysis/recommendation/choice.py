@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.analysis.columns import Config, config_of, rows_of
+from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.cost import cost_of
 from orchestrator.analysis.recommendation.finalists import FasterFinalist, faster_finalist
 from orchestrator.analysis.recommendation.selection import Selection, select
@@ -82,7 +83,7 @@ def choose(tables: RunTables) -> Choice | None:
 
 def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
     """Choose the baseline instead, where it holds the rule's conditions and is not dearer."""
-    configs, rule = tables.configs, tables.rule
+    configs, rule = tables.configs[tables.configs[GROUP] == tables.main_group], tables.rule
     is_slower = choice.speedup.is_slower
     if is_slower:
         choice = replace(choice, slower=choice.speedup)

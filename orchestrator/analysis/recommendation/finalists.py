@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of, same_config
-from orchestrator.analysis.recommendation.pairs import Pairs, pair_up
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.recommendation.pairs import Pairs, in_rounds, pair_up
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import speed_up
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -46,7 +47,7 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
 
 
 def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist | None:
-    """Return the fastest finalist that is shown to be faster than the selected config.
+    """Return the fastest finalist that undisturbed rounds show to be faster than the selected one.
 
     The level of each comparison is shared out over the finalists, so that the fastest of
     several is not taken for more than it is. None where there is none.
@@ -59,18 +60,23 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
         for config in confirmed_configs(tables)
         if not same_config(selected, config)
     ]
-    faster = [(config, pairs) for config, pairs in compared if pairs.interval.low > 1]
+    faster = [
+        (config, pairs)
+        for config, pairs in compared
+        if pairs.interval.low > 1 and not pairs.num_contaminated
+    ]
     if not faster:
         return None
     config, pairs = max(faster, key=lambda pair: pair[1].interval.centre)
-    rows = tables.configs[rows_of(tables.configs, config)].to_dict("records")
+    configs = tables.configs[tables.configs[GROUP] == tables.main_group]
+    rows = configs[rows_of(configs, config)].to_dict("records")
     if not rows or config not in selection.contenders:
         return None
     return FasterFinalist(config=config, row=rows[0], pairs=pairs)
 
 
 def confirmed_configs(tables: RunTables) -> list[Config]:
-    """Return the configs of the confirm stage, the baseline left out."""
-    confirm = tables.confirm_rows
+    """Return the configs that the rounds of the confirm stage compare, the baseline left out."""
+    confirm = in_rounds(tables.confirm_rows)
     configs = configs_of(confirm.drop_duplicates(params_of(confirm)), tables.sweep)
     return [config for config in configs if not same_config(config, tables.sweep.baseline)]

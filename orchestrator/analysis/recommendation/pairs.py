@@ -33,6 +33,12 @@ class Pairs:
             under other conditions, than most did.
         num_contaminated: Contaminated rounds that count, since too few are clean.
         interleaved: True if the runs of the two were interleaved in each of these rounds.
+        num_one_sided: Rounds in which both runs completed, and one alone has a figure. With any of
+            these or of the next there is no interval: the rounds that are left are a choice.
+        num_not_positive: Rounds in which a figure is not above 0, so that there is no ratio.
+        num_rounds: Where there are any such rounds: all in which both runs completed.
+        num_ours: Rounds among these in which the config has a figure.
+        num_theirs: Rounds in which the other one has.
     """
 
     interval: Interval
@@ -40,6 +46,11 @@ class Pairs:
     num_elsewhere: int = 0
     num_contaminated: int = 0
     interleaved: bool = False
+    num_one_sided: int = 0
+    num_not_positive: int = 0
+    num_rounds: int = 0
+    num_ours: int = 0
+    num_theirs: int = 0
 
     def __len__(self) -> int:
         return self.interval.num_values
@@ -53,11 +64,14 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     """
     if tables.confirm_rows.empty:  # spares the driver a tenth of a second while it searches
         return Pairs(interval=log_interval([]))
-    rounds = _rounds(tables, config, reference)
+    both = _rounds(tables, config, reference)
+    rounds = both[both["ours"] | both["theirs"]]
     num_all = len(rounds)
     if num_all:
-        groups = rounds.index.get_level_values(GROUP)
+        groups = _groups(rounds)
         rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
+    if rounds["ratio"].isna().any():
+        return _without_ratio(rounds, both[_groups(both).isin(_groups(rounds))])
     clean = rounds[~rounds["contaminated"]]
     num_others, is_clean = len(rounds) - len(clean), len(clean) >= MIN_CLEAN_PAIRS
     counted = clean if is_clean else rounds
@@ -71,10 +85,32 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     )
 
 
+def _without_ratio(rounds: pd.DataFrame, both: pd.DataFrame) -> Pairs:
+    """Return the pairs of rounds of which some have no ratio.
+
+    Args:
+        rounds: Those in which one of the two has a figure.
+        both: All in which both completed.
+    """
+    is_one_sided = rounds["ours"] != rounds["theirs"]
+    return Pairs(
+        interval=log_interval([]),
+        num_one_sided=int(is_one_sided.sum()),
+        num_not_positive=int(rounds.loc[~is_one_sided, "ratio"].isna().sum()),
+        num_rounds=len(both),
+        num_ours=int(both["ours"].sum()),
+        num_theirs=int(both["theirs"].sum()),
+    )
+
+
+def _groups(rounds: pd.DataFrame) -> pd.Index:
+    return rounds.index.get_level_values(GROUP)
+
+
 def _rounds(
     tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one row a repeat and group in which both have a speed."""
+    """Return one row a repeat and group in which both completed, and which of them has a speed."""
     rows, rule = tables.confirm_rows, tables.rule
     done = rows[rows["state"] == TrialState.COMPLETED]
     done = done.assign(contaminated=contaminated(done), interleaved=were_interleaved(done))
@@ -88,12 +124,12 @@ def _rounds(
         )
         for which in (config, reference)
     )
-    both = ours.merge(
-        theirs, left_index=True, right_index=True, suffixes=("", "_reference")
-    ).dropna()
+    both = ours.merge(theirs, left_index=True, right_index=True, suffixes=("", "_reference"))
     return pd.DataFrame(
         {
             "ratio": rule.ratios(both["speed"], both["speed_reference"]),
+            "ours": both["speed"].notna(),
+            "theirs": both["speed_reference"].notna(),
             "contaminated": (both["contaminated"] | both["contaminated_reference"]).astype("bool"),
             "interleaved": both["interleaved"] & both["interleaved_reference"],
         }
@@ -107,10 +143,21 @@ def confirm_level(tables: RunTables, num_pairs: int) -> float:
     (:mod:`orchestrator.search.stages.interim_analyses`) and over the configs that it is about, the
     baseline left out.
     """
-    confirm = tables.confirm_rows
+    confirm = in_rounds(tables.confirm_rows)
     others = confirm[~rows_of(confirm, tables.sweep.baseline)]
     num_configs = len(others.drop_duplicates(params_of(others))) if len(others) else 1
     return interim_analyses(tables.sweep).level(num_pairs) / num_configs
+
+
+def in_rounds(confirm: pd.DataFrame) -> pd.DataFrame:
+    """Return the confirm stage's rows of configs that shared a round with another one.
+
+    The run that evaluates the test split, and the one that trains the far end of the front, have a
+    repeat of their own: they are compared with nothing.
+    """
+    configs = confirm.groupby(params_of(confirm), dropna=False, sort=False).ngroup()
+    is_shared = configs.groupby(confirm["repeat"]).transform("nunique") > 1
+    return confirm[configs.isin(configs[is_shared])]
 
 
 def interim_analyses(sweep: SweepRecord) -> InterimAnalyses:

@@ -104,7 +104,7 @@ def recommend(tables: RunTables) -> Recommendation:
         rule=tables.rule,
         figures=dict.fromkeys(_figure_columns(tables.rule), math.nan),
         baseline=dict(tables.sweep.baseline),
-        baseline_figures=_baseline_figures(tables, Stage.TRAIN),
+        baseline_figures=_baseline_figures(tables, Stage.TRAIN, tables.main_group),
         data=tables.sweep.data,
         noise=tables.noise_floor,
         drift=tables.drift,
@@ -125,7 +125,7 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
         speedup_text=text,
         figures=_named_figures(figures, tables.rule),
         baseline=dict(tables.sweep.baseline),
-        baseline_figures=_baseline_figures(tables, stage),
+        baseline_figures=_baseline_figures(tables, stage, str(figures[GROUP])),
         measured_in=stage,
         composed=bool(figures.get(COMPOSED, False)),
         num_runs={"speed": int(figures["num_runs"]), "accuracy": int(figures["num_all_runs"])},
@@ -184,13 +184,27 @@ def _named_figures(row: Mapping[Any, Any], rule: Rule) -> dict[str, float]:
     return {name: row.get(column, math.nan) for name, column in _figure_columns(rule).items()}
 
 
-def _baseline_figures(tables: RunTables, stage: Stage) -> dict[str, float]:
-    """Return the baseline's figures in a stage, what that does not tell from the search."""
-    own = [
-        rows[rows_of(rows, tables.sweep.baseline) & (rows[GROUP] == tables.main_group)]
-        for rows in (*([tables.confirmed] * (stage is Stage.CONFIRM)), tables.configs)
+def _baseline_figures(tables: RunTables, stage: Stage, group: str) -> dict[str, float]:
+    """Return the baseline's figures in a stage, what that does not tell from the search.
+
+    What it has learned does not depend on the hardware, and may be from the main group.
+
+    Args:
+        tables: The run.
+        stage: The stage that the config's figures are from.
+        group: The group of comparable rows that they are from.
+    """
+
+    def own(rows: pd.DataFrame, group: str) -> dict[str, float]:
+        same = rows[rows_of(rows, tables.sweep.baseline) & (rows[GROUP] == group)]
+        return _named_figures(same.iloc[0].to_dict(), tables.rule) if len(same) else {}
+
+    of_main = own(tables.configs, tables.main_group)
+    figures = [
+        *([own(tables.confirmed, group)] if stage is Stage.CONFIRM else []),
+        own(tables.configs, group),
+        {name: value for name, value in of_main.items() if is_learned(name)},
     ]
-    figures = [_named_figures(rows.iloc[0].to_dict(), tables.rule) for rows in own if len(rows)]
     known: dict[str, float] = dict.fromkeys(_figure_columns(tables.rule), math.nan)
     for of_stage in reversed(figures):
         known |= {name: value for name, value in of_stage.items() if not pd.isna(value)}

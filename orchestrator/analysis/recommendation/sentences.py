@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -23,6 +23,8 @@ from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.rules import RuleKind
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
+
+_NOT_POSITIVE: Final = "a ratio takes figures above 0, and {} of it or of the baseline is not"
 
 
 def why_chosen(choice: Choice, tables: RunTables) -> str:
@@ -47,7 +49,7 @@ def _against_text(against: Speedup, tables: RunTables) -> str:
 def _why_finalist(finalist: FasterFinalist, selection: Selection, tables: RunTables) -> str:
     pairs, interval = finalist.pairs, finalist.pairs.interval
     selected = format_config(selection.config or {}, tables.sweep)
-    if pairs.num_contaminated or not is_narrow(interval.low, interval.high):
+    if not is_narrow(interval.low, interval.high):
         return (
             f"the fastest of the finalists: faster than {selected}, which was selected before, "
             f"in {_pairs_text(pairs)}; by how much is not known"
@@ -175,9 +177,9 @@ def reasons_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
     """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
     if speedup.leads or speedup.basis is Basis.SAME:
         return ()
-    if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
-        return (_why_unknown(tables),)
     pairs = speedup.pairs
+    if speedup.basis is Basis.UNKNOWN or speedup.ratio is None:
+        return (_why_no_ratio(pairs, tables) if pairs is not None else _why_unknown(tables),)
     if pairs is None:
         return (_why_not_confirmed(tables),)
     reasons = []
@@ -193,8 +195,7 @@ def reasons_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
             f"its {counted(len(pairs), 'pair')} of confirm runs allow for ratios that differ by "
             f"more than a factor of {MOST_FACTOR:g}"
         )
-    elif not (speedup.is_shown or speedup.is_slower):
-        low, high = pairs.interval.low, pairs.interval.high
+    elif (low := pairs.interval.low) <= 1 <= (high := pairs.interval.high):
         like = f"{low:.2f} to {high:.2f} times as {_fast(tables.rule)}"
         number = counted(len(pairs), "pair")
         reasons.append(f"{number} of confirm runs do not tell it from the baseline ({like})")
@@ -239,11 +240,26 @@ def _why_not_confirmed(tables: RunTables) -> str:
     return f"no two confirm runs of a round are of it and the baseline ({counts})"
 
 
+def _why_no_ratio(pairs: Pairs, tables: RunTables) -> str:
+    metric = tables.rule.speed.metric
+    if not pairs.num_one_sided:
+        return _NOT_POSITIVE.format(metric)
+    have = "reached the target" if metric in OF_THE_TARGET else f"have {metric}"
+    total = counted(pairs.num_rounds, "round")
+    if pairs.num_ours == pairs.num_rounds:
+        return f"the baseline's confirm runs {have} in {pairs.num_theirs} of {total}"
+    ours = f"its confirm runs {have} in {pairs.num_ours} of {total}"
+    is_all = pairs.num_theirs == pairs.num_rounds
+    return ours if is_all else f"{ours}, the baseline's in {pairs.num_theirs}"
+
+
 def _why_unknown(tables: RunTables) -> str:
     rows, rule = tables.trials[rows_of(tables.trials, tables.sweep.baseline)], tables.rule
     if rows.empty:
         return "the baseline was not run"
     ended = rows[rows["state"] != TrialState.COMPLETED]
+    if ended.empty and (tables.searched[rule.speed_column] <= 0).any():
+        return _NOT_POSITIVE.format(rule.speed.metric)
     if ended.empty:
         missing = f"has no {'speed of its own' if rule.is_of_speed else rule.speed.metric}"
         if rule.target is not None and rule.speed.metric in OF_THE_TARGET:

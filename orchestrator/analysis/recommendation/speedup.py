@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,7 +28,7 @@ class Basis(StrEnum):
     SAME = "same"
     """The config is the baseline."""
     UNKNOWN = "unknown"
-    """One of the two has no figure."""
+    """One of the two has no figure, or one that no ratio can be made of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,18 +73,18 @@ class Speedup:
 
     @property
     def is_slower(self) -> bool:
-        """True if the confirm runs show the config to be slower than the baseline."""
-        return self.high is not None and self.high < 1
+        """True if undisturbed confirm runs show the config to be slower than the baseline."""
+        return self.is_clean and self.high is not None and self.high < 1
 
     @property
     def is_shown(self) -> bool:
-        """True if the confirm runs show the config to be faster than the baseline."""
-        return self.low is not None and self.low > 1
+        """True if undisturbed confirm runs show the config to be faster than the baseline."""
+        return self.is_clean and self.low is not None and self.low > 1
 
     @property
     def is_tie(self) -> bool:
-        """True if the confirm runs show the two to be as fast within the margin."""
-        if self.low is None or self.high is None:
+        """True if undisturbed confirm runs show the two to be as fast within the margin."""
+        if not self.is_clean or self.low is None or self.high is None:
             return False
         return self.low >= 1 - self.tie_margin and self.high <= 1 / (1 - self.tie_margin)
 
@@ -114,7 +115,8 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
     From the confirm stage: the paired ratio over its repeats, on the log scale, with an
     interval that holds although the stage went on until it decided, and although it was
     about several configs (see :func:`~orchestrator.analysis.recommendation.pairs.confirm_level`).
-    Where that stage has no pair: the searching figure, without an interval.
+    Where that stage has no pair: the searching figure, without an interval. Where it has rounds
+    without a ratio, as one of the two alone reached the target: it is not known.
     """
     if same_config(config, tables.sweep.baseline):
         return Speedup(ratio=1.0, basis=Basis.SAME)
@@ -132,6 +134,8 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
             searching_ratio=searching,
             tie_margin=tables.rule.tie_margin if interval.is_known else 0.0,
         )
+    if pairs.num_rounds:
+        return Speedup(ratio=None, basis=Basis.UNKNOWN, pairs=pairs, searching_ratio=searching)
     if searching is None:
         return Speedup(ratio=None, basis=Basis.UNKNOWN)
     return Speedup(ratio=searching, basis=Basis.SEARCHING, searching_ratio=searching)
@@ -141,7 +145,8 @@ def _searching_ratio(tables: RunTables, config: Mapping[str, Any]) -> float | No
     ours, theirs = (_searching_speeds(tables, each) for each in (config, tables.sweep.baseline))
     if ours.empty or theirs.empty:
         return None
-    return float(tables.rule.ratios(ours, theirs.iloc[0]).iloc[0])
+    ratio = float(tables.rule.ratios(ours, theirs.iloc[0]).iloc[0])
+    return None if math.isnan(ratio) else ratio
 
 
 def _searching_speeds(tables: RunTables, config: Mapping[str, Any]) -> pd.Series[float]:

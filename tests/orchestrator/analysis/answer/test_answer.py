@@ -152,7 +152,18 @@ def test_a_faster_config_that_is_not_accurate_enough_is_not_denied() -> None:
 def test_equal_values_are_a_tie() -> None:
     assert said(confirmed(ONCE, ONCE, searching=1000.0)) == (
         "tie: the baseline stays",
-        "the baseline stays: of 2 configs no other one was faster in the confirm runs",
+        "the baseline stays: the one config that was run again was not faster in the confirm runs",
+    )
+
+
+def test_confirm_runs_speak_for_the_configs_that_were_run_again_alone() -> None:
+    run = confirmed(ONCE, ONCE, searching=1000.0)
+    for workers, speed in ((6, 1000.0), (8, 500.0), (1, 400.0)):
+        run.add_runs(config(num_workers=workers), [speed])
+    run.add_runs(config(num_workers=6), [900.0, 901.0, 902.0], stage="confirm")
+    assert said(run)[1] == (
+        "the baseline stays: none of the 2 configs that were run again was faster in the confirm "
+        "runs"
     )
 
 

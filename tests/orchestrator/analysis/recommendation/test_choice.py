@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.recommendation.choice import Choice, choose
+from orchestrator.analysis.recommendation.finalists import is_decided
+from orchestrator.analysis.recommendation.sentences import why_not_known
 from orchestrator.analysis.recommendation.speedup import Basis
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
 
@@ -92,3 +94,65 @@ def test_the_run_that_gives_the_test_accuracy_changes_nothing(contender: float) 
     run.add_runs(before.config, [700.0], first=3, **last)
     after = chosen(run)
     assert (after.config, after.speedup) == (before.config, before.speedup)
+
+
+@pytest.mark.parametrize("ours", [[-5.0, -5.1, -4.9], [5.0, -1.0, 5.1]])
+def test_figures_that_have_no_ratio_reject_nothing(ours: list[float]) -> None:
+    run, reward = MadeRun(), "metrics.mean_reward"
+    run.sweep["objectives"] = [{"metric": "mean_reward", "goal": "maximize"}]
+    for c, figures in ((config(), [-10.0] * 3), (FAST, ours)):
+        run.add(c, **{reward: figures[0]})
+        for repeat, figure in enumerate(figures):
+            run.add(c, stage="confirm", repeat=repeat, **{reward: figure})
+    choice = chosen(run)
+    assert (choice.config, choice.slower, choice.speedup.ratio) == (FAST, None, None)
+    assert why_not_known(choice.speedup, run.tables) == (
+        "a ratio takes figures above 0, and mean_reward of it or of the baseline is not"
+    )
+
+
+def test_rounds_without_a_ratio_are_not_passed_over() -> None:
+    run, reward = MadeRun(), "metrics.mean_reward"
+    run.sweep["objectives"] = [{"metric": "mean_reward", "goal": "maximize"}]
+    for c, figures in ((config(), [1.0] * 3), (FAST, [5.0, -9.0, 5.1])):
+        run.add(c, **{reward: figures[0]})
+        for repeat, figure in enumerate(figures):
+            run.add(c, stage="confirm", repeat=repeat, **{reward: figure})
+    assert chosen(run).speedup.basis is Basis.UNKNOWN
+
+
+@pytest.mark.parametrize("speed", [800.0, 1004.0, 1300.0], ids=["slower", "a tie", "faster"])
+def test_disturbed_rounds_decide_nothing(speed: float) -> None:
+    run = run_of((config(), 1000.0), (FAST, 1300.0))
+    confirm(run, (config(), 1000.0), (FAST, speed))
+    assert is_decided(run.tables, FAST)
+    for row in run.rows[3:5]:
+        row["tags.contaminated"] = "40 %"
+    choice = chosen(run)
+    assert (choice.config, choice.rejected, choice.slower) == (FAST, None, None)
+    assert not is_decided(run.tables, FAST)
+    assert why_not_known(choice.speedup, run.tables).count("pairs of confirm runs") == 1
+
+
+def test_disturbed_rounds_prefer_no_other_finalist() -> None:
+    run = run_of((config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1000.0))
+    confirm(run, (config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1100.0))
+    for row in run.rows[-3:]:
+        row["tags.contaminated"] = "40 %"
+    assert chosen(run).config == FAST
+
+
+@pytest.mark.parametrize("ours", [800.0, 1100.0], ids=["the baseline", "a finalist"])
+def test_the_row_that_takes_its_place_is_of_the_main_hardware(ours: float) -> None:
+    run = MadeRun()
+    other = config(num_workers=6)
+    for c, speed in ((config(), 2000.0), (other, 9000.0)):
+        run.add_runs(c, [speed], device="H200")
+    for c, speed in ((config(), 1000.0), (FAST, 1299.0), (other, 1300.0)):
+        run.add_runs(c, [speed])
+    confirm(run, (config(), 1000.0), (FAST, 800.0), (other, ours))
+    choice = chosen(run)
+    assert choice.config == (other if ours > 1000 else config())
+    speed = choice.row["metrics.samples_per_s"]
+    assert speed == pytest.approx(1300.0 if ours > 1000 else 1000.0)
+    assert choice.row["group"] == run.tables.main_group

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.recommendation.finalists import faster_finalist, finalists, is_decided
+from orchestrator.analysis.recommendation.finalists import (
+    confirmed_configs,
+    faster_finalist,
+    finalists,
+    is_decided,
+)
+from orchestrator.analysis.recommendation.pairs import confirm_level
 from orchestrator.analysis.recommendation.selection import Selection, select
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
@@ -58,6 +64,17 @@ def test_where_the_baseline_was_selected_each_of_its_contenders_is_decided() -> 
     assert is_decided(run.tables, config())
     confirm(run, {6: [380.0, 460.0, 400.0]})
     assert not is_decided(run.tables, config())
+
+
+def test_a_training_outside_the_rounds_is_no_finalist() -> None:
+    run = run_of((0, 400.0), (3, 401.0))
+    confirm(run, {0: [400.0, 401.0, 399.0], 3: [300.0, 301.0, 299.0]})
+    level = confirm_level(run.tables, 3)
+    run.add_runs(config(), [400.0], first=3, stage="confirm")  # evaluates the test split
+    run.add_runs(config(num_workers=6), [380.0], first=4, stage="confirm")  # the front's far end
+    assert confirmed_configs(run.tables) == [config(num_workers=3)]
+    assert is_decided(run.tables, config())
+    assert confirm_level(run.tables, 3) == level
 
 
 def test_a_contender_that_the_confirm_runs_show_to_be_faster_takes_its_place() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from scipy import stats
 
@@ -34,6 +36,22 @@ def test_figures_are_of_confirm_runs_that_are_comparable_with_the_search() -> No
         away = {"stage": "confirm", "device": "H200"}
         run.add_runs(config(num_workers=workers), [50 * speed], first=1, **away)
     assert recommend(run.tables).figures["samples_per_s"] == pytest.approx(2000)
+
+
+def test_figures_of_config_and_baseline_are_of_the_same_hardware() -> None:
+    run = MadeRun()
+    for workers, speed in ((0, 1000.0), (3, 2000.0)):
+        run.add_runs(config(num_workers=workers), [speed])
+        run.add_runs(config(num_workers=workers), [50 * speed], stage="confirm", device="H200")
+    found = recommend(run.tables)
+    assert found.figures["samples_per_s"] == pytest.approx(100_000)
+    assert found.baseline_figures["samples_per_s"] == pytest.approx(50_000)
+    words = "2 trials completed under other conditions (device H200)"
+    assert any(words in note for note in found.notes)
+    for row in run.rows:
+        if row["stage"] == "confirm":
+            row[ACCURACY] = math.nan
+    assert recommend(run.tables).baseline_figures["val_acc"] == pytest.approx(0.9)
 
 
 def test_without_confirm_runs_figures_come_from_the_runs_that_selected() -> None:

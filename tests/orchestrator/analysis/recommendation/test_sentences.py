@@ -8,6 +8,7 @@ from orchestrator.analysis.recommendation.sentences import (
     speedup_text,
     why_chosen,
     why_none,
+    why_not_known,
     why_selected,
 )
 from orchestrator.analysis.recommendation.speedup import speed_up
@@ -193,3 +194,39 @@ def test_where_a_figure_was_not_reported_it_is_named() -> None:
     assert why_none(run.tables) == "no completed trial has reported val_acc"
     run.add_runs(FAST, [nan])
     assert why_none(run.tables) == "no completed trial has both samples_per_s and val_acc"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "reason"),
+    [
+        ((20, None, None), (30, 31, 32), "its confirm runs reached the target in 1 of 3 rounds"),
+        (
+            (20, 21, 22),
+            (30, 31, None),
+            "the baseline's confirm runs reached the target in 2 of 3 rounds",
+        ),
+        (
+            (20, None, None),
+            (None, 31, None),
+            "its confirm runs reached the target in 1 of 3 rounds, the baseline's in 1",
+        ),
+        ((20, 21, None), (30, 31, None), ""),
+    ],
+)
+def test_runs_that_do_not_reach_the_target_are_not_passed_over(
+    ours: tuple[float | None, ...], theirs: tuple[float | None, ...], reason: str
+) -> None:
+    run, time = MadeRun(), "time_to_accuracy_s"
+    run.sweep["objectives"] = [{"metric": time, "goal": "minimize"}]
+    run.sweep["target"] = {"metric": "val_acc", "goal": "maximize", "bound": 0.5}
+    for c, figures in ((FAST, ours), (config(), theirs)):
+        run.add(c)
+        for repeat, figure in enumerate(figures):
+            row = run.add(c, stage="confirm", repeat=repeat)
+            last = {"trial_id": row["trial_id"], "step": 1, "epoch": 1, "samples": 1}
+            run.curves = [one for one in run.curves if one["trial_id"] != row["trial_id"]]
+            reached = {"elapsed_s": figure or 90.0, "metrics.val_acc": 0.6 if figure else 0.4}
+            run.curves.append({**last, **reached, "metrics.train_loss": 1.0})
+    speedup = speed_up(run.tables, FAST)
+    assert why_not_known(speedup, run.tables) == reason
+    assert (speedup.ratio is None) == bool(reason)
