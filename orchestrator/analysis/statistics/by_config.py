@@ -61,9 +61,9 @@ def by_config(
 
     Returns:
         ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
-        geometric mean); the speed's ``_low`` and ``_high``, a t interval with the pooled
-        spread between runs, or the interval within the run where nothing was repeated;
-        ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
+        geometric mean, where all are above 0); the speed's ``_low`` and ``_high``, a t interval
+        with the pooled spread between runs, or the interval within the run where nothing was
+        repeated; ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
         of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with
         their ``timed_ids``; ``num_all_runs`` that accuracies are of, runs of speed alone left out;
         ``num_left_out``, contaminated runs of the group that speeds are not of; ``num_lost``, runs
@@ -171,7 +171,7 @@ def _with_spread(
         {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
     )
     for group, (pool, apart) in pools_of(trials, stage=stage, speed=speed).items():
-        own = configs[configs[GROUP] == group]
+        own = configs[(configs[GROUP] == group) & (configs["log_num"] > 0)]
         spread.loc[own.index, "variance"] = pool.run_variance(own["log_within"]) / own["log_num"]
         spread.loc[own.index, ["df", "interval"]] = pool.df, pool.label
         own = own.loc[own.index.intersection(apart.index[apart])]
@@ -182,7 +182,10 @@ def _with_spread(
 
 
 def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
-    """Put the geometric mean, and its interval between runs where the spread is known."""
+    """Put the geometric mean, and its interval between runs where the spread is known.
+
+    Of figures that are not all above 0 the mean is the arithmetic one, without an interval.
+    """
     name = f"metrics.{speed}"
     half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
     ends = {
@@ -193,7 +196,9 @@ def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
         f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan))
         for end, values in ends.items()
     }
-    means = np.exp(configs["log_mean"])
-    if is_learned(speed):  # a loss or a reward may be 0 or less
+    has_no_log = configs["log_num"] < configs["log_known"]
+    columns = {column: values.mask(has_no_log) for column, values in columns.items()}
+    means = np.exp(configs["log_mean"]).mask(has_no_log, configs[name])
+    if is_learned(speed):  # of the runs under all conditions, where those under these have none
         means = means.fillna(configs[name])
     return configs.assign(**{name: means}, **columns)
