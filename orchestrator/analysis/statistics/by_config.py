@@ -41,6 +41,9 @@ OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
 """Figures of learning that a run of speed alone has all the same."""
 
 
+_EVALUATED: Final = "evaluated"
+
+
 def by_config(
     trials: pd.DataFrame,
     *,
@@ -74,10 +77,12 @@ def by_config(
     """
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
-    rows = _without_short_totals(rows[last_of_curves(rows)])
+    rows = rows[last_of_curves(rows)]
     if rows.empty or not params_of(trials):
         return _empty(trials)
     ids = config_ids(trials)
+    evaluated = are_evaluated(rows, trials)
+    rows = _without_short_totals(rows, evaluated)
     groups = rows.groupby(ids[rows.index], sort=False)
     clean = rows[counting(rows, [ids[rows.index]])]
     of_clean = clean.groupby(ids[clean.index], sort=False)
@@ -85,7 +90,7 @@ def by_config(
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
     metrics = metrics_of(trials)
     configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
-    configs = _with_learned(configs, rows, ids, speed)
+    configs = _with_learned(configs, rows.assign(**{_EVALUATED: evaluated}), ids, speed)
     configs["num_runs"] = of_clean.size()
     configs["num_left_out"] = groups.size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
@@ -121,24 +126,33 @@ def _with_learned(
     ]
     runs = rows.groupby(keys, sort=False)
     of_config = keys.groupby(ids[rows.index], sort=False).first()
-    counts = are_evaluated(rows).groupby(keys, sort=False).sum()
+    counts = rows[_EVALUATED].groupby(keys, sort=False).sum()
     means = runs[learned].mean().assign(num_all_runs=counts)
     return configs.assign(
         **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
     )
 
 
-def are_evaluated(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for runs that say what was learned: all, where none of the rows does."""
+def are_evaluated(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for runs that say what was learned: all, where none of ``trials`` does.
+
+    Args:
+        rows: The runs that are asked about.
+        trials: Those of all stages: where the runs to confirm are short, the others tell so.
+    """
+    if not _say_what_was_learned(trials).any():
+        return pd.Series(True, index=rows.index)
+    return _say_what_was_learned(rows)
+
+
+def _say_what_was_learned(rows: pd.DataFrame) -> pd.Series[bool]:
     names = [column.removeprefix("metrics.") for column in metrics_of(rows)]
     learned = [f"metrics.{n}" for n in names if is_learned(n) and n not in OF_SPEED_RUNS]
-    are = rows[learned].notna().any(axis=1)
-    return are if are.any() else ~are
+    return rows[learned].notna().any(axis=1)
 
 
-def _without_short_totals(rows: pd.DataFrame) -> pd.DataFrame:
+def _without_short_totals(rows: pd.DataFrame, evaluated: pd.Series[bool]) -> pd.DataFrame:
     """Return the rows without the :data:`TOTALS` of runs of speed alone, which end early."""
-    evaluated = are_evaluated(rows)
     totals = [f"metrics.{name}" for name in TOTALS if f"metrics.{name}" in rows.columns]
     if evaluated.all() or not totals:
         return rows

@@ -175,3 +175,13 @@ def test_a_time_of_nothing_is_kept() -> None:
         run.add(config(num_workers=workers), **{"metrics.wait_ms": wait})
     configs = by_config(run.trials, speed="wait_ms")
     assert configs["metrics.wait_ms"].tolist() == [pytest.approx(4.0), 0.0]
+
+
+def test_short_runs_to_confirm_alone_are_no_whole_trainings() -> None:
+    run = MadeRun()
+    run.add(config())
+    learned = dict.fromkeys((ACCURACY, "metrics.train_loss", "metrics.test_acc"), np.nan)
+    run.add(config(), stage="confirm", **learned, **{"metrics.train_s": 2.0})
+    (row,) = by_config(run.trials, stage=Stage.CONFIRM).to_dict("records")
+    assert np.isnan(row["metrics.train_s"])
+    assert (row["num_runs"], row["num_all_runs"]) == (1, 0)
