@@ -22,7 +22,7 @@ from orchestrator.analysis.statistics.pooling import (
     pools_of,
     speed_cells,
 )
-from orchestrator.metrics import FIRST_LOSS, is_learned
+from orchestrator.metrics import FIRST_LOSS, OF_THE_TARGET, is_learned
 from orchestrator.trial import Stage, TrialState
 
 _FIRST = (
@@ -83,6 +83,7 @@ def by_config(
     ids = config_ids(trials)
     evaluated = are_evaluated(rows, trials)
     rows = _without_short_totals(rows, evaluated)
+    rows = _without_rarely_reached(rows, ids[rows.index], evaluated)
     groups = rows.groupby(ids[rows.index], sort=False)
     clean = rows[counting(rows, [ids[rows.index]])]
     of_clean = clean.groupby(ids[clean.index], sort=False)
@@ -157,6 +158,22 @@ def _without_short_totals(rows: pd.DataFrame, evaluated: pd.Series[bool]) -> pd.
     if evaluated.all() or not totals:
         return rows
     return rows.assign(**{name: rows[name].where(evaluated) for name in totals})
+
+
+def _without_rarely_reached(
+    rows: pd.DataFrame, ids: pd.Series[int], evaluated: pd.Series[bool]
+) -> pd.DataFrame:
+    """Return the rows without figures to a target that fewer than half of a config's runs reached.
+
+    The mean over those that did would be that of the lucky ones.
+    """
+    num_runs = evaluated.groupby(ids, sort=False).transform("sum")
+    figures = {}
+    for name in (f"metrics.{name}" for name in OF_THE_TARGET):
+        if name in rows.columns and rows[name].notna().any():
+            num_there = rows[name].notna().groupby(ids, sort=False).transform("sum")
+            figures[name] = rows[name].where(2 * num_there >= num_runs)
+    return rows.assign(**figures) if figures else rows
 
 
 def _trial_ids(

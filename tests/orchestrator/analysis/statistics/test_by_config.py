@@ -177,6 +177,19 @@ def test_a_time_of_nothing_is_kept() -> None:
     assert configs["metrics.wait_ms"].tolist() == [pytest.approx(4.0), 0.0]
 
 
+@pytest.mark.parametrize(("num_runs", "figure"), [(3, float("nan")), (2, 20.0)])
+def test_a_target_that_few_runs_reached_is_not_that_of_the_config(
+    num_runs: int, figure: float
+) -> None:
+    run = MadeRun()
+    run.add(config(), **{"metrics.time_to_accuracy_s": 20.0})
+    for repeat in range(1, num_runs):
+        run.add(config(), repeat=repeat)
+    for speed in ("samples_per_s", "time_to_accuracy_s"):
+        (found,) = by_config(run.trials, speed=speed)["metrics.time_to_accuracy_s"]
+        assert found == pytest.approx(figure, nan_ok=True)
+
+
 def test_short_runs_to_confirm_alone_are_no_whole_trainings() -> None:
     run = MadeRun()
     run.add(config())
