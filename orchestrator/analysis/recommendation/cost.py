@@ -89,7 +89,8 @@ def _own(row: Mapping[Any, Any], name: str) -> float:
 
 def _figure(row: Mapping[Any, Any], name: str) -> float:
     """Return a figure; infinite where it is not known, so that no config is taken for it."""
-    figure = pd.to_numeric(row.get(f"metrics.{name}"), errors="coerce")
+    cell: Any = row.get(f"metrics.{name}")
+    figure = pd.to_numeric(cell, errors="coerce")
     return math.inf if figure is None or pd.isna(figure) else float(figure)
 
 
