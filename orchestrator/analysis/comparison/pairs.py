@@ -45,6 +45,7 @@ def row_keys(first: RunTables, second: RunTables) -> list[str]:
 def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> pd.DataFrame:
     """Return a row for each config and stage that both runs completed, and ``keys`` of either.
 
+    Both are looked at by the first run's rule: one figure has a ratio, two figures have none.
     Columns: ``stage``, ``params.*``, and with the suffixes ``_first`` and ``_second``: ``keys``,
     ``runs``, the mean ``log`` and the ``variance`` of the log speed, the mean ``accuracy`` with
     its ``spread`` (a variance between runs) over ``trained`` runs.
@@ -53,7 +54,7 @@ def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> p
         SweepError: No config is in both, or a run has no speed.
     """
     ours, theirs = (
-        _speeds(_with_knobs_of(_with_conditions(run, keys), other), run.rule, keys)
+        _speeds(_with_knobs_of(_with_conditions(run, keys), other), first.rule, keys)
         for run, other in ((first, second), (second, first))
     )
     for which, speeds in (("first", ours), ("second", theirs)):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.columns import params_of
+from orchestrator.analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS
 from orchestrator.analysis.comparison.changes import (
     TOGETHER,
     TOLERANCE,
@@ -30,6 +31,7 @@ from orchestrator.analysis.comparison.changes import (
 from orchestrator.analysis.comparison.compare import Comparison, compare, ordered, with_own
 from orchestrator.analysis.comparison.environment import differences
 from orchestrator.analysis.comparison.figures import stages_of
+from orchestrator.analysis.comparison.pairs import ROW_KEYS
 from orchestrator.analysis.comparison.text import pairs_differ
 from orchestrator.analysis.statistics.common_change import Estimates
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -100,16 +102,41 @@ def combined(comparisons: Sequence[Comparison]) -> Comparison:
 
 
 def _in_all(comparisons: Sequence[Comparison]) -> tuple[pd.DataFrame, pd.Series[int]]:
-    """Return the rows of the configs and stages that all tables have, and which each is of."""
+    """Return the rows of the configs and stages that all tables have, and which each is of.
+
+    A config that a run measured under several conditions is apart under each.
+    """
     tables = [each.table for each in comparisons]
     keys = ["stage", *(c for c in params_of(tables[0]) if all(c in t.columns for t in tables))]
     parts = [table.assign(pair=number, own=_own(table)) for number, table in enumerate(tables)]
     rows = pd.concat(parts, ignore_index=True)
-    ids = rows.groupby(keys, sort=False, dropna=False).ngroup()
+    ids = _numbered(rows, [*keys, *_telling_apart(tables, keys)])
     is_everywhere = rows.groupby(ids)["pair"].transform("nunique") == len(tables)
     if not is_everywhere.any():
         raise SweepError("no config was completed in all pairs of runs")
     return rows[is_everywhere], ids[is_everywhere]
+
+
+def _telling_apart(tables: Sequence[pd.DataFrame], keys: list[str]) -> list[str]:
+    """Return the conditions that rows of one config and stage of one run differ in."""
+    conditions = dict.fromkeys((*ROW_KEYS, *CONDITIONS, *OF_PROCESS, HARDWARE))
+    return [
+        name
+        for name in conditions
+        if all(name in table.columns for table in tables)
+        and any(
+            _numbered(t, keys).nunique() < _numbered(t, [*keys, name]).nunique() for t in tables
+        )
+    ]
+
+
+def _numbered(rows: pd.DataFrame, keys: list[str]) -> pd.Series[int]:
+    """Return a number for each row, the same for rows that are alike in ``keys``.
+
+    Conditions are compared as texts: where they may differ the table has both.
+    """
+    texts = {name: rows[name].astype("str") for name in keys if not name.startswith("params.")}
+    return rows.assign(**texts).groupby(keys, sort=False, dropna=False).ngroup()
 
 
 def _firsts(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from orchestrator.analysis.columns import metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.times import WALL
 from orchestrator.analysis.statistics.by_config import are_evaluated
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, TrialState
 
 TRAIN_S = "metrics.train_s"
 
@@ -23,7 +23,7 @@ def against_measured(
     Args:
         configs: From :func:`~orchestrator.analysis.composition.compose.compose`.
         confirmed: The configs of the confirm stage, one row each.
-        rows: The trials of the confirm stage.
+        rows: The trials of all stages.
         figures: Columns to compare, speed and accuracy; the time of a whole training, and of the
             whole trial, are added. A trial with the test split evaluated has no time of its own.
 
@@ -43,9 +43,9 @@ def against_measured(
 
 
 def _walls(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the mean time of whole trials by config; those of speed alone are not whole."""
-    done = rows[rows["state"] == TrialState.COMPLETED]
-    whole = are_evaluated(done)
+    """Return the mean time of whole trials to confirm, by config; of speed alone they are not."""
+    done = rows[(rows["state"] == TrialState.COMPLETED) & (rows["stage"] == Stage.CONFIRM)]
+    whole = are_evaluated(done, rows)
     tested = [name for name in metrics_of(done) if name.startswith("metrics.test_")]
     whole &= done[tested].isna().all(axis=1)
     walls = done[whole].groupby(keys, dropna=False)[WALL].mean()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -31,7 +32,8 @@ def cost_of(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[flo
 
     By the sweep's own ``costs`` where it has any: knobs, and figures to two digits. Otherwise a
     GPU; the knobs of :data:`~orchestrator.rules.COST_KNOBS`, workers times ranks; memory on the GPU
-    and of the processes. The last part is how many knobs differ from the baseline's.
+    and of the processes. A figure that is not known counts as infinite. The last part is how many
+    knobs differ from the baseline's.
     """
     config = config_of(row, sweep)
     num_changed = sum(config.get(knob) != as_plain(value) for knob, value in sweep.baseline.items())
@@ -43,7 +45,7 @@ def cost_of(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[flo
         taken[name] *= ranks
     taken["threads"] = _threads(row)
     on_gpu = float(text_of(row.get("device")) not in ("", "cpu"))
-    memory = [_number(row.get(f"metrics.peak_{kind}_gib")) for kind in ("gpu", "rss")]
+    memory = [_figure(row, f"peak_{kind}_gib") for kind in ("gpu", "rss")]
     # Memory to a tenth of a GiB: less than that is no reason to prefer a config.
     return (on_gpu, *(taken[k] for k in COST_KNOBS), *(round(m, 1) for m in memory), num_changed)
 
@@ -53,7 +55,7 @@ def cheaper_text(
 ) -> str:
     """Return ``needs 0 workers instead of 8``: the dearest part that two configs differ in.
 
-    "" where they cost the same.
+    "" where they cost the same, or where that part of one of them is not known.
     """
     ours, theirs = (cost_of(each, rule, sweep) for each in (row, other))
     differing = (n for n, (own, their) in enumerate(zip(ours, theirs, strict=True)) if own != their)
@@ -62,6 +64,8 @@ def cheaper_text(
         return ""
     name = (*(rule.costs or _PARTS), "settings")[part]
     own, their = ours[part], theirs[part]
+    if math.isinf(own) or math.isinf(their):
+        return ""
     if name == "device":
         return "needs no GPU" if own < their else "needs a GPU"
     if name == "settings" and not own:
@@ -80,7 +84,14 @@ def _own(row: Mapping[Any, Any], name: str) -> float:
     if f"params.{name}" in row:
         return _number(row[f"params.{name}"])
     # Less than a hundredth of a figure is no reason to prefer a config.
-    return float(f"{_number(row.get(f'metrics.{name}')):.2g}")
+    return float(f"{_figure(row, name):.2g}")
+
+
+def _figure(row: Mapping[Any, Any], name: str) -> float:
+    """Return a figure; infinite where it is not known, so that no config is taken for it."""
+    cell: Any = row.get(f"metrics.{name}")
+    figure = pd.to_numeric(cell, errors="coerce")
+    return math.inf if figure is None or pd.isna(figure) else float(figure)
 
 
 def _threads(row: Mapping[Any, Any]) -> float:

@@ -15,6 +15,7 @@ from orchestrator.analysis.recommendation.composed import sign_of
 from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, measured_runs_text
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.wording import (
     counted,
     interval_text,
@@ -173,11 +174,10 @@ def _any_text(rows: pd.DataFrame, column: str) -> bool:
 def verdict_cell(row: Mapping[Any, Any], rule: Rule) -> Cell:
     """Return a config's verdict in its colour; empty where it is not ranked.
 
-    The recommended one is within the margin of a tie, or the best: no more needs to be resolved.
+    Of the recommended one that is tied the margin is said, which it is shown to be within.
     """
     verdict = text_of(row.get("verdict"))
-    is_near = row.get("ratio_to_best", 0.0) >= 1 - rule.tie_margin
-    if row.get("is_recommended") and verdict not in ("", "best") and is_near:
+    if row.get("is_recommended") and verdict == Verdict.TIED:
         best = "fastest" if rule.is_of_speed else "best"
         return Cell(text=f"within {percent(rule.tie_margin)} of the {best}", style="verdict tied")
     return Cell(text=verdict, style=f"verdict {verdict}" if verdict else "")

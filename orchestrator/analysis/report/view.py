@@ -158,7 +158,7 @@ def _composed(tables: RunTables) -> dict[str, Any]:
     return {
         "num_candidates": len(tables.candidates),
         "num_stopped": int((stopped[GROUP] == main).sum()),
-        "measured": against_measured(tables.configs, confirmed, tables.confirm_rows, figures)
+        "measured": against_measured(tables.configs, confirmed, tables.grouped, figures)
         if len(confirmed) and len(tables.configs)
         else pd.DataFrame(),
     }

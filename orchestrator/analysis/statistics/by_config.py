@@ -22,7 +22,7 @@ from orchestrator.analysis.statistics.pooling import (
     pools_of,
     speed_cells,
 )
-from orchestrator.metrics import FIRST_LOSS, is_learned
+from orchestrator.metrics import FIRST_LOSS, OF_THE_TARGET, is_learned
 from orchestrator.trial import Stage, TrialState
 
 _FIRST = (
@@ -39,6 +39,9 @@ TOTALS: Final = ("train_s", "eval_s", "time_to_accuracy_s", "goodput", "cost", "
 """Figures of a whole training: a run of speed alone says nothing of them."""
 OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
 """Figures of learning that a run of speed alone has all the same."""
+
+
+_EVALUATED: Final = "evaluated"
 
 
 def by_config(
@@ -61,9 +64,9 @@ def by_config(
 
     Returns:
         ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
-        geometric mean); the speed's ``_low`` and ``_high``, a t interval with the pooled
-        spread between runs, or the interval within the run where nothing was repeated;
-        ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
+        geometric mean, where all are above 0); the speed's ``_low`` and ``_high``, a t interval
+        with the pooled spread between runs, or the interval within the run where nothing was
+        repeated; ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
         of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with
         their ``timed_ids``; ``num_all_runs`` that accuracies are of, runs of speed alone left out;
         ``num_left_out``, contaminated runs of the group that speeds are not of; ``num_lost``, runs
@@ -74,10 +77,13 @@ def by_config(
     """
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
-    rows = _without_short_totals(rows[last_of_curves(rows)])
+    rows = rows[last_of_curves(rows)]
     if rows.empty or not params_of(trials):
         return _empty(trials)
     ids = config_ids(trials)
+    evaluated = are_evaluated(rows, trials)
+    rows = _without_short_totals(rows, evaluated)
+    rows = _without_rarely_reached(rows, ids[rows.index], evaluated)
     groups = rows.groupby(ids[rows.index], sort=False)
     clean = rows[counting(rows, [ids[rows.index]])]
     of_clean = clean.groupby(ids[clean.index], sort=False)
@@ -85,7 +91,7 @@ def by_config(
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
     metrics = metrics_of(trials)
     configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
-    configs = _with_learned(configs, rows, ids, speed)
+    configs = _with_learned(configs, rows.assign(**{_EVALUATED: evaluated}), ids, speed)
     configs["num_runs"] = of_clean.size()
     configs["num_left_out"] = groups.size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
@@ -121,28 +127,53 @@ def _with_learned(
     ]
     runs = rows.groupby(keys, sort=False)
     of_config = keys.groupby(ids[rows.index], sort=False).first()
-    counts = are_evaluated(rows).groupby(keys, sort=False).sum()
+    counts = rows[_EVALUATED].groupby(keys, sort=False).sum()
     means = runs[learned].mean().assign(num_all_runs=counts)
     return configs.assign(
         **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
     )
 
 
-def are_evaluated(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for runs that say what was learned: all, where none of the rows does."""
+def are_evaluated(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for runs that say what was learned: all, where none of ``trials`` does.
+
+    Args:
+        rows: The runs that are asked about.
+        trials: Those of all stages: where the runs to confirm are short, the others tell so.
+    """
+    if not _say_what_was_learned(trials).any():
+        return pd.Series(True, index=rows.index)
+    return _say_what_was_learned(rows)
+
+
+def _say_what_was_learned(rows: pd.DataFrame) -> pd.Series[bool]:
     names = [column.removeprefix("metrics.") for column in metrics_of(rows)]
     learned = [f"metrics.{n}" for n in names if is_learned(n) and n not in OF_SPEED_RUNS]
-    are = rows[learned].notna().any(axis=1)
-    return are if are.any() else ~are
+    return rows[learned].notna().any(axis=1)
 
 
-def _without_short_totals(rows: pd.DataFrame) -> pd.DataFrame:
+def _without_short_totals(rows: pd.DataFrame, evaluated: pd.Series[bool]) -> pd.DataFrame:
     """Return the rows without the :data:`TOTALS` of runs of speed alone, which end early."""
-    evaluated = are_evaluated(rows)
     totals = [f"metrics.{name}" for name in TOTALS if f"metrics.{name}" in rows.columns]
     if evaluated.all() or not totals:
         return rows
     return rows.assign(**{name: rows[name].where(evaluated) for name in totals})
+
+
+def _without_rarely_reached(
+    rows: pd.DataFrame, ids: pd.Series[int], evaluated: pd.Series[bool]
+) -> pd.DataFrame:
+    """Return the rows without figures to a target that fewer than half of a config's runs reached.
+
+    The mean over those that did would be that of the lucky ones.
+    """
+    num_runs = evaluated.groupby(ids, sort=False).transform("sum")
+    figures = {}
+    for name in (f"metrics.{name}" for name in OF_THE_TARGET):
+        if name in rows.columns and rows[name].notna().any():
+            num_there = rows[name].notna().groupby(ids, sort=False).transform("sum")
+            figures[name] = rows[name].where(2 * num_there >= num_runs)
+    return rows.assign(**figures) if figures else rows
 
 
 def _trial_ids(
@@ -171,7 +202,7 @@ def _with_spread(
         {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
     )
     for group, (pool, apart) in pools_of(trials, stage=stage, speed=speed).items():
-        own = configs[configs[GROUP] == group]
+        own = configs[(configs[GROUP] == group) & (configs["log_num"] > 0)]
         spread.loc[own.index, "variance"] = pool.run_variance(own["log_within"]) / own["log_num"]
         spread.loc[own.index, ["df", "interval"]] = pool.df, pool.label
         own = own.loc[own.index.intersection(apart.index[apart])]
@@ -182,7 +213,10 @@ def _with_spread(
 
 
 def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
-    """Put the geometric mean, and its interval between runs where the spread is known."""
+    """Put the geometric mean, and its interval between runs where the spread is known.
+
+    Of figures that are not all above 0 the mean is the arithmetic one, without an interval.
+    """
     name = f"metrics.{speed}"
     half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
     ends = {
@@ -193,7 +227,9 @@ def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
         f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan))
         for end, values in ends.items()
     }
-    means = np.exp(configs["log_mean"])
-    if is_learned(speed):  # a loss or a reward may be 0 or less
+    has_no_log = configs["log_num"] < configs["log_known"]
+    columns = {column: values.mask(has_no_log) for column, values in columns.items()}
+    means = np.exp(configs["log_mean"]).mask(has_no_log, configs[name])
+    if is_learned(speed):  # of the runs under all conditions, where those under these have none
         means = means.fillna(configs[name])
     return configs.assign(**{name: means}, **columns)

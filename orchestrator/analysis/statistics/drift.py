@@ -1,10 +1,13 @@
 """Drift of the machine's speed while a sweep ran.
 
-Each config has a level of its own in each stage, and all of them share one slope of the
-logarithm of speed over time. The baseline is followed through all stages; other configs only
-through the confirm stage and isolated probes. Repeats that were added because a config
-looked fastest would show a fall that is none: its first run was selected for being fast.
-Contaminated runs of a config are left out where it has clean ones in the same stage.
+Each config has a level of its own in each stage, apart for runs that were interleaved and for
+those that were not, and all of them share one slope of the logarithm of speed over time. The runs
+of an interleaved round share what the machine did then, and count as one. The baseline is followed
+through all stages; other configs only through the confirm stage, and through the isolated probes
+of the interference check: later probes of a search go to the fastest settings. Repeats that were
+added because a config looked fastest would show a fall that is none: its first run was selected
+for being fast. Contaminated runs of a config are left out where it has clean ones in the same
+stage.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from orchestrator.analysis.columns import rows_of
 from orchestrator.analysis.comparable import GROUP, probed_co_located
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow, t_quantile
-from orchestrator.analysis.statistics.pooling import config_ids, counting
+from orchestrator.analysis.statistics.pooling import config_ids, counting, were_interleaved
 from orchestrator.analysis.wording import MOST_FACTOR, counted, percent
 from orchestrator.trial import Stage, TrialState
 
@@ -116,27 +119,40 @@ def drift_of(
     """
     if rule.speed_column not in grouped.columns or "started_at" not in grouped.columns:
         return None
-    followed = rows_of(grouped, baseline) | grouped["stage"].isin([Stage.CONFIRM, Stage.PROBE])
+    checked = (Stage.PROBE,) if probed_co_located(grouped).any() else ()
+    followed = rows_of(grouped, baseline) | grouped["stage"].isin([Stage.CONFIRM, *checked])
     is_known = (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
     is_known &= ~probed_co_located(grouped)
     is_known &= grouped["started_at"].notna() & (grouped[GROUP] == main)
     runs = grouped[followed & is_known]
     ids = config_ids(runs) if len(runs) else pd.Series(dtype="int64")
     runs = runs[counting(runs, [ids, runs["stage"]])]
-    cells = runs.groupby([ids[runs.index], runs["stage"]], sort=False)["stage"]
+    cells = runs.groupby(_cells(runs, ids), sort=False)["stage"]
     runs = runs[cells.transform("size") > 1] if len(runs) else runs
     if len(runs) < MIN_RUNS:
         return None
     return _line(runs, ids[runs.index], rule)
 
 
+def _cells(runs: pd.DataFrame, ids: pd.Series[Any]) -> list[pd.Series[Any]]:
+    """Return what runs with a level in common have in common."""
+    return [ids[runs.index], runs["stage"], were_interleaved(runs).rename("interleaved")]
+
+
 def _line(runs: pd.DataFrame, ids: pd.Series[Any], rule: Rule) -> Drift | None:
-    """Least squares with a level for each config and stage."""
-    keys = [ids, runs["stage"]]
+    """Least squares with a level for each cell; an interleaved round is one point."""
+    keys = _cells(runs, ids)
     began_s = (runs["started_at"] - runs["started_at"].min()).dt.total_seconds()
     logs = rule.speed.sign * np.log(runs[rule.speed_column])
     x, y = (values - values.groupby(keys).transform("mean") for values in (began_s, logs))
-    df = len(runs) - runs.groupby(keys).ngroups - 1
+    together = were_interleaved(runs)
+    rounds = [runs.loc[together, "stage"], runs.loc[together, "repeat"]]
+    x, y = (
+        pd.concat([one[~together], one[together].groupby(rounds).mean()], ignore_index=True)
+        for one in (x, y)
+    )
+    alone = runs[~together].groupby([key[~together] for key in keys]).ngroups
+    df = len(x) - alone - rounds[0].nunique() - 1
     squares, span_s = float((x**2).sum()), float(began_s.max())
     if df < 1 or not squares or not span_s:
         return None

@@ -98,8 +98,9 @@ class Pool:
 def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> pd.DataFrame:
     """Return one row a group of ``keys``, over its runs that have a speed.
 
-    Columns: their number ``num``, and of their log speeds the ``mean``, the ``variance``
-    between runs (NaN for one run) and the mean variance ``within`` runs.
+    Columns: their number ``known``, and of their log speeds the number ``num``, the ``mean``, the
+    ``variance`` between runs (NaN for one run) and the mean variance ``within`` runs. A group with
+    a figure that has no logarithm, 0 or less, has none at all: the rest would be a choice of them.
     """
     figure = rows[f"metrics.{speed}"].where(rows[f"metrics.{speed}"] > 0)
     ends = [rows.get(f"metrics.{speed}_within_{end}") for end in ("low", "high")]
@@ -108,12 +109,15 @@ def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> p
     logs = pd.DataFrame({"log": np.log(figure), "within": within}, index=rows.index)
     groups = logs.groupby(keys, sort=False, dropna=False)
     log = groups["log"]
+    known = rows[f"metrics.{speed}"].groupby(keys, sort=False, dropna=False).count()
+    cells = {"mean": log.mean(), "variance": log.var(), "within": groups["within"].mean()}
+    num = log.count()
+    have_logs = num == known
     return pd.DataFrame(
         {
-            "num": log.count(),
-            "mean": log.mean(),
-            "variance": log.var(),
-            "within": groups["within"].mean(),
+            "known": known,
+            "num": num.where(have_logs, 0),
+            **{name: values.where(have_logs) for name, values in cells.items()},
         }
     )
 

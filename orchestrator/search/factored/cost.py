@@ -17,8 +17,9 @@ def cost(
 
     It orders configs as the recommendation does (``analysis.recommendation.cost``). By the sweep's
     own ``costs`` where it has any: knobs, and figures to two digits. Otherwise a GPU; the knobs of
-    :data:`~orchestrator.rules.COST_KNOBS`, workers times ranks; the memory to a tenth of a GiB. At
-    last by the number of knobs not at the baseline's values.
+    :data:`~orchestrator.rules.COST_KNOBS`, workers times ranks; the memory to a tenth of a GiB. A
+    figure that is not known counts as infinite. At last by the number of knobs not at the
+    baseline's values.
     """
     num_changed = float(sum(config[knob] != value for knob, value in problem.baseline.items()))
     if problem.costs:
@@ -28,7 +29,7 @@ def cost(
     for name in ("num_workers", "workers"):
         taken[name] *= ranks
     on_gpu = float(config.get("device", "cpu") != "cpu")
-    memory = [round(metrics.get(f"peak_{kind}_gib", 0.0), 1) for kind in ("gpu", "rss")]
+    memory = [round(_figure(metrics, f"peak_{kind}_gib"), 1) for kind in ("gpu", "rss")]
     return on_gpu, *taken.values(), *memory, num_changed
 
 
@@ -36,7 +37,12 @@ def _own(config: Mapping[str, Any], metrics: Mapping[str, float], name: str) -> 
     if name in config:
         return _taken(config, name)
     # Less than a hundredth of a figure is no reason to prefer a config.
-    return float(f"{_number(metrics.get(name)):.2g}")
+    return float(f"{_figure(metrics, name):.2g}")
+
+
+def _figure(metrics: Mapping[str, float], name: str) -> float:
+    figure = metrics.get(name, math.nan)
+    return math.inf if math.isnan(figure) else figure
 
 
 def _taken(config: Mapping[str, Any], name: str) -> float:

@@ -9,6 +9,7 @@ import pytest
 from orchestrator.analysis.comparison.compare import Comparison, compare
 from orchestrator.analysis.comparison.text import lost_text
 from orchestrator.errors import SweepError
+from orchestrator.metrics import minimize
 from orchestrator.storage.sweep_record import KnobRecord
 from tests.orchestrator.analysis.comparison.drawn import SPEED, run_of, with_cells, with_sweep
 from tests.orchestrator.analysis.made_runs import MadeRun, config, partly_contaminated_run
@@ -93,6 +94,14 @@ def test_a_run_without_the_speed_is_refused() -> None:
     unmeasured = replace(second, trials=second.trials.drop(columns=SPEED))
     with pytest.raises(SweepError, match="has no figure samples_per_s"):
         compare(first, unmeasured)
+
+
+def test_both_runs_are_compared_by_the_figure_of_the_first() -> None:
+    first = run_of(1)
+    other = with_sweep(first, objectives=(minimize("epoch_s"),))
+    comparison = compare(first, other)
+    assert comparison.metric == "samples_per_s"
+    assert comparison.table["ratio"].tolist() == pytest.approx([1.0] * 4)
 
 
 def test_contaminated_runs_are_left_out_where_there_are_clean_ones() -> None:

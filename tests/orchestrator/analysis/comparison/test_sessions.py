@@ -20,6 +20,7 @@ from tests.orchestrator.analysis.comparison.drawn import (
     run_of,
     speed_of,
     stages_like,
+    with_cells,
     with_sweep,
 )
 
@@ -95,6 +96,32 @@ def test_single_runs_are_enough_where_there_are_pairs_of_them() -> None:
     ]
     table = compare_sessions(pairs).table
     assert table.loc[table["different"], "params.num_workers"].tolist() == [6]
+
+
+def test_conditions_of_one_config_are_no_pairs_more() -> None:
+    pairs = []
+    for number in range(2):
+        both = []
+        for side in range(2):
+            alone = run_of(2 * number + side)
+            more = alone.trials.assign(isolation="exclusive")
+            is_baseline = more["params.num_workers"] == 0
+            trials = pd.concat([alone.trials, more[is_baseline]], ignore_index=True)
+            both.append(replace(alone, trials=trials))
+        pairs.append((both[0], both[1]))
+    table = compare_sessions(pairs).table
+    assert len(table) == 5
+    baseline = table[table["params.num_workers"] == 0]
+    assert sorted(baseline["isolation"]) == ["exclusive", "leased"]
+    assert baseline["runs_first"].tolist() == [6, 6]
+
+
+def test_a_condition_that_differs_between_pairs_alone_keeps_no_config_apart() -> None:
+    pairs = [
+        (with_cells(one, **{"tags.clocks": clocks}), with_cells(other, **{"tags.clocks": clocks}))
+        for clocks, (one, other) in zip(("a", "b"), pairs_of(1, num_pairs=2), strict=True)
+    ]
+    assert len(compare_sessions(pairs).table) == 4
 
 
 def test_pairs_of_another_machine_are_refused() -> None:

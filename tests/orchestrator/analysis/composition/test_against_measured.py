@@ -14,9 +14,7 @@ FASTEST = config(lr=1e-2, batch_size=4000, num_workers=3)
 
 
 def compared(tables: RunTables) -> list[dict[str, float]]:
-    rows = against_measured(
-        tables.configs, tables.confirmed, tables.confirm_rows, (SPEED, ACCURACY)
-    )
+    rows = against_measured(tables.configs, tables.confirmed, tables.grouped, (SPEED, ACCURACY))
     return rows.to_dict("records")  # type: ignore[return-value]
 
 
@@ -57,7 +55,7 @@ def test_a_test_split_with_another_figure_than_an_accuracy_was_evaluated_all_the
 
 def test_errors_are_relative_and_of_configs_that_have_both() -> None:
     tables = factored_run().tables
-    rows = against_measured(tables.configs, tables.confirmed, tables.confirm_rows, (SPEED,))
+    rows = against_measured(tables.configs, tables.confirmed, tables.grouped, (SPEED,))
     speeds = errors(rows, SPEED)
     assert len(speeds) == 2
     assert speeds.abs().max() < 0.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +33,7 @@ def cost(costs: tuple[str, ...] = (), **cells: Any) -> tuple[float, ...]:  # noq
         ({"params.threads": 0}, "threads", 4),  # all the cores there are
         ({"params.threads": 2}, "threads", 2),
         ({"metrics.peak_gpu_gib": 3.14}, "gpu_gib", 3.1),
-        ({"metrics.peak_rss_gib": float("nan")}, "rss_gib", 0),
+        ({"metrics.peak_rss_gib": math.nan}, "rss_gib", math.inf),
         ({"params.lr": 0.5, "params.batch_size": 7}, "knobs", 2),
     ],
 )
@@ -79,3 +80,13 @@ def test_a_cost_of_ones_own_is_named_as_the_sweep_names_it() -> None:
     dear, rule = row | {"metrics.cost": 2.0}, replace(RULE, costs=("cost",))
     text = cheaper_text(row | {"metrics.cost": 1.0}, dear, rule, SWEEP)
     assert text.startswith("has cost 1")
+
+
+def test_a_cost_that_is_not_known_is_not_the_cheapest() -> None:
+    run = MadeRun()
+    for energy_j in (math.nan, 532.0):
+        run.add(config(), **{"metrics.energy_j": energy_j})
+    rule = replace(RULE, costs=("energy_j",))
+    unknown, known = run.rows
+    assert order_by_cost(pd.DataFrame(run.rows), rule, SWEEP) == [1, 0]
+    assert cheaper_text(unknown, known, rule, SWEEP) == ""

@@ -60,12 +60,11 @@ def test_the_front_counts_the_runs_of_a_speed_apart_where_an_accuracy_has_more()
     assert [row[column].text for row in table.rows] == ["2 (accuracy 3)", "3"]
 
 
-def test_the_recommended_config_is_not_called_unresolved(view: View) -> None:
-    unresolved = view.configs[view.configs["verdict"] == "unresolved"]
-    cells = {
-        row["is_recommended"]: verdict_cell(row, view.rule).text
-        for row in unresolved.to_dict("records")
-    }
-    assert cells == {True: "within 2 % of the fastest", False: "unresolved"}
-    far = {"verdict": "worse", "ratio_to_best": 0.9, "is_recommended": True}
-    assert verdict_cell(far, view.rule).text == "worse", "of another rule than the fastest"
+def test_the_recommended_config_is_within_the_margin_only_where_that_is_shown(view: View) -> None:
+    near = {"ratio_to_best": 0.99, "is_recommended": True}
+    tied = verdict_cell({**near, "verdict": "tied"}, view.rule)
+    assert (tied.text, tied.style) == ("within 2 % of the fastest", "verdict tied")
+    for verdict in ("unresolved", "worse", "best"):
+        assert verdict_cell({**near, "verdict": verdict}, view.rule).text == verdict
+    other = {**near, "verdict": "tied", "is_recommended": False}
+    assert verdict_cell(other, view.rule).text == "tied"

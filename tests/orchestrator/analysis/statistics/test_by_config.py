@@ -153,3 +153,48 @@ def test_accuracies_of_repeats_are_averaged() -> None:
     for accuracy in (0.90, 0.92):
         run.add_runs(config(), [1000.0], **{ACCURACY: accuracy})
     assert by_config(run.trials)[ACCURACY].tolist() == [pytest.approx(0.91)]
+
+
+def test_a_figure_that_may_be_negative_is_averaged_over_all_its_runs() -> None:
+    run = MadeRun()
+    for value in (-5.0, -5.0, 3.0):
+        run.add(config(), **{"metrics.mean_reward": value})
+    for value in (1.0, 1.0, 1.0):
+        run.add(config(num_workers=3), **{"metrics.mean_reward": value})
+    odd, steady = by_config(run.trials, speed="mean_reward").to_dict("records")
+    assert odd["metrics.mean_reward"] == pytest.approx(-7 / 3)
+    assert odd["num_runs"] == 3
+    assert all(np.isnan(odd[name]) for name in ("variance", "metrics.mean_reward_low"))
+    assert steady["metrics.mean_reward"] == pytest.approx(1)
+    assert steady["df"] == 2, "runs without a logarithm tell nothing of the spread of others"
+
+
+def test_a_time_of_nothing_is_kept() -> None:
+    run = MadeRun()
+    for workers, wait in ((0, 4.0), (3, 0.0)):
+        run.add(config(num_workers=workers), **{"metrics.wait_ms": wait})
+    configs = by_config(run.trials, speed="wait_ms")
+    assert configs["metrics.wait_ms"].tolist() == [pytest.approx(4.0), 0.0]
+
+
+@pytest.mark.parametrize(("num_runs", "figure"), [(3, float("nan")), (2, 20.0)])
+def test_a_target_that_few_runs_reached_is_not_that_of_the_config(
+    num_runs: int, figure: float
+) -> None:
+    run = MadeRun()
+    run.add(config(), **{"metrics.time_to_accuracy_s": 20.0})
+    for repeat in range(1, num_runs):
+        run.add(config(), repeat=repeat)
+    for speed in ("samples_per_s", "time_to_accuracy_s"):
+        (found,) = by_config(run.trials, speed=speed)["metrics.time_to_accuracy_s"]
+        assert found == pytest.approx(figure, nan_ok=True)
+
+
+def test_short_runs_to_confirm_alone_are_no_whole_trainings() -> None:
+    run = MadeRun()
+    run.add(config())
+    learned = dict.fromkeys((ACCURACY, "metrics.train_loss", "metrics.test_acc"), np.nan)
+    run.add(config(), stage="confirm", **learned, **{"metrics.train_s": 2.0})
+    (row,) = by_config(run.trials, stage=Stage.CONFIRM).to_dict("records")
+    assert np.isnan(row["metrics.train_s"])
+    assert (row["num_runs"], row["num_all_runs"]) == (1, 0)

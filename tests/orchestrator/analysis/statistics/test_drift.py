@@ -79,6 +79,43 @@ def test_pairs_of_the_confirm_stage_tell_of_a_drift_together() -> None:
     assert drift.change == pytest.approx(-0.09, abs=0.01)
 
 
+def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
+    run = MadeRun()
+    changes = (0.0, -0.03, -0.01, -0.05)
+    for repeat, change in enumerate(changes):
+        for place, workers in enumerate((0, 3, 6, 8)):
+            at = pd.Timestamp(1_790_000_000 + 600 * repeat + place, unit="s", tz="UTC")
+            cells = {SPEED: 1000 * np.exp(change), "started_at": at, "tags.interleaved": "true"}
+            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
+    run.add(config(num_workers=3))
+    drift = run.tables.drift
+    assert drift is not None
+    line = stats.linregress(range(4), changes)
+    assert drift.p_value == pytest.approx(line.pvalue)
+    assert drift.num_runs == 16
+
+
+def test_probes_of_the_fastest_settings_are_no_drift() -> None:
+    run = MadeRun()
+    for repeat, speed in enumerate((1300.0, 1190.0, 1200.0, 1210.0, 1195.0)):
+        cells = {SPEED: speed, "isolation": "exclusive"}
+        run.add(config(num_workers=3), stage="probe", repeat=repeat, **cells)
+    run.add(config())
+    assert run.tables.drift is None
+
+
+def test_a_whole_run_has_another_level_than_the_short_ones_of_its_round() -> None:
+    run = MadeRun()
+    for repeat in range(5):
+        cells = {SPEED: 1000.0 + repeat % 2, "tags.interleaved": "true" if repeat < 4 else None}
+        cells |= {} if repeat < 4 else {SPEED: 700.0}
+        run.add(config(num_workers=3), stage="confirm", repeat=repeat, **cells)
+    drift = run.tables.drift
+    assert drift is not None
+    assert drift.num_runs == 4
+    assert abs(drift.change) < 0.01
+
+
 def test_a_contaminated_run_is_no_drift() -> None:
     run = drifting(0.0)
     run.rows[-1] |= {SPEED: 700.0, "tags.contaminated": "30 %"}

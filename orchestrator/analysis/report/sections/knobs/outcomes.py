@@ -49,7 +49,7 @@ def outcome_of(row: Mapping[Any, Any], rule: Rule) -> Outcome:
     if row["verdict"] in (Verdict.HIGHER, Verdict.LOWER):
         is_up = row["verdict"] == Verdict.HIGHER
         return BETTER if is_up == (objective.goal is Goal.MAXIMIZE) else WORSE
-    if row["verdict"] == Verdict.EQUAL or _is_within(row, margin_of(objective, rule)):
+    if row["verdict"] == Verdict.EQUAL or _is_within(row, objective, rule):
         return ALIKE
     return OPEN
 
@@ -103,12 +103,16 @@ def margin_text(objective: Objective, rule: Rule) -> str:
     return f"{100 * margin:g} points" if is_share(objective.metric) else f"{margin:g}"
 
 
-def _is_within(row: Mapping[Any, Any], margin: float) -> bool:
+def _is_within(row: Mapping[Any, Any], objective: Objective, rule: Rule) -> bool:
+    """Return True where the interval is within the margin, which is of the same kind as it."""
+    margin = margin_of(objective, rule)
     low, high = float(row["low"]), float(row["high"])
     if math.isnan(low) or math.isnan(high) or not margin:
         return False
     if row["kind"] == Kind.RATIO:
         return low >= 1 / (1 + margin) and high <= 1 + margin
+    if objective.metric == rule.speed.metric:  # its margin is a share, which no difference tells
+        return False
     return low >= -margin and high <= margin
 
 

@@ -63,6 +63,11 @@ def test_alike_needs_the_whole_interval_within_the_margin(
     assert outcome_of(row(metric, "not decided", kind, low, high), RULE) is outcome
 
 
+def test_a_difference_is_not_held_against_a_margin_that_is_a_share() -> None:
+    rule = Rule(objectives=(minimize("val_loss"),))
+    assert outcome_of(row("val_loss", "not decided", "difference", -0.012, 0.001), rule) is OPEN
+
+
 def test_symbols_tell_outcomes_without_colour() -> None:
     assert len({outcome.symbol for outcome in (BETTER, WORSE, ALIKE, OPEN)}) == 4
     assert len({outcome.marker for outcome in (BETTER, WORSE, ALIKE, OPEN)}) == 4
