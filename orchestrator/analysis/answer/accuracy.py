@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from orchestrator.analysis.columns import rows_of
 from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow, t_quantile
@@ -57,9 +56,10 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     """Return the difference of a config from the baseline; None where it is not known.
 
     From the rounds of the confirm stage where two have both accuracies: a paired t interval, since
-    the runs of a round have one seed. Otherwise from the searching runs, three at least of the
-    two: a t interval with their pooled variance. Contaminated runs count, since other load
-    changes no accuracy. An interval that is as wide as half of the accuracy tells no difference.
+    the runs of a round have one seed. Otherwise from the searching runs, of three seeds at least of
+    the two: a t interval with their pooled variance; two runs of one seed are one. Contaminated
+    runs count, since other load changes no accuracy. An interval that is as wide as half of the
+    accuracy tells no difference.
     """
     rule = tables.rule
     mean, interval = _paired(tables, config) or _unpaired(tables, config) or (0.0, None)
@@ -107,12 +107,12 @@ def _unpaired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
 
 
 def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """Return the accuracies of a config's searching runs; of a factored search its curves'."""
+    """Return a config's accuracy by each seed that searched; of a factored search its curves'."""
     if tables.is_composed:  # a curve is of all settings that learn alike
         config = {k: v for k, v in config.items() if tables.roles.get(k) is not Role.SYSTEMS}
     rows, column = tables.searched, tables.rule.accuracy_column
     own = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
-    accuracies: pd.Series[Any] = own.loc[rows_of(own, config), column].dropna()
+    accuracies = own[rows_of(own, config)].groupby("seed", dropna=False)[column].mean().dropna()
     return accuracies.to_numpy(dtype=np.float64)
 
 

@@ -34,8 +34,17 @@ def spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) -> 
     if df <= 0:
         return configs.assign(variance=np.nan, df=np.nan)
     variance = float((cells["var"].fillna(0.0) * (cells["count"] - 1)).sum()) / df
-    counts = configs["num_all_runs"].clip(lower=1)
-    return configs.assign(variance=variance / counts, df=df)
+    return configs.assign(variance=variance / _num_seeds(configs, rows), df=df)
+
+
+def _num_seeds(configs: pd.DataFrame, rows: pd.DataFrame) -> pd.Series[int]:
+    """Return how many seeds each config was trained with: two runs of one seed are one."""
+    seeds = rows.loc[rows["stage"] == Stage.TRAIN].set_index("trial_id")["seed"].to_dict()
+    ids = configs["curve_ids" if "curve_ids" in configs else "trial_ids"]
+    counts = [
+        len({seeds[trial_id] for trial_id in of_config if trial_id in seeds}) for of_config in ids
+    ]
+    return pd.Series(counts, index=configs.index).clip(lower=1)
 
 
 def _told(rows: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -51,6 +51,14 @@ def test_of_one_run_each_it_is_not_known() -> None:
     assert accuracy_difference(run_of([0.91], [0.9]).tables, FAST) is None
 
 
+def test_two_runs_of_one_seed_are_one() -> None:
+    run = run_of([0.91], [0.9])
+    run.add_runs(FAST, [1003.0], first=0, **{ACCURACY: 0.912})
+    assert accuracy_difference(run.tables, FAST) is None
+    run.add_runs(FAST, [1003.0], first=1, **{ACCURACY: 0.913})
+    assert difference_of(run).centre == pytest.approx((0.911 + 0.913) / 2 - 0.9)
+
+
 def test_an_interval_as_wide_as_the_accuracy_tells_none() -> None:
     assert accuracy_difference(run_of([0.9, 0.2], [0.2, 0.8]).tables, FAST) is None
 

@@ -56,6 +56,16 @@ def test_the_noise_of_an_accuracy_is_that_between_seeds() -> None:
     assert found.df.tolist() == [3.0, 3.0]
 
 
+def test_a_second_run_of_one_seed_narrows_no_mean() -> None:
+    run = MadeRun()
+    for seed, accuracy in enumerate((0.90, 0.92)):
+        run.add(config(), repeat=seed, **{ACCURACY: accuracy})
+    run.add(config(), repeat=1, **{ACCURACY: 0.92})
+    run.add(config(lr=0.01), **{ACCURACY: 0.93})
+    (found,) = figures_of(run.tables, "val_acc")
+    assert found.variances == pytest.approx([0.0002 / 2, 0.0002])
+
+
 def test_one_seed_tells_no_noise() -> None:
     run = MadeRun()
     run.add(config())
