@@ -20,9 +20,10 @@ import pandas as pd
 from orchestrator.analysis.columns import rows_of
 from orchestrator.analysis.comparable import GROUP, probed_co_located
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow
+from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.pooling import config_ids, contaminated, were_interleaved
 from orchestrator.analysis.wording import MOST_FACTOR, counted, percent
+from orchestrator.search.stages.interim_analyses import LAST_SHARE, LEVEL
 from orchestrator.trial import Stage, TrialState
 
 DIFFERENCE: Final = 0.05
@@ -195,7 +196,10 @@ def _baseline_runs(grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rul
 
 
 def pairs_needed(cv: float, *, difference: float = DIFFERENCE, power: float = POWER) -> int | None:
-    """Return the pairs with which a paired t test (5 %) shows a difference; None past fifty.
+    """Return the pairs with which a paired t test shows a difference; None past fifty.
+
+    The test is that of the last interim analysis, at its share of the 5 %; see
+    :mod:`orchestrator.search.stages.interim_analyses`.
 
     Args:
         cv: Coefficient of variation of a run's speed, the same for both configs.
@@ -213,4 +217,5 @@ def _power(cv: float, difference: float, num_pairs: int) -> float:
     if error == 0:
         return 1.0
     df = num_pairs - 1
-    return 1 - float(nctdtr(df, math.log1p(difference) / error, stdtrit(df, (1 + CONFIDENCE) / 2)))
+    quantile = stdtrit(df, 1 - LEVEL * LAST_SHARE / 2)
+    return 1 - float(nctdtr(df, math.log1p(difference) / error, quantile))
