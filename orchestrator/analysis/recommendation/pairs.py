@@ -11,7 +11,11 @@ import pandas as pd
 from orchestrator.analysis.columns import params_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.statistics.intervals import Interval, log_interval
-from orchestrator.analysis.statistics.pooling import contaminated, were_interleaved
+from orchestrator.analysis.statistics.pooling import (
+    contaminated,
+    shared_a_round,
+    were_interleaved,
+)
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.storage.sweep_record import SweepRecord
@@ -150,14 +154,9 @@ def confirm_level(tables: RunTables, num_pairs: int) -> float:
 
 
 def in_rounds(confirm: pd.DataFrame) -> pd.DataFrame:
-    """Return the confirm stage's rows of configs that shared a round with another one.
-
-    The run that evaluates the test split, and the one that trains the far end of the front, have a
-    repeat of their own: they are compared with nothing.
-    """
+    """Return the confirm stage's rows of configs that shared a round with another one."""
     configs = confirm.groupby(params_of(confirm), dropna=False, sort=False).ngroup()
-    is_shared = configs.groupby(confirm["repeat"]).transform("nunique") > 1
-    return confirm[configs.isin(configs[is_shared])]
+    return confirm[configs.isin(configs[shared_a_round(confirm)])]
 
 
 def interim_analyses(sweep: SweepRecord) -> InterimAnalyses:

@@ -20,7 +20,9 @@ from orchestrator.analysis.statistics.pooling import (
     contaminated,
     counting,
     pools_of,
+    shared_a_round,
     speed_cells,
+    wanted,
 )
 from orchestrator.metrics import FIRST_LOSS, OF_THE_TARGET, is_learned
 from orchestrator.trial import Stage, TrialState
@@ -85,7 +87,10 @@ def by_config(
     rows = _without_short_totals(rows, evaluated)
     rows = _without_rarely_reached(rows, ids[rows.index], evaluated)
     groups = rows.groupby(ids[rows.index], sort=False)
-    clean = rows[counting(rows, [ids[rows.index]])]
+    timed = rows
+    if stage is Stage.CONFIRM:  # the run that evaluates the test split is beside no other
+        timed = rows[wanted(shared_a_round(of_stage)[rows.index], [ids[rows.index]])]
+    clean = timed[counting(timed, [ids[timed.index]])]
     of_clean = clean.groupby(ids[clean.index], sort=False)
     configs = groups[params_of(trials)].first()
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
@@ -93,7 +98,7 @@ def by_config(
     configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
     configs = _with_learned(configs, rows.assign(**{_EVALUATED: evaluated}), ids, speed)
     configs["num_runs"] = of_clean.size()
-    configs["num_left_out"] = groups.size() - of_clean.size()
+    configs["num_left_out"] = timed.groupby(ids[timed.index], sort=False).size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
     configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
     configs["trial_ids"] = _trial_ids(rows["trial_id"], ids, configs.index)

@@ -225,10 +225,24 @@ def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
     return flagged(rows["tags.interleaved"])
 
 
+def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for rows of the confirm stage whose round another config ran in as well.
+
+    The run that evaluates the test split, and the one that trains the far end of the front, have a
+    repeat of their own: they are compared with nothing.
+    """
+    configs = confirm.groupby(params_of(confirm), dropna=False, sort=False).ngroup()
+    return configs.groupby(confirm["repeat"]).transform("nunique") > 1
+
+
 def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
     """Return True for rows that count: clean ones, and all of a group of ``keys`` without any."""
-    dirty = contaminated(rows)
-    return ~dirty | dirty.groupby(keys, sort=False, dropna=False).transform("all")
+    return wanted(~contaminated(rows), keys)
+
+
+def wanted(rows: pd.Series[bool], keys: list[pd.Series[Any]]) -> pd.Series[bool]:
+    """Return True for the rows that are True, and for all of a group of ``keys`` without any."""
+    return rows | ~rows.groupby(keys, sort=False, dropna=False).transform("any")
 
 
 def _groups(rows: pd.DataFrame) -> pd.Series[Any]:

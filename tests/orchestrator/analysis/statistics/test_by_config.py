@@ -198,3 +198,17 @@ def test_short_runs_to_confirm_alone_are_no_whole_trainings() -> None:
     (row,) = by_config(run.trials, stage=Stage.CONFIRM).to_dict("records")
     assert np.isnan(row["metrics.train_s"])
     assert (row["num_runs"], row["num_all_runs"]) == (1, 0)
+
+
+def test_the_run_beside_no_other_adds_to_no_speed_of_the_rounds() -> None:
+    run = MadeRun()
+    for c, speed in ((config(), 1000.0), (config(num_workers=3), 1300.0)):
+        run.add_runs(c, [speed, speed], stage="confirm", **{"metrics.test_acc": np.nan})
+    alone = {SPEED: 2000.0, "metrics.test_acc": 0.95, "metrics.train_s": 40.0}
+    run.add(config(num_workers=3), stage="confirm", repeat=2, **alone)
+    configs = by_config(run.trials, stage=Stage.CONFIRM)
+    assert configs[SPEED].tolist() == pytest.approx([1000.0, 1300.0])
+    assert configs["num_runs"].tolist() == [2, 2]
+    assert configs["num_left_out"].tolist() == [0, 0]
+    assert configs["metrics.test_acc"].iloc[1] == pytest.approx(0.95)
+    assert len(configs["trial_ids"].iloc[1]) == 3
