@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -28,11 +28,19 @@ class Mark:
         """True where only its edge is drawn."""
         return self.symbol.endswith("-open")
 
+    @property
+    def opened(self) -> Mark:
+        """The same shape, of which only the edge is drawn."""
+        return self if self.is_open else replace(self, symbol=f"{self.symbol}-open")
+
 
 RECOMMENDED: Final = Mark(name="recommended", colour=GREEN, symbol="star", shape="*", size=17)
 BASELINE: Final = Mark(name="baseline", colour=AMBER, symbol="square", shape="s", size=12)
 ON_FRONT: Final = Mark(name="on the front", colour=BLUE, symbol="diamond", shape="D", size=11)
 RANKED: Final = Mark(name="other configs", colour=MUTED, symbol="circle", shape="o", size=7)
+CONFIRMED: Final = "by confirm runs"
+"""Word of the open marks: a config's confirm runs, beside the runs that it was selected by."""
+
 OPEN: Final = Mark(name="", colour=FAINT, symbol="circle-open", shape="o", size=7)
 
 

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from orchestrator.analysis.report.marks import marks_of
+from orchestrator.analysis.report.marks import CONFIRMED, marks_of
+from orchestrator.analysis.report.sections.captions import confirmed, drawn
 from orchestrator.analysis.report.sections.ranges import are_hidden, range_from_limit
 from orchestrator.analysis.report.style import BLUE, GRID, INK, MUTED, PAPER
 from orchestrator.analysis.report.view import View, axis_title
@@ -40,24 +41,28 @@ def front_picture(view: View) -> Figure:
 
 def _draw(axes: Axes, view: View, other: Objective) -> None:
     """Draw the configs, the front and the marked ones."""
-    drawn = (view.rule.speed, other)
-    scale = [100.0 if is_share(objective.metric) else 1.0 for objective in drawn]
-    columns = [column_of(objective) for objective in drawn]
-    configs = view.shown.dropna(subset=columns)
-    points = configs.assign(
-        x=configs[columns[0]] * scale[0], y=configs[columns[1]] * scale[1]
-    ).sort_values("x")
+    both = (view.rule.speed, other)
+    scale = [100.0 if is_share(objective.metric) else 1.0 for objective in both]
+    columns = [column_of(objective) for objective in both]
+    points, again = (
+        some.assign(x=some[columns[0]] * scale[0], y=some[columns[1]] * scale[1]).sort_values("x")
+        for some in (drawn(view, other), confirmed(view, other))
+    )
     shown = range_from_limit(view, other)
     hidden = are_hidden(points, columns[1], shown)
     _say_how_many(axes, f"{less_good(other.metric)} config", int(hidden.sum()))
     points = points[~hidden]
     front = points[points["on_front"]]
-    if view.rule.directions == drawn and len(front):
-        edge = front[pareto_front(front, drawn)]
+    if view.rule.directions == both and len(front):
+        edge = front[pareto_front(front, both)]
         minimized = view.rule.speed.goal is Goal.MINIMIZE
         where: Literal["pre", "post"] = "post" if minimized else "pre"
         axes.step(edge["x"], edge["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
-    for order, (name, (mark, rows)) in enumerate(marks_of(points, view.rule).items(), start=2):
+    marks = [(name, mark, rows) for name, (mark, rows) in marks_of(points, view.rule).items()]
+    words = [CONFIRMED, *[None] * len(again)]  # one in the legend
+    for word, (mark, rows) in zip(words, marks_of(again, view.rule).values(), strict=False):
+        marks.append((word, mark.opened, rows))
+    for order, (name, mark, rows) in enumerate(marks, start=2):
         axes.scatter(
             rows["x"], rows["y"], s=mark.size**2 / 2, marker=mark.shape, linewidths=0.8,
             facecolors="none" if mark.is_open else mark.colour,

@@ -15,7 +15,7 @@ from orchestrator.analysis.answer.machine_checks import busy_machine
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.against_measured import against_measured
-from orchestrator.analysis.recommendation.confirmed import with_confirmed
+from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, with_confirmed
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.thinning import MAX_DRAWN, thinned
 from orchestrator.analysis.rule import Rule, column_of
@@ -25,7 +25,7 @@ from orchestrator.analysis.wording import format_config, is_share
 from orchestrator.metrics import METRICS, Objective, minimize
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, TrialState
 
 _BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
 """Figures that a single objective is drawn against, where nothing was learned."""
@@ -94,6 +94,16 @@ class View:
     def shown(self) -> pd.DataFrame:
         """The drawn configs, each with one figure: that of its confirm runs where it has any."""
         return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
+
+    @cached_property
+    def selecting(self) -> pd.DataFrame:
+        """The drawn configs by the runs that selected: figures that may stand beside each other."""
+        return self.configs.assign(**{MEASURED_IN: str(Stage.TRAIN)})
+
+    @cached_property
+    def confirming(self) -> pd.DataFrame:
+        """Those of them that were confirmed, by their confirm runs."""
+        return self.shown[self.shown[MEASURED_IN] == Stage.CONFIRM]
 
     @property
     def beside_speed(self) -> tuple[Objective, ...]:

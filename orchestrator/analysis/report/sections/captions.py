@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
 from orchestrator.analysis.report.view import View, axis_title
 from orchestrator.analysis.rule import column_of
 from orchestrator.analysis.rule_words import condition_text, tolerance_text
@@ -19,8 +18,17 @@ MANY: Final = 300
 
 
 def drawn(view: View, other: Objective) -> pd.DataFrame:
-    """Return the configs that a picture has a mark for: those with both figures."""
-    return view.shown.dropna(subset=[view.rule.speed_column, column_of(other)])
+    """Return the configs that a picture has a mark for, by the runs that selected."""
+    return _with_both(view, view.selecting, other)
+
+
+def confirmed(view: View, other: Objective) -> pd.DataFrame:
+    """Return those that have an open mark as well, by their confirm runs."""
+    return _with_both(view, view.confirming, other)
+
+
+def _with_both(view: View, configs: pd.DataFrame, other: Objective) -> pd.DataFrame:
+    return configs.dropna(subset=[view.rule.speed_column, column_of(other)])
 
 
 def caption_of(view: View, other: Objective) -> str:
@@ -32,13 +40,14 @@ def caption_of(view: View, other: Objective) -> str:
         else "with the spread between fresh runs in them"
     )
     figure = "the speed" if rule.is_of_speed else rule.speed.metric
-    confirmed = (view.shown[MEASURED_IN] == "confirm").any()
     bars = f"bars are 95 % intervals of {figure}, {within}"
     first = f"Each mark is a config; {bars}." if len(rows) <= MANY else "Each mark is a config."
     parts = [
         first,
         *_upright(view, other, len(rows)),
-        "Confirmed configs are where their confirm runs put them." if confirmed else "",
+        "Open marks: confirmed configs by their confirm runs, which selected none."
+        if len(confirmed(view, other))
+        else "",
         "Line: the edge of what the front's configs dominate."
         if rule.directions == (rule.speed, other)
         else "",

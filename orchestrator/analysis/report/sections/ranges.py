@@ -39,7 +39,8 @@ def range_from_limit(view: View, other: Objective) -> Range | None:
     no condition the limit is the end of :func:`shown_range`.
     """
     column, sign = column_of(other), other.sign
-    limit, values = limit_in(view, other), view.shown[column].dropna()
+    drawn = pd.concat([view.selecting, view.confirming], ignore_index=True)
+    limit, values = limit_in(view, other), drawn[column].dropna()
     if values.empty:
         return None
     if limit is None:
@@ -47,8 +48,8 @@ def range_from_limit(view: View, other: Objective) -> Range | None:
         if around is None:
             return None
         limit = around[0] if sign > 0 else around[1]
-    marked = view.shown["is_baseline"] | view.shown["is_recommended"]
-    end_of_bar = view.shown.get(f"{column}_{'high' if sign > 0 else 'low'}", values).dropna()
+    marked = drawn["is_baseline"] | drawn["is_recommended"]
+    end_of_bar = drawn.get(f"{column}_{'high' if sign > 0 else 'low'}", values).dropna()
     seen = [values[marked.loc[values.index]], values, end_of_bar]
     low = float((sign * pd.concat([seen[0], pd.Series([limit])])).min())
     high = float((sign * pd.concat(seen)).max())

@@ -11,8 +11,21 @@ import plotly.graph_objects as go
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
 from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.marks import BASELINE, ON_FRONT, RECOMMENDED, Mark, marks_of
-from orchestrator.analysis.report.sections.captions import MANY, caption_of, drawn, label_of
+from orchestrator.analysis.report.marks import (
+    BASELINE,
+    CONFIRMED,
+    ON_FRONT,
+    RECOMMENDED,
+    Mark,
+    marks_of,
+)
+from orchestrator.analysis.report.sections.captions import (
+    MANY,
+    caption_of,
+    confirmed,
+    drawn,
+    label_of,
+)
 from orchestrator.analysis.report.sections.hover import hover
 from orchestrator.analysis.report.sections.ranges import (
     are_hidden,
@@ -42,7 +55,7 @@ def _figure(view: View, other: Objective) -> Figure:
     return Figure(
         name=f"speed-{name}",
         figure=figure,
-        table=_table(view, drawn(view, other), other),
+        table=_table(view, other),
         caption=caption_of(view, other),
         label=label_of(view, other),
         shown={name: list(ends) for name, ends in axes.items() if ends and hidden},
@@ -53,10 +66,11 @@ def _figure(view: View, other: Objective) -> Figure:
 def scatter(view: View, other: Objective) -> go.Figure:
     """Draw every completed config by the first objective and ``other``, and the front."""
     first, column = view.rule.speed, column_of(other)
-    rows, seen = drawn(view, other), range_from_limit(view, other)
+    rows, again = drawn(view, other), confirmed(view, other)
+    seen, all_rows = range_from_limit(view, other), pd.concat([rows, again], ignore_index=True)
     figure = go.Figure(layout=layout(height=460, hovermode="closest"))
     figure.update_layout(legend={"traceorder": "reversed"})
-    speed = speed_axis(rows, view.rule.speed_column, are_hidden(rows, column, seen))
+    speed = speed_axis(all_rows, view.rule.speed_column, are_hidden(all_rows, column, seen))
     if view.num_configs > len(view.configs):
         figure.add_trace(_crowd(view, column, is_log=speed["type"] == "log"))
     if view.rule.directions == (first, other):
@@ -64,6 +78,9 @@ def scatter(view: View, other: Objective) -> go.Figure:
     many = len(rows) > MANY
     for name, (mark, some) in marks_of(rows, view.rule).items():
         figure.add_trace(_points(view, some, other, name, mark, many=many))
+    for place, (mark, some) in enumerate(marks_of(again, view.rule).values()):
+        points = _points(view, some, other, CONFIRMED, mark.opened, many=many)
+        figure.add_trace(points.update(legendgroup=CONFIRMED, showlegend=not place))
     figure.update_xaxes(**axis(axis_title(first.metric), **speed))
     ticks = {"tickformat": tick_format(other.metric), "range": seen}
     figure.update_yaxes(**axis(axis_title(other.metric), **ticks))
@@ -148,11 +165,14 @@ def _add_limit(figure: go.Figure, limit: float | None) -> None:
     )  # fmt: skip
 
 
-def _table(view: View, rows: pd.DataFrame, other: Objective) -> pd.DataFrame:
-    """Return what is drawn, one row a config, with the ids of its trials."""
+def _table(view: View, other: Objective) -> pd.DataFrame:
+    """Return what is drawn, one row a mark, with the ids of its trials."""
+    some = [drawn(view, other), confirmed(view, other)]
+    rows = pd.concat(some, ignore_index=True)
     marks = pd.Series("", index=rows.index, dtype="object")
-    for name, (_, some) in marks_of(rows, view.rule).items():
-        marks[some.index] = name
+    for name, (_, of_mark) in marks_of(rows, view.rule).items():
+        marks[of_mark.index] = name
+    marks[len(some[0]) :] += f", {CONFIRMED}"
     figures = [
         f"{column_of(objective)}{end}"
         for objective in dict.fromkeys((*view.objectives, other))

@@ -117,7 +117,7 @@ def test_the_page_can_be_used_by_everyone(
 
 def colour_of_recommended(tab: Page) -> str:
     star = tab.locator("#speed-accuracy .scatterlayer .points path").last
-    return str(star.evaluate("mark => getComputedStyle(mark).fill"))
+    return str(star.evaluate("mark => getComputedStyle(mark).stroke"))
 
 
 def test_a_config_that_is_pointed_at_tells_its_settings(page: str, opened: Open) -> None:
@@ -194,7 +194,7 @@ def test_tables_and_figures_are_copied_and_saved_as_csv(
     figure.get_by_role("button", name="Copy CSV").click()
     figure.get_by_role("button", name="Copied").wait_for()
     lines = tab.evaluate("navigator.clipboard.readText()").splitlines()
-    assert len(lines) == 1 + 24
+    assert len(lines) == 1 + 24 + 2
     assert {"params.num_workers", "metrics.samples_per_s", "mark"} <= set(lines[0].split(","))
     with tab.expect_download() as download:
         tab.locator("#front .tools").last.get_by_role("button", name="Save CSV").click()

@@ -22,11 +22,11 @@ def test_the_caption_says_what_bars_and_lines_are(view: View) -> None:
     (other,) = view.beside_speed
     caption = caption_of(view, other)
     assert "bars are 95 % intervals of the speed, with the spread between fresh runs" in caption
-    assert "Confirmed configs are where their confirm runs put them." in caption
+    assert "Open marks: confirmed configs by their confirm runs, which selected none." in caption
     assert "Dotted: 0.5 points short of the best accuracy" in caption
     alone = caption_of(replace(view, pool=None, confirmed=view.confirmed.iloc[:0]), other)
     assert "within the run alone, since nothing was repeated" in alone
-    assert "Confirmed" not in alone
+    assert "confirm runs" not in alone
 
 
 def test_configs_with_the_same_figures_are_said_to_be_one_mark() -> None:

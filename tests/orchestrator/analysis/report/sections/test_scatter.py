@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from orchestrator.analysis.report.marks import CONFIRMED
 from orchestrator.analysis.report.sections.captions import limit_text
 from orchestrator.analysis.report.sections.ranges import range_from_limit
 from orchestrator.analysis.report.sections.scatter import scatter, scatter_figures
@@ -91,15 +92,23 @@ def points_of(view: View) -> list[go.Scatter]:
     return [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
 
 
-def test_each_config_is_one_mark_and_the_legend_has_at_most_five_words(view: View) -> None:
-    traces = points_of(view)
+def test_each_config_is_one_mark_by_the_runs_that_selected(view: View) -> None:
+    traces = [trace for trace in points_of(view) if trace.name != CONFIRMED]
     assert sum(len(trace.x) for trace in traces) == len(view.configs)
     assert [trace.name for trace in traces] == [
         "not accurate enough", "other configs", "on the front", "baseline", "recommended",
     ]  # fmt: skip
     assert len({trace.marker.symbol for trace in traces}) == 5
-    recommended = view.confirmed[view.confirmed["is_recommended"]]
+    recommended = view.configs[view.configs["is_recommended"]]
     assert traces[-1].x.tolist() == recommended["metrics.samples_per_s"].tolist()
+
+
+def test_confirm_runs_are_open_marks_of_their_own_with_one_word(view: View) -> None:
+    baseline, recommended = (t for t in points_of(view) if t.name == CONFIRMED)
+    assert (baseline.marker.symbol, recommended.marker.symbol) == ("square-open", "star-open")
+    assert (baseline.showlegend, recommended.showlegend) == (True, False)
+    confirmed = view.confirmed[view.confirmed["is_recommended"]]
+    assert recommended.x.tolist() == confirmed["metrics.samples_per_s"].tolist()
 
 
 def test_the_least_accuracy_that_is_recommended_is_the_lower_edge(view: View) -> None:
@@ -139,18 +148,20 @@ def test_of_very_many_configs_a_field_shows_all(monkeypatch: pytest.MonkeyPatch)
     (field,) = (trace for trace in figure.data if trace.type == "heatmap")
     counts = np.nan_to_num(10 ** np.array(field.z, dtype=float))
     assert round(counts.sum()) == pytest.approx(view.num_configs, abs=1) == 24
-    assert sum(len(trace.x) for trace in points_of(view)) == len(view.configs) == 10
+    marks = [trace for trace in points_of(view) if trace.name != CONFIRMED]
+    assert sum(len(trace.x) for trace in marks) == len(view.configs) == 10
     (drawn,) = scatter_figures(view)
     assert "Grey field: all 24 configs. Marks: 10 of them" in drawn.caption
 
 
 def test_the_table_has_a_row_a_mark_and_the_ids_of_its_trials(view: View) -> None:
     (figure,) = scatter_figures(view)
-    assert len(figure.table) == 24
-    (row,) = figure.table[figure.table["mark"] == "recommended"].to_dict("records")
-    assert row["params.num_workers"] == 3
-    assert row["measured_in"] == "confirm"
-    assert len(row["trial_ids"].split()) == 3
+    assert len(figure.table) == 24 + 2
+    rows = figure.table[figure.table["mark"].str.startswith("recommended")].to_dict("records")
+    assert [row["params.num_workers"] for row in rows] == [3, 3]
+    assert [row["mark"] for row in rows] == ["recommended", "recommended, by confirm runs"]
+    assert [row["measured_in"] for row in rows] == ["train", "confirm"]
+    assert [len(row["trial_ids"].split()) for row in rows] == [1, 3]
 
 
 def test_where_no_config_has_both_figures_there_is_no_empty_picture() -> None:
