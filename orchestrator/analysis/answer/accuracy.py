@@ -28,6 +28,7 @@ class Difference:
         high: Upper end.
         sign: +1 where more is better, -1 where less is.
         tolerance: Differences within it are none.
+        selected: True where it is of the runs that selected the config, which flatter it.
     """
 
     centre: float
@@ -35,6 +36,7 @@ class Difference:
     high: float
     sign: float = 1.0
     tolerance: float = 0.0
+    selected: bool = False
 
     @property
     def is_better(self) -> bool:
@@ -62,7 +64,8 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     accuracy tells no difference.
     """
     rule = tables.rule
-    mean, interval = _paired(tables, config) or _unpaired(tables, config) or (0.0, None)
+    paired = _paired(tables, config)
+    mean, interval = paired or _unpaired(tables, config) or (0.0, None)
     if interval is None:
         return None
     low, high = interval[1:]
@@ -74,6 +77,7 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
         high=high,
         sign=1.0 if rule.accuracy.goal is Goal.MAXIMIZE else -1.0,
         tolerance=(rule.accuracy.tolerance or 0.0) * (abs(mean) if rule.accuracy.relative else 1),
+        selected=paired is None,
     )
 
 

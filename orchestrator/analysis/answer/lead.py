@@ -69,7 +69,10 @@ def times_as_fast(speedup: Speedup, rule: Rule) -> str:
 
 
 def accuracy_clause(difference: Difference | None, recommendation: Recommendation) -> str:
-    """Return ``" and is 2.5 points more accurate"``; "" where nothing was learned."""
+    """Return ``" and is 2.5 points more accurate"``; "" where nothing was learned.
+
+    Of the runs that selected the config it is so ``in the search``.
+    """
     objective = recommendation.rule.accuracy
     metric = objective.metric
     if objective is recommendation.rule.speed or pd.isna(recommendation.figures.get(metric)):
@@ -78,16 +81,19 @@ def accuracy_clause(difference: Difference | None, recommendation: Recommendatio
     if difference is None:
         return f"; the difference in {what} is not known"
     size = shown_difference(metric, float(f"{abs(difference.centre):.2g}"))
+    where = " in the search" if difference.selected else ""
     if difference.is_better or difference.is_worse:
         joined = "and" if difference.is_better else "but"
         if is_accuracy(metric) and objective.goal is Goal.MAXIMIZE:
-            return f" {joined} is {size} {'more' if difference.is_better else 'less'} accurate"
+            way = "more" if difference.is_better else "less"
+            return f" {joined} is {size} {way} accurate{where}"
         way = "higher" if difference.centre > 0 else "lower"
-        return f" {joined} its {metric} is {size} {way}"
+        return f" {joined} its {metric} is {size} {way}{where}"
     if difference.is_none:
         size = shown_difference(metric, difference.tolerance)
         alike = "is as accurate" if is_accuracy(metric) else f"has the same {metric}"
-        return f" and {alike} within {size}" if difference.tolerance else f" and {alike}"
+        within = f" within {size}" if difference.tolerance else ""
+        return f" and {alike}{within}{where}"
     return f"; no difference in {what} is shown"
 
 

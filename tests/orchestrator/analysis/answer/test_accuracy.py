@@ -34,6 +34,7 @@ def test_of_confirm_runs_it_is_paired_by_their_rounds() -> None:
     expected = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
     assert difference.centre == pytest.approx(0.04 / 3)
     assert (difference.low, difference.high) == pytest.approx((expected.low, expected.high))
+    assert not difference.selected
 
 
 @pytest.mark.parametrize("theirs", [[0.90, 0.91, 0.94], [0.90]], ids=["repeated", "one run"])
@@ -45,6 +46,7 @@ def test_of_searching_runs_their_variance_is_pooled(theirs: list[float]) -> None
     half = stats.t.ppf(0.975, df) * math.sqrt(pooled * (1 / len(ours) + 1 / len(theirs)))
     centre = sum(ours) / len(ours) - sum(theirs) / len(theirs)
     assert (difference.low, difference.high) == pytest.approx((centre - half, centre + half))
+    assert difference.selected
 
 
 def test_of_one_run_each_it_is_not_known() -> None:

@@ -56,6 +56,13 @@ def test_a_loss(recommendation: Recommendation, low: float, high: float, clause:
     assert accuracy_clause(difference(low, high, sign=-1), of_loss(recommendation)) == clause
 
 
+def test_runs_that_selected_are_named(recommendation: Recommendation) -> None:
+    better = replace(difference(0.02, 0.03), selected=True)
+    assert accuracy_clause(better, recommendation).endswith(" more accurate in the search")
+    alike = replace(difference(-0.003, 0.002), selected=True)
+    assert accuracy_clause(alike, recommendation).endswith(" within 0.5 points in the search")
+
+
 def test_a_difference_that_is_not_known_is_said_to_be_so(recommendation: Recommendation) -> None:
     clause = accuracy_clause(None, recommendation)
     assert clause == "; the difference in accuracy is not known"
