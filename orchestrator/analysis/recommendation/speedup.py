@@ -99,9 +99,11 @@ class Speedup:
         """True if more confirm runs would tell nothing that matters.
 
         They show a tie, or which of the two is faster and by what factor, to less than one of 1.5.
+        Or they have a round without a ratio, which no further one makes good.
         """
         is_told = self.is_slower or self.is_shown
-        return self.is_tie or (is_told and is_narrow(self.low, self.high))
+        never = self.pairs is not None and self.pairs.num_rounds > 0
+        return never or self.is_tie or (is_told and is_narrow(self.low, self.high))
 
     def is_within(self, noise: NoiseFloor) -> bool:
         """Return True if a claimed speed-up is no larger than the noise floor."""

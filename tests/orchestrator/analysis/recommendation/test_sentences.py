@@ -230,3 +230,5 @@ def test_runs_that_do_not_reach_the_target_are_not_passed_over(
     speedup = speed_up(run.tables, FAST)
     assert why_not_known(speedup, run.tables) == reason
     assert (speedup.ratio is None) == bool(reason)
+    if reason:
+        assert speedup.is_decided, "no further round makes it known"
