@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,22 +150,6 @@ def outcome_of(attempt: Attempt) -> TrialResult:
 def newest_process() -> psutil.Process:
     """Return the process that was started last below this one: that of the trial."""
     return max(psutil.Process().children(recursive=True), key=psutil.Process.create_time)
-
-
-def is_alive(pid: int) -> bool:
-    """Return True if the process exists and is no zombie."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def alive_after(pids: Iterable[int], *, within_s: float) -> list[int]:
-    """Return the processes that have not ended in time."""
-    deadline = time.monotonic() + within_s
-    while (alive := [pid for pid in pids if is_alive(pid)]) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return alive
 
 
 def _server_of(launch: Launch, servers: ForkServers) -> Callable[[], Path]:

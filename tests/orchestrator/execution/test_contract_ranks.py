@@ -6,14 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from orchestrator import Isolation
 from orchestrator.execution.base import Executor
 from orchestrator.trial import TrialState
 from tests.conftest import ROOT
-from tests.leaks import guarding
+from tests.leaks import alive_after, guarding
 from tests.orchestrator.execution.conftest import Recorder, make_launch
 
 TRIALS: dict[str, dict[str, Any]] = {
@@ -117,7 +116,4 @@ def test_stopping_ranks_leaves_nothing(more: Recorder) -> None:
     }
     assert {more.results[name].state for name in stopped} == {TrialState.STOPPED}
     assert len(pids) == 2 * 2
-    deadline = time.monotonic() + 3
-    while any(map(psutil.pid_exists, pids)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert [pid for pid in pids if psutil.pid_exists(pid)] == []
+    assert alive_after(pids, within_s=3) == []

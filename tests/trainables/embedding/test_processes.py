@@ -3,13 +3,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.conftest import ROOT
+from tests.leaks import alive_after
 from tests.leaks import children as all_children
 from trainables.embedding.processes import shared_out
 
@@ -122,7 +122,4 @@ def test_processes_end_with_the_caller() -> None:
         assert len(workers) == 2
         process.kill()
         process.wait()
-    deadline = time.monotonic() + 5
-    while any(worker.is_running() for worker in workers) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(worker.is_running() for worker in workers)
+    assert alive_after([worker.pid for worker in workers], within_s=5) == []

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from tests.conftest import ROOT
+from tests.leaks import alive_after
 from trainables.loading import BatchOrder, Draw, LoadedBatches
 from trainables.settings import LoaderKnobs
 
@@ -126,8 +127,7 @@ def test_workers_end_at_once_when_the_training_process_is_killed(tmp_path: Path)
     process.send_signal(signal.SIGKILL)
     process.wait()
     # torch's own check of the parent runs every five seconds.
-    _, alive = psutil.wait_procs(workers, timeout=2)
-    assert not alive
+    assert alive_after([worker.pid for worker in workers], within_s=2) == []
 
 
 @pytest.mark.gpu

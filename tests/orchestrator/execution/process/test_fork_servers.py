@@ -16,8 +16,9 @@ import pytest
 from orchestrator.execution.process.fork_client import NotForked, ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.execution.process.leftovers import environment_of
+from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for
-from tests.orchestrator.execution.supervised import PRELOAD, alive_after
+from tests.orchestrator.execution.supervised import PRELOAD
 
 
 @pytest.fixture

@@ -21,8 +21,9 @@ from orchestrator.execution.process.leftovers import (
     remove_shared_tensors,
 )
 from orchestrator.execution.process.ranks import request
+from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import server_of, wait_for
-from tests.orchestrator.execution.supervised import PRELOAD, alive_after, launch_of
+from tests.orchestrator.execution.supervised import PRELOAD, launch_of
 
 
 def socket_of(servers: ForkServers) -> Path:

@@ -11,8 +11,9 @@ from orchestrator.execution.process.fork_client import ForkedProcess, ServerErro
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.rank_group import RankGroup
 from orchestrator.execution.process.ranks import RankProcess, request
+from tests.leaks import is_alive
 from tests.orchestrator.execution.process.serving import forked, server_of
-from tests.orchestrator.execution.supervised import PRELOAD, is_alive, launch_of
+from tests.orchestrator.execution.supervised import PRELOAD, launch_of
 
 RANKS = [Rank(index=index, world_size=3) for index in range(3)]
 

@@ -21,9 +21,9 @@ from orchestrator.execution.supervision import attempt as attempts
 from orchestrator.execution.supervision import stall
 from orchestrator.execution.supervision.attempt import Attempt
 from orchestrator.trial import Isolation, TrialResult, TrialState
+from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import wait_for
 from tests.orchestrator.execution.supervised import (
-    alive_after,
     attempt_at,
     launch_of,
     leases_in,
