@@ -58,11 +58,11 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
         minimized = view.rule.speed.goal is Goal.MINIMIZE
         where: Literal["pre", "post"] = "post" if minimized else "pre"
         axes.step(edge["x"], edge["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
-    marks = [(name, mark, rows) for name, (mark, rows) in marks_of(points, view.rule).items()]
-    words = [CONFIRMED, *[None] * len(again)]  # one in the legend
-    for word, (mark, rows) in zip(words, marks_of(again, view.rule).values(), strict=False):
-        marks.append((word, mark.opened, rows))
-    for order, (name, mark, rows) in enumerate(marks, start=2):
+    kinds = [(name, *of_kind) for name, of_kind in marks_of(points, view.rule).items()]
+    for place, (mark, rows) in enumerate(marks_of(again, view.rule).values()):
+        # A word with an underscore before it is not in the legend.
+        kinds.append((f"{'_' * bool(place)}{CONFIRMED}", mark.opened, rows))
+    for order, (name, mark, rows) in enumerate(kinds, start=2):
         axes.scatter(
             rows["x"], rows["y"], s=mark.size**2 / 2, marker=mark.shape, linewidths=0.8,
             facecolors="none" if mark.is_open else mark.colour,
