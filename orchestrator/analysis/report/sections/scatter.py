@@ -80,7 +80,9 @@ def scatter(view: View, other: Objective) -> go.Figure:
         figure.add_trace(_points(view, some, other, name, mark, many=many))
     for place, (mark, some) in enumerate(marks_of(again, view.rule).values()):
         points = _points(view, some, other, CONFIRMED, mark.opened, many=many)
-        figure.add_trace(points.update(legendgroup=CONFIRMED, showlegend=not place))
+        # Of a reversed legend the first is the last.
+        in_legend = {"legendgroup": CONFIRMED, "legendrank": 1, "showlegend": not place}
+        figure.add_trace(points.update(in_legend))
     figure.update_xaxes(**axis(axis_title(first.metric), **speed))
     ticks = {"tickformat": tick_format(other.metric), "range": seen}
     figure.update_yaxes(**axis(axis_title(other.metric), **ticks))
