@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.wording import percent, short, shown, shown_difference
-from orchestrator.metrics import Goal, Objective
+from orchestrator.metrics import Goal, Objective, is_accuracy
 from orchestrator.rules import RuleKind
 
 
@@ -51,9 +51,15 @@ def tolerance_text(objective: Objective) -> str:
 def lacking(rule: Rule) -> str:
     """Return the word for configs that do not hold the rule's conditions."""
     names = [objective.metric for objective in rule.conditions]
-    if names == [rule.accuracy.metric] and rule.accuracy.goal is Goal.MAXIMIZE:
+    is_accurate = is_accuracy(rule.accuracy.metric) and rule.accuracy.goal is Goal.MAXIMIZE
+    if names == [rule.accuracy.metric] and is_accurate:
         return "not accurate enough"
     return f"short of the rule in {' or '.join(names)}" if names else "without a figure"
+
+
+def learned_word(rule: Rule) -> str:
+    """Return ``accuracy``, or the metric that the rule weighs instead of one."""
+    return "accuracy" if is_accuracy(rule.accuracy.metric) else rule.accuracy.metric
 
 
 def held_by(rule: Rule) -> str:

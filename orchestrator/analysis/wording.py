@@ -134,14 +134,15 @@ def short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else format_value(value)
 
 
-def runs_text(row: Mapping[Any, Any]) -> str:
+def runs_text(row: Mapping[Any, Any], learned: str) -> str:
     """Return ``3``, or ``2 (accuracy 3)`` where a config's accuracy is of more runs than its speed.
 
     Args:
         row: From :func:`~orchestrator.analysis.statistics.by_config.by_config`.
+        learned: ``accuracy``, or what else was learned.
     """
     timed, trained = row["num_runs"], row["num_all_runs"]
-    return f"{timed}" if timed == trained else f"{timed} (accuracy {trained})"
+    return f"{timed}" if timed == trained else f"{timed} ({learned} {trained})"
 
 
 def as_sentence(text: str, knobs: Container[str]) -> str:

@@ -18,6 +18,7 @@ from orchestrator.analysis.recommendation.boundary import at_boundary
 from orchestrator.analysis.recommendation.caveats import baseline_short_of_the_rule, unconfirmed
 from orchestrator.analysis.recommendation.one_class import one_class
 from orchestrator.analysis.recommendation.recommend import Recommendation
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import counted
 from orchestrator.trial import Stage, TrialState
@@ -75,8 +76,8 @@ def _composed(tables: RunTables, recommendation: Recommendation) -> Iterator[Che
     runs = recommendation.num_runs
     of = "confirm run" if recommendation.measured_in is Stage.CONFIRM else "probe"
     text = (
-        f"speed of {counted(runs['speed'], of)}, accuracy of {counted(runs['accuracy'], 'curve')} "
-        "of other settings"
+        f"speed of {counted(runs['speed'], of)}, {learned_word(tables.rule)} of "
+        f"{counted(runs['accuracy'], 'curve')} of other settings"
     )
     yield Check(name="composed", health=Health.WARNING, text=text)
 

@@ -105,8 +105,8 @@ def of_its_runs(row: Mapping[Any, Any]) -> list[str]:
         runs = counted(int(row["num_left_out"]), "contaminated run")
         were = "was" if row.get("num_left_out") == 1 else "were"
         notes.append(
-            f"{runs} of it {were} left out of its speed, not of its accuracy: something else ran "
-            "on its cores"
+            f"{runs} of it {were} left out of its speed, not of what it learned: something else "
+            "ran on its cores"
         )
     if row.get("isolation") == Isolation.SHARED:
         notes.append("it was timed on shared cores, with no promise that it was isolated")

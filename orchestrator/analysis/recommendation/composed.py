@@ -26,23 +26,24 @@ def sign_of(row: Mapping[Any, Any]) -> str:
     return f" {SIGN}" if row.get(COMPOSED, False) else ""
 
 
-def rests_on(row: Mapping[Any, Any]) -> str:
+def rests_on(row: Mapping[Any, Any], learned: str) -> str:
     """Return ``speed from 4 probes, accuracy from 1 curve`` for a composed config's row."""
     probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
-    return f"speed from {counted(probes, 'probe')}, accuracy from {counted(curves, 'curve')}"
+    return f"speed from {counted(probes, 'probe')}, {learned} from {counted(curves, 'curve')}"
 
 
-def composed_notes(row: Mapping[Any, Any], *, is_trained: bool) -> list[str]:
+def composed_notes(row: Mapping[Any, Any], learned: str, *, is_trained: bool) -> list[str]:
     """Return the note on a recommended config that was not itself both trained and probed.
 
     Args:
         row: Its row among the configs that were searched.
+        learned: ``accuracy``, or what else was learned.
         is_trained: True where confirm runs trained it end to end.
     """
     if not row.get(COMPOSED, False):
         return []
     since = "; confirm runs trained it since" if is_trained else ""
-    return [f"selected by composed figures, {rests_on(row)}{since}"]
+    return [f"selected by composed figures, {rests_on(row, learned)}{since}"]
 
 
 def composed_table(tables: RunTables) -> pd.DataFrame:

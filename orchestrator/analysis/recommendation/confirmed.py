@@ -20,16 +20,17 @@ _ENDS: Final = ("_low", "_high", "_within_low", "_within_high")
 _RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids")
 
 
-def measured_runs_text(row: Mapping[Any, Any]) -> str:
+def measured_runs_text(row: Mapping[Any, Any], learned: str) -> str:
     """Return the number of runs that a config's figures are of, as ``3 to confirm``.
 
     Args:
         row: From :func:`with_confirmed`, or without ``measured_in``.
+        learned: ``accuracy``, or what else was learned.
     """
     if row.get(MEASURED_IN) != Stage.CONFIRM:
-        return runs_text(row)
+        return runs_text(row, learned)
     evaluated = row["num_all_runs"] or row["num_runs"]
-    return f"{runs_text({**row, 'num_all_runs': evaluated})} to confirm"
+    return f"{runs_text({**row, 'num_all_runs': evaluated}, learned)} to confirm"
 
 
 def with_confirmed(

@@ -18,6 +18,7 @@ from orchestrator.analysis.recommendation.composed import composed_notes
 from orchestrator.analysis.recommendation.sentences import speedup_text, why_chosen, why_none
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.drift import Drift
 from orchestrator.analysis.statistics.interference import Interference
@@ -131,7 +132,11 @@ def _of_choice(choice: Choice, tables: RunTables) -> Recommendation:
         num_runs={"speed": int(figures["num_runs"]), "accuracy": int(figures["num_all_runs"])},
         command=command_of(choice.config, tables.sweep),
         notes=(
-            *composed_notes(choice.row, is_trained=not bool(figures.get(COMPOSED, False))),
+            *composed_notes(
+                choice.row,
+                learned_word(tables.rule),
+                is_trained=not bool(figures.get(COMPOSED, False)),
+            ),
             *caveats_of(
                 choice, tables, confirmed=figures if stage is Stage.CONFIRM else {}, ranked=ranked
             ),

@@ -123,7 +123,7 @@ def why_none(tables: RunTables) -> str:
     rule, rows = tables.rule, tables.grouped
     of_stage = rows[rows["stage"] == Stage.TRAIN]
     if of_stage.empty:
-        return "no trial was trained to accuracy"
+        return "no trial was trained"
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     if len(ended):
         missing = unreported(ended, rule.objectives)

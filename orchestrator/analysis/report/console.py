@@ -21,6 +21,8 @@ from orchestrator.analysis.recommendation.confirmed import measured_runs_text
 from orchestrator.analysis.recommendation.front import front_table, main_front
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.summary import summary
+from orchestrator.analysis.rule import rule_of
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import interval_text, shown
@@ -83,9 +85,10 @@ def show_front(
         table.add_column(objective.metric, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
     table.add_column("runs", justify="right", overflow="fold")
+    learned = learned_word(rule_of(sweep))
     for label, row in zip(labels, rows.to_dict("records"), strict=True):
         figures = [_figure(row, objective.metric) for objective in objectives]
-        runs = measured_runs_text(row).replace(" (", "\n(").replace(" to", "\nto")
+        runs = measured_runs_text(row, learned).replace(" (", "\n(").replace(" to", "\nto")
         table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
     if len(front) > MAX_ROWS:

@@ -14,6 +14,7 @@ from orchestrator.analysis.recommendation.front import front_table, main_front
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.states import counts_of_states
 from orchestrator.analysis.rule import unreported
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import counted, shown
 from orchestrator.storage.sweep_record import SweepRecord
@@ -102,10 +103,10 @@ def _figures(recommendation: Recommendation) -> str:
     timed, trained = recommendation.num_runs["speed"], recommendation.num_runs["accuracy"]
     if recommendation.composed:
         of = "confirm run" if recommendation.measured_in is Stage.CONFIRM else "probe"
-        speed, accuracy = counted(timed, of), counted(trained, "curve")
-        figures.append(f"composed: speed of {speed}, accuracy of {accuracy}")
+        speed, learned = counted(timed, of), counted(trained, "curve")
+        figures.append(f"composed: speed of {speed}, {learned_word(rule)} of {learned}")
     elif figures and timed != trained:
-        figures.append(f"accuracy of {counted(trained, 'run')}, speed of {timed}")
+        figures.append(f"{learned_word(rule)} of {counted(trained, 'run')}, speed of {timed}")
     return ", ".join(figures)
 
 

@@ -15,6 +15,7 @@ from orchestrator.analysis.recommendation.composed import sign_of
 from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, measured_runs_text
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.wording import (
     counted,
@@ -217,7 +218,7 @@ def _has_interval(rows: pd.DataFrame, metric: str) -> bool:
 def _runs(row: Mapping[Any, Any], view: View) -> str:
     """Return the runs of a config; of a factored search its probes and its curves."""
     if row.get(MEASURED_IN) == Stage.CONFIRM or not view.num_candidates:
-        return measured_runs_text(row)
+        return measured_runs_text(row, learned_word(view.rule))
     probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
     return f"{counted(probes, 'probe')}, {counted(curves, 'curve')}"
 

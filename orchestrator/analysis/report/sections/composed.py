@@ -16,6 +16,7 @@ from orchestrator.analysis.recommendation.composed import SIGN
 from orchestrator.analysis.report.tables import Cell, Table, figure_cell
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import column_of
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.wording import MOST_FACTOR, counted, format_config, is_share, percent
 
 
@@ -43,21 +44,23 @@ def composed_of(view: View) -> ComposedShown | None:
     rows = _table_rows(view)
     head = ("config", "figure", "composed", "measured", "difference")
     return ComposedShown(
-        legend=_legend(view.configs[view.configs[COMPOSED].astype("bool")]),
+        legend=_legend(view),
         counts=_counts(view),
         errors=_errors(view.measured),
         table=Table(head=head, rows=rows, marks=("",) * len(rows)) if rows else None,
     )
 
 
-def _legend(configs: pd.DataFrame) -> str:
+def _legend(view: View) -> str:
+    configs = view.configs[view.configs[COMPOSED].astype("bool")]
     if configs.empty:
         return ""
     probes, curves = (_range(configs[name]) for name in ("num_runs", "num_all_runs"))
     return (
-        f"{SIGN} composed: speed from {probes} of the config's setting, accuracy from {curves} "
-        "with its learning knobs; the config itself was not both trained and probed. Times are "
-        "composed of these for all configs. A claimed speed-up rests on confirm runs alone"
+        f"{SIGN} composed: speed from {probes} of the config's setting, {learned_word(view.rule)} "
+        f"from {curves} with its learning knobs; the config itself was not both trained and "
+        "probed. Times are composed of these for all configs. A claimed speed-up rests on confirm "
+        "runs alone"
     )
 
 
@@ -71,7 +74,8 @@ def _counts(view: View) -> str:
     known, stopped = view.num_configs, view.num_stopped
     left = view.num_candidates - known - stopped
     text = (
-        f"of {counted(view.num_candidates, 'config')} {known:,} have a speed and a final accuracy"
+        f"of {counted(view.num_candidates, 'config')} {known:,} have a speed and a final "
+        f"{learned_word(view.rule)}"
     )
     if stopped:
         text += (

@@ -15,6 +15,7 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.composed import rests_on
 from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
 from orchestrator.analysis.report.view import View
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.wording import runs_text, short, shown, telling_knobs, verdict_text
 from orchestrator.trial import Stage
 
@@ -48,13 +49,14 @@ def hover(view: View, rows: pd.DataFrame) -> tuple[npt.NDArray[np.str_], str]:
         for n, metric in enumerate(metrics, start=len(knobs))
     ]
     lines += [f"%{{customdata[{len(knobs) + len(metrics)}]}}"]
+    learned = learned_word(view.rule)
     parts = [
         *(
             by_value(rows[f"params.{name}"], lambda value: html.escape(short(value)))
             for name in knobs
         ),
         *([shown(m, value) for value in rows[f"metrics.{m}"]] for m in metrics),
-        ["<br>".join(map(html.escape, _grounds(row))) for row in _records(rows)],
+        ["<br>".join(map(html.escape, _grounds(row, learned))) for row in _records(rows)],
     ]
     # Of one width, for plotly copies it cell by cell otherwise.
     words = np.array(list(zip(*parts, strict=True)), dtype=np.str_)
@@ -67,15 +69,15 @@ def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
     return rows[[c for c in rows.columns if not c.startswith(left_out)]].to_dict("records")
 
 
-def _grounds(row: Mapping[Any, Any]) -> list[str]:
+def _grounds(row: Mapping[Any, Any], learned: str) -> list[str]:
     """Return what the figures of a config rest on, and how it stands against the best."""
     against_best = [text] if (text := verdict_text(row)) else []
     bound = [f"bound by: {tag}"] if (tag := text_of(row.get("tags.bound"))) else []
     if row[MEASURED_IN] == Stage.CONFIRM:
-        rest = "; accuracy composed" if row.get(COMPOSED, False) else ""
+        rest = f"; {learned} composed" if row.get(COMPOSED, False) else ""
         runs = f"confirm runs: {row['num_runs']}, {row['interval']}{rest}"
     elif row.get(COMPOSED, False):
-        runs = f"composed: {rests_on(row)}, {row['interval']}"
+        runs = f"composed: {rests_on(row, learned)}, {row['interval']}"
     else:
-        runs = f"runs: {runs_text(row)}, {row['interval']}"
+        runs = f"runs: {runs_text(row, learned)}, {row['interval']}"
     return [*against_best, *bound, runs]

@@ -11,7 +11,7 @@ import pandas as pd
 from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.report.tables import Cell, Table, figure_cell, knob_cell, verdict_cell
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.rule_words import held_by
+from orchestrator.analysis.rule_words import held_by, learned_word
 from orchestrator.analysis.statistics.against_best import Verdict, runs_to_resolve, speed_numbers
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.wording import counted, percent, telling_knobs
@@ -52,8 +52,9 @@ def _counts(ranked: pd.DataFrame, view: View) -> str:
     start = f"of {counted(view.num_configs, 'completed config')} {len(ranked)} {held} to be ranked"
     if view.num_candidates:
         start = (
-            f"of {counted(view.num_configs, 'config')} with a speed and a final accuracy those "
-            f"{held} to be ranked have {counted(len(ranked), 'setting')}, one row each"
+            f"of {counted(view.num_configs, 'config')} with a speed and a final "
+            f"{learned_word(view.rule)} those {held} to be ranked have "
+            f"{counted(len(ranked), 'setting')}, one row each"
         )
     return (
         f"{start}: {counts} (a tie is a ratio within {percent(view.rule.tie_margin)}; with "

@@ -15,17 +15,17 @@ ROW = {"composed": True, "num_runs": 4, "num_all_runs": 1}
 
 
 def test_a_composed_figure_says_what_it_rests_on() -> None:
-    assert rests_on(ROW) == "speed from 4 probes, accuracy from 1 curve"
+    assert rests_on(ROW, "accuracy") == "speed from 4 probes, accuracy from 1 curve"
     assert sign_of(ROW) == f" {SIGN}"
     assert sign_of({**ROW, "composed": False}) == sign_of({}) == ""
 
 
 def test_the_note_on_a_recommendation_says_if_it_was_trained_since() -> None:
-    (note,) = composed_notes(ROW, is_trained=False)
+    (note,) = composed_notes(ROW, "accuracy", is_trained=False)
     assert note == "selected by composed figures, speed from 4 probes, accuracy from 1 curve"
-    (note,) = composed_notes(ROW, is_trained=True)
+    (note,) = composed_notes(ROW, "accuracy", is_trained=True)
     assert note.endswith("accuracy from 1 curve; confirm runs trained it since")
-    assert composed_notes({**ROW, "composed": False}, is_trained=False) == []
+    assert composed_notes({**ROW, "composed": False}, "accuracy", is_trained=False) == []
 
 
 def test_the_table_has_every_config_and_no_column_without_a_figure() -> None:

@@ -184,7 +184,7 @@ def test_where_nothing_completed_the_states_and_the_reason_are_named() -> None:
 def test_where_nothing_was_trained_that_is_the_reason() -> None:
     run = searched()
     none = RunTables(trials=run.trials.iloc[:0], sweep=run.record)
-    assert why_none(none) == "no trial was trained to accuracy"
+    assert why_none(none) == "no trial was trained"
 
 
 def test_where_a_figure_was_not_reported_it_is_named() -> None:

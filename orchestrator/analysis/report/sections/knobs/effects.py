@@ -26,6 +26,7 @@ from orchestrator.analysis.report.sections.knobs.outcomes import (
 from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.tables import Cell, Table
 from orchestrator.analysis.report.view import View
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.wording import counted
 
 MAX_ROWS: Final = 24
@@ -34,8 +35,8 @@ _TITLE: Final = "What each knob does"
 _HOW: Final = (
     "a pair is two configs that differ in this knob alone; the effect is the mean over the pairs, "
     "geometric where it is a ratio",
-    "systems knobs are looked at on the speed, learning knobs on the accuracy, the others on both: "
-    "by its role a knob changes nothing else",
+    "systems knobs are looked at on the speed, learning knobs on what was learned, the others on "
+    "both: by its role a knob changes nothing else",
     "the interval holds the effect in 95 % of cases; it rests on the repeats of the configs and on "
     "how much the pairs differ",
     "a verdict other than 'not decided' holds for all rows together at 95 % (Holm's method)",
@@ -154,4 +155,4 @@ def _why_none(view: View) -> str:
         return "no knob varied among the configs that completed"
     word = quality_of(view.rule.speed.metric, view.rule)
     figure = "speed" if word == "fast" else view.rule.speed.metric
-    return f"no knob varied that changes the {figure} or the accuracy by its role"
+    return f"no knob varied that changes the {figure} or the {learned_word(view.rule)} by its role"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +16,7 @@ from orchestrator.analysis.report.summary import summary
 from orchestrator.analysis.report.tables import front_table
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.tables.load import load_run
+from orchestrator.metrics import maximize
 from tests.orchestrator.analysis.made_runs import MadeRun, factored_run, products_run
 from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
 
@@ -143,3 +146,21 @@ def test_of_very_many_configs_the_page_draws_some_and_counts_all(
     singled = view.configs["on_front"] | view.configs["is_baseline"]
     assert singled.sum() == 4
     assert "of 20 configs with a speed" in text_of(page_of(made)).lower()
+
+
+@pytest.mark.parametrize("made_of", [factored_run, products_run])
+def test_words_are_those_of_the_metric(made_of: Callable[[], MadeRun], tmp_path: Path) -> None:
+    run, named = made_of(), {"val_acc": "reward", "test_acc": "test_reward"}
+    for row in (*run.rows, *run.curves):
+        for name in [name for name in row if name.startswith("metrics.")]:
+            for old, new in named.items():
+                if name.startswith(f"metrics.{old}"):
+                    row[name.replace(old, new)] = row.pop(name)
+    objectives = (maximize("samples_per_s"), maximize("reward", tolerance=0.005))
+    run.sweep |= {"objectives": [asdict(each) for each in objectives], "question": "Which?"}
+    run_dir = run.write(tmp_path / "run")
+    tables = load_run(run_dir)
+    lines = summary(tables, write_all(tables, run_dir), run_dir=run_dir)
+    said = text_of((run_dir / "report.html").read_text()) + "\n".join(lines)
+    assert "reward" in said
+    assert "accura" not in said
