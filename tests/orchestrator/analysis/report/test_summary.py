@@ -85,9 +85,7 @@ def test_an_interrupted_run_without_a_row_has_a_first_line() -> None:
     run.add(config())
     empty = RunTables(trials=run.trials.iloc[:0], sweep=run.record)
     lines = summary(empty, recommend(empty), run_dir=RUN_DIR)
-    assert lines[0] == (
-        "products_loader: no settings can be recommended: no trial was trained"
-    )
+    assert lines[0] == "products_loader: no settings can be recommended: no trial was trained"
     assert lines[1] == "trials:      0"
 
 
