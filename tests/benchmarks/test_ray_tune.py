@@ -124,6 +124,7 @@ SAMPLE = (
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_nothing_of_a_sample_differs() -> None:
     # Not in this process, which may have a Ray already.
