@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from orchestrator.analysis.report.marks import CONFIRMED, marks_of
-from orchestrator.analysis.report.sections.captions import confirmed, drawn
+from orchestrator.analysis.report.sections.captions import drawn, drawn_as_confirmed
 from orchestrator.analysis.report.sections.ranges import are_hidden, range_from_limit
 from orchestrator.analysis.report.style import BLUE, GRID, INK, MUTED, PAPER
 from orchestrator.analysis.report.view import View, axis_title
@@ -46,7 +46,7 @@ def _draw(axes: Axes, view: View, other: Objective) -> None:
     columns = [column_of(objective) for objective in both]
     points, again = (
         some.assign(x=some[columns[0]] * scale[0], y=some[columns[1]] * scale[1]).sort_values("x")
-        for some in (drawn(view, other), confirmed(view, other))
+        for some in (drawn(view, other), drawn_as_confirmed(view, other))
     )
     shown = range_from_limit(view, other)
     hidden = are_hidden(points, columns[1], shown)

@@ -96,12 +96,12 @@ class View:
         return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
 
     @cached_property
-    def selecting(self) -> pd.DataFrame:
+    def by_selecting_runs(self) -> pd.DataFrame:
         """The drawn configs by the runs that selected: figures that may stand beside each other."""
         return self.configs.assign(**{MEASURED_IN: str(Stage.TRAIN)})
 
     @cached_property
-    def confirming(self) -> pd.DataFrame:
+    def by_confirm_runs(self) -> pd.DataFrame:
         """Those of them that were confirmed, by their confirm runs."""
         return self.shown[self.shown[MEASURED_IN] == Stage.CONFIRM]
 

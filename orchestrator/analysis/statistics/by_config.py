@@ -20,9 +20,9 @@ from orchestrator.analysis.statistics.pooling import (
     contaminated,
     counting,
     pools_of,
+    preferred,
     shared_a_round,
     speed_cells,
-    wanted,
 )
 from orchestrator.metrics import FIRST_LOSS, OF_THE_TARGET, is_learned
 from orchestrator.trial import Stage, TrialState
@@ -89,7 +89,7 @@ def by_config(
     groups = rows.groupby(ids[rows.index], sort=False)
     timed = rows
     if stage is Stage.CONFIRM:  # the run that evaluates the test split is beside no other
-        timed = rows[wanted(shared_a_round(of_stage)[rows.index], [ids[rows.index]])]
+        timed = rows[preferred(shared_a_round(of_stage)[rows.index], [ids[rows.index]])]
     clean = timed[counting(timed, [ids[timed.index]])]
     of_clean = clean.groupby(ids[clean.index], sort=False)
     configs = groups[params_of(trials)].first()

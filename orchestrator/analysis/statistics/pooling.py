@@ -237,12 +237,12 @@ def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
 
 def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
     """Return True for rows that count: clean ones, and all of a group of ``keys`` without any."""
-    return wanted(~contaminated(rows), keys)
+    return preferred(~contaminated(rows), keys)
 
 
-def wanted(rows: pd.Series[bool], keys: list[pd.Series[Any]]) -> pd.Series[bool]:
-    """Return True for the rows that are True, and for all of a group of ``keys`` without any."""
-    return rows | ~rows.groupby(keys, sort=False, dropna=False).transform("any")
+def preferred(are_good: pd.Series[bool], keys: list[pd.Series[Any]]) -> pd.Series[bool]:
+    """Return True for the good rows, and for all rows of a group of ``keys`` without a good one."""
+    return are_good | ~are_good.groupby(keys, sort=False, dropna=False).transform("any")
 
 
 def _groups(rows: pd.DataFrame) -> pd.Series[Any]:

@@ -19,12 +19,12 @@ MANY: Final = 300
 
 def drawn(view: View, other: Objective) -> pd.DataFrame:
     """Return the configs that a picture has a mark for, by the runs that selected."""
-    return _with_both(view, view.selecting, other)
+    return _with_both(view, view.by_selecting_runs, other)
 
 
-def confirmed(view: View, other: Objective) -> pd.DataFrame:
+def drawn_as_confirmed(view: View, other: Objective) -> pd.DataFrame:
     """Return those that have an open mark as well, by their confirm runs."""
-    return _with_both(view, view.confirming, other)
+    return _with_both(view, view.by_confirm_runs, other)
 
 
 def _with_both(view: View, configs: pd.DataFrame, other: Objective) -> pd.DataFrame:
@@ -46,7 +46,7 @@ def caption_of(view: View, other: Objective) -> str:
         first,
         *_upright(view, other, len(rows)),
         "Open marks: confirmed configs by their confirm runs, which selected none."
-        if len(confirmed(view, other))
+        if len(drawn_as_confirmed(view, other))
         else "",
         "Line: the edge of what the front's configs dominate."
         if rule.directions == (rule.speed, other)

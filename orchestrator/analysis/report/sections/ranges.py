@@ -39,7 +39,7 @@ def range_from_limit(view: View, other: Objective) -> Range | None:
     no condition the limit is the end of :func:`shown_range`.
     """
     column, sign = column_of(other), other.sign
-    drawn = pd.concat([view.selecting, view.confirming], ignore_index=True)
+    drawn = pd.concat([view.by_selecting_runs, view.by_confirm_runs], ignore_index=True)
     limit, values = limit_in(view, other), drawn[column].dropna()
     if values.empty:
         return None

@@ -22,8 +22,8 @@ from orchestrator.analysis.report.marks import (
 from orchestrator.analysis.report.sections.captions import (
     MANY,
     caption_of,
-    confirmed,
     drawn,
+    drawn_as_confirmed,
     label_of,
 )
 from orchestrator.analysis.report.sections.hover import hover
@@ -66,7 +66,7 @@ def _figure(view: View, other: Objective) -> Figure:
 def scatter(view: View, other: Objective) -> go.Figure:
     """Draw every completed config by the first objective and ``other``, and the front."""
     first, column = view.rule.speed, column_of(other)
-    rows, again = drawn(view, other), confirmed(view, other)
+    rows, again = drawn(view, other), drawn_as_confirmed(view, other)
     seen, all_rows = range_from_limit(view, other), pd.concat([rows, again], ignore_index=True)
     figure = go.Figure(layout=layout(height=460, hovermode="closest"))
     figure.update_layout(legend={"traceorder": "reversed"})
@@ -169,7 +169,7 @@ def _add_limit(figure: go.Figure, limit: float | None) -> None:
 
 def _table(view: View, other: Objective) -> pd.DataFrame:
     """Return what is drawn, one row a mark, with the ids of its trials."""
-    some = [drawn(view, other), confirmed(view, other)]
+    some = [drawn(view, other), drawn_as_confirmed(view, other)]
     rows = pd.concat(some, ignore_index=True)
     marks = pd.Series("", index=rows.index, dtype="object")
     for name, (_, of_mark) in marks_of(rows, view.rule).items():
