@@ -62,7 +62,9 @@ def by_config(
     memory are means over the clean runs of the group where it has any. An accuracy, a loss or
     another figure of what was learned (:func:`~orchestrator.metrics.is_learned`) is the mean over
     all runs of the config, of other groups too: neither other load nor other hardware changes what
-    a config learns. Of a curve that was paused and gone on with, the last run counts.
+    a config learns. Of a curve that was paused and gone on with, the last run counts. In the
+    confirm stage runs that shared a round with another config come first, for all figures: the one
+    that evaluates the test split was beside no other.
 
     Returns:
         ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
@@ -87,16 +89,19 @@ def by_config(
     rows = _without_short_totals(rows, evaluated)
     rows = _without_rarely_reached(rows, ids[rows.index], evaluated)
     groups = rows.groupby(ids[rows.index], sort=False)
-    timed = rows
+    beside = pd.Series(True, index=rows.index)
     if stage is Stage.CONFIRM:  # the run that evaluates the test split is beside no other
-        timed = rows[preferred(shared_a_round(of_stage)[rows.index], [ids[rows.index]])]
+        beside = shared_a_round(of_stage)[rows.index]
+    timed = rows[preferred(beside, [ids[rows.index]])]
     clean = timed[counting(timed, [ids[timed.index]])]
     of_clean = clean.groupby(ids[clean.index], sort=False)
     configs = groups[params_of(trials)].first()
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
     metrics = metrics_of(trials)
     configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
-    configs = _with_learned(configs, rows.assign(**{_EVALUATED: evaluated}), ids, speed)
+    told = rows.assign(**{_EVALUATED: evaluated})
+    are_good = beside if beside.all() else beside & evaluated
+    configs = _with_learned(configs, told, ids, speed, are_good)
     configs["num_runs"] = of_clean.size()
     configs["num_left_out"] = timed.groupby(ids[timed.index], sort=False).size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
@@ -119,9 +124,16 @@ def by_config(
 
 
 def _with_learned(
-    configs: pd.DataFrame, rows: pd.DataFrame, ids: pd.Series[int], speed: str
+    configs: pd.DataFrame,
+    rows: pd.DataFrame,
+    ids: pd.Series[int],
+    speed: str,
+    are_good: pd.Series[bool],
 ) -> pd.DataFrame:
-    """Put the figures of what was learned, and ``num_all_runs``, over the runs of all groups."""
+    """Put the figures of what was learned, and ``num_all_runs``, over the runs of all groups.
+
+    Of a config with good runs they are of these; a figure that these lack is of all.
+    """
     keys = ids[rows.index]
     if GROUP in rows.columns and rows[GROUP].nunique() > 1:
         keys = config_ids(rows.drop(columns=GROUP))
@@ -132,8 +144,10 @@ def _with_learned(
     ]
     runs = rows.groupby(keys, sort=False)
     of_config = keys.groupby(ids[rows.index], sort=False).first()
-    counts = rows[_EVALUATED].groupby(keys, sort=False).sum()
-    means = runs[learned].mean().assign(num_all_runs=counts)
+    good = rows[preferred(are_good, [keys])]
+    of_good = good.groupby(keys[good.index], sort=False)
+    means = of_good[learned].mean().fillna(runs[learned].mean())
+    means = means.assign(num_all_runs=of_good[_EVALUATED].sum())
     return configs.assign(
         **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
     )

@@ -211,4 +211,7 @@ def test_the_run_beside_no_other_adds_to_no_speed_of_the_rounds() -> None:
     assert configs["num_runs"].tolist() == [2, 2]
     assert configs["num_left_out"].tolist() == [0, 0]
     assert configs["metrics.test_acc"].iloc[1] == pytest.approx(0.95)
+    rounds = [row[ACCURACY] for row in run.rows[2:4]]
+    assert configs[ACCURACY].iloc[1] == pytest.approx(np.mean(rounds))
+    assert configs["num_all_runs"].tolist() == [2, 2]
     assert len(configs["trial_ids"].iloc[1]) == 3

@@ -64,7 +64,7 @@ def test_a_run_of_the_previous_format_is_recommended_from_as_it_was() -> None:
     same = {*before} & {*now} - worded - {"speedup", "drift"}
     assert {"config", "command", "verdict", "noise_floor", "why", "rule"} <= same
     assert {k: now[k] for k in same} == {k: before[k] for k in same}
-    # An accuracy is over all runs now, over clean ones then; a speed over the rounds alone.
+    # An accuracy is over all rounds now, over clean runs then; a speed over the clean rounds.
     other = {"val_acc", "samples_per_s", "samples_per_s_low", "samples_per_s_high"}
     shared = {*before} & {*now["figures"]} - other
     assert "test_acc" in shared
@@ -74,7 +74,7 @@ def test_a_run_of_the_previous_format_is_recommended_from_as_it_was() -> None:
     assert now["speedup"]["ratio"] is None
     assert now["speedup"]["why_not_known"].startswith("other load disturbed 1 of 2 pairs")
     assert len(now["notes"]) == len(before["notes"])
-    assert now["num_runs"] == {"speed": 1, "accuracy": 3}, "the clean run of two rounds"
+    assert now["num_runs"] == {"speed": 1, "accuracy": 2}, "of two rounds one is clean"
     assert before["beside_others"]["high"] / before["beside_others"]["low"] > 6
     assert now["interference"]["ratio_to_isolated"] is None
     assert (now["drift"]["change"], now["drift"]["per_hour"]) == (None, None)
