@@ -235,7 +235,7 @@ def _confirming_factored(
         analyses=_analyses(factory.sweep),
         judge=judge,
         may_interleave=factory.may_interleave,
-        budget=search.short_budget,
+        budget=search.confirm_budget,
         allowance=allowance,
     )
     return [confirming, EndToEnd(front=search.front, allowance=allowance)]

@@ -24,15 +24,6 @@ def require_positive(search: object, name: str) -> None:
         take_default(search, name)
 
 
-def require_fraction(search: object, name: str) -> None:
-    """Refuse a figure of ``search`` that is not between 0 and 1, the two excluded."""
-    value = getattr(search, name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        message = f"{caller(name)}{type(search).__name__}: {name} = {shown(value)} is not allowed"
-        refuse([SweepFileError(message, "allowed: a fraction of 1, > 0 and < 1")])
-        take_default(search, name)
-
-
 def require_one_of(search: object, name: str, options: Iterable[str]) -> bool:
     """Refuse a word of ``search`` that is none of ``options``; return True if it is one."""
     value, known = getattr(search, name), [str(option) for option in options]

@@ -88,7 +88,7 @@ _OF_SWEEP: Final = {
     "prices": ("3", "[]", "{'cpu': 1}", "{'cpu_hour': 'x'}", "{'cpu_hour': -1}", "{3: 4}"),
     "search": ("None", "3", "'grid'", "Grid", "Grid(points=0)", "Grid(points='3')", "Broken()",
                "Random(trials=0)", "Random('40')", "Optuna(sampler='tpee')", "Optuna(sampler=3)",
-               "Optuna(trials=1.5)", "Factored(probes=0)", "Factored(half_width=2)",
+               "Optuna(trials=1.5)", "Factored(probes=0)", "Factored(confirm_steps=0)",
                "Random(10**12)",
                "Factored(seeds='2')", "Grid(trials=-1)", "Grid(points=10**9)"),
     "stopping": ("3", "'asha'", "Asha", "Asha(3)", "Asha('nothing')", "Asha(grace='x')", "[]",

@@ -155,17 +155,14 @@ class Plan:
 
     @property
     def confirm_share(self) -> float:
-        """Return the time of a confirm run that is compared, as a share of a whole training's.
-
-        A search that begins with isolated probes confirms speeds in runs as short as these.
-        """
-        first = self.stages[0] if self.stages else None
-        return first.share_of_trial if first is not None and first.isolated else 1.0
+        """Return the time of a confirm run that is compared, as a share of a whole training's."""
+        search = self.sweep.search
+        return search.confirm_share if isinstance(search, Factored) else 1.0
 
     @property
     def confirms_end_to_end(self) -> bool:
         """Return True where one more config of the front may be trained whole at the end."""
-        return bool(self.num_confirm) and self.confirm_share < 1
+        return bool(self.num_confirm) and self.is_factored
 
     @property
     def trial_s(self) -> float | None:

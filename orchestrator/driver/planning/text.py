@@ -195,7 +195,8 @@ def _confirm(plan: Plan) -> Iterator[str]:
         return
     sweep = plan.sweep
     how = "interleaved on the same cores where possible" if sweep.interleaved else "in pairs"
-    short = ", as short as a probe" if plan.confirm_share < 1 else ""
+    share = plan.confirm_share
+    short = f" of about {percent(share)} of a whole training" if share < 1 else ""
     whole = ", and one more config of the front" if plan.confirms_end_to_end else ""
     yield (
         f"{plan.num_confirm} trials: the selected config and the baseline, "

@@ -22,7 +22,7 @@ from orchestrator.search.factored.roles import check_learning, check_systems
 from orchestrator.search.factored.seeds import repeat_near_front, settle_speeds
 from orchestrator.search.factored.speeds import Speeds
 from orchestrator.space.knob import Role
-from orchestrator.trial import Report, Stage, Trial, TrialResult
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
 LEVEL = 0.05
 """Probability that a setting is dropped that is faster than the one picked, over the search."""
@@ -35,8 +35,8 @@ SLACK = 0.1
 class Settings:
     """Settings of a factored search; see :class:`~orchestrator.search.factored.Factored`."""
 
-    half_width: float
     probe_steps: int
+    confirm_steps: int
     max_probes: int
     seeds: int
     trials: int | None
@@ -49,8 +49,8 @@ class FactoredSearch:
     told, never when it is asked: so what comes next depends on the results alone.
 
     Attributes:
-        short_budget: Budget of a run of speed alone, as long as it takes to know it well.
-        probe_budget: The same for a probe, which has fewer steps: it is repeated where it matters.
+        probe_budget: Budget of a probe: of speed alone.
+        confirm_budget: The same of a confirm run that is compared.
     """
 
     def __init__(self, factors: Factors, settings: Settings) -> None:
@@ -59,9 +59,8 @@ class FactoredSearch:
         goals = goals_of(self._problem)
         num_comparisons = factors.num_settings * len(looks(settings.max_probes))
         self._findings = Findings(factors, goals, Speeds(goals, num_comparisons, LEVEL))
-        budget, steps = self._problem.budget, settings.probe_steps
-        self.short_budget = replace(budget, half_width=settings.half_width, evaluated=False)
-        self.probe_budget = replace(self.short_budget, steps=min(budget.steps or steps, steps))
+        self.probe_budget = _of_speed_alone(self._problem.budget, settings.probe_steps)
+        self.confirm_budget = _of_speed_alone(self._problem.budget, settings.confirm_steps)
         self._assigned: list[tuple[Group, Key]] = []
         self._racing: Race | None = None
         self._flow = self._stages()
@@ -195,3 +194,7 @@ class FactoredSearch:
     def _settle(self, groups: Callable[[], Iterable[Group]]) -> Iterator[list[Proposal]]:
         if self._findings.factors.has_choice:
             yield from settle_speeds(self._findings, groups, self.probe_budget)
+
+
+def _of_speed_alone(budget: Budget, steps: int) -> Budget:
+    return replace(budget, steps=min(budget.steps or steps, steps), evaluated=False)

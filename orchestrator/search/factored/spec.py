@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from orchestrator.search.base import PlannedStage, Search, SearchProblem
 from orchestrator.search.candidates import Candidates
-from orchestrator.search.checks import require_fraction, require_positive
+from orchestrator.search.checks import require_positive
 from orchestrator.search.factored.factors import Factors
-from orchestrator.search.factored.planning import planned_stages
+from orchestrator.search.factored.planning import PROBE_SHARE, planned_stages
 from orchestrator.search.factored.search import FactoredSearch, Settings
 from orchestrator.search.grid import combinations
 
@@ -23,8 +23,8 @@ class Factored:
         probes: Probes of a setting at most, before those of the front are settled.
         probe_steps: Steps of a probe at most. It must hold three rounds of the loader's workers,
             each with the batches that it works ahead, for a steady state.
-        half_width: A probe, and a confirm run that is compared, ends once half of its throughput's
-            95 % interval is at most this share of it.
+        confirm_steps: Steps of a confirm run that is compared, at most. More rounds of short runs
+            tell two configs apart sooner than a few long ones.
         seeds: Trainings of a curve at most, each with a seed of its own. Curves of the front and
             near it are trained again.
         trials: Curves to train at most, the baseline's among them, drawn from all at random.
@@ -34,14 +34,13 @@ class Factored:
     points: int = 3
     probes: int = 6
     probe_steps: int = 96
-    half_width: float = 0.05
+    confirm_steps: int = 384
     seeds: int = 3
     trials: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("points", "probes", "probe_steps", "seeds"):
+        for name in ("points", "probes", "probe_steps", "confirm_steps", "seeds"):
             require_positive(self, name)
-        require_fraction(self, "half_width")
         if self.trials is not None:
             require_positive(self, "trials")
 
@@ -71,10 +70,15 @@ class Factored:
         """Return the stages of the search: probes, rungs of curves, further seeds."""
         return planned_stages(self.factors(problem), self._settings(problem))
 
+    @property
+    def confirm_share(self) -> float:
+        """Time of a confirm run that is compared over a whole training's, as far as is known."""
+        return min(PROBE_SHARE * self.confirm_steps / self.probe_steps, 1.0)
+
     def _settings(self, problem: SearchProblem) -> Settings:
         return Settings(
-            half_width=self.half_width,
             probe_steps=self.probe_steps,
+            confirm_steps=self.confirm_steps,
             max_probes=self.probes,
             seeds=max(self.seeds, problem.repeats),
             trials=self.trials,

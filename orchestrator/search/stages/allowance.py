@@ -44,7 +44,7 @@ def _short_s(ledger: Ledger) -> float:
         times = [
             _core_s(result)
             for trial, result in ledger.results
-            if trial.stage is stage and trial.budget.half_width is not None
+            if trial.stage is stage and not trial.budget.evaluated
         ]
         if times:
             return fmean(times)

@@ -8,7 +8,7 @@ from orchestrator.search import Asha, Factored, Grid, Random
 
 def test_what_was_refused_has_its_default() -> None:
     with collecting_problems() as problems:
-        made = [Grid(points=-3), Grid(trials=0), Factored(half_width=2.0), Random(trials=0)]
+        made = [Grid(points=-3), Grid(trials=0), Factored(probes=0), Random(trials=0)]
     assert len(problems) == 4
     assert made[:3] == [Grid(), Grid(), Factored()]
 

@@ -95,21 +95,28 @@ def test_a_budget_must_have_room_for_two_configs_and_the_confirm_stage() -> None
 
 def test_a_budget_must_have_room_for_the_stages_of_a_search_that_knows_them() -> None:
     with pytest.raises(SweepError, match="for the least of the search and the confirm stage"):
-        require_room(thirteen(search=Staged()), Budgets(time_s=23.0))
-    require_room(thirteen(search=Staged()), Budgets(time_s=25.0))
+        require_room(thirteen(search=Staged()), Budgets(time_s=80.0))
+    require_room(thirteen(search=Staged()), Budgets(time_s=81.0))
 
 
-def test_a_search_that_probes_confirms_in_runs_as_short() -> None:
-    low, high = least(thirteen(search=Staged())), most(thirteen(search=Staged()))
+def test_a_factored_search_confirms_in_short_runs() -> None:
+    class Known(Factored):
+        def planned(self, problem: object) -> list:  # type: ignore[type-arg, override]
+            return Staged().planned(problem)  # type: ignore[arg-type, return-value]
+
+    made = thirteen(search=Known(probe_steps=96, confirm_steps=384))
+    low, high = least(made), most(made)
     assert high is not None
     assert low.amount is not None
     assert high.amount is not None
-    # 2 probes and 1 training; 6 short runs and the test run
+    # 2 probes and 1 training; 6 runs four times as long as a probe, and the test run
     assert low.trials == 3 + 7
-    assert low.amount.time_s == pytest.approx((2 + 6) * 0.5 + 2 * 10.0)
-    # 8 probes, 2 trainings, 2 x 4 repeats, 39 short runs, the test run and one more of the front
-    assert high.trials == 10 + 8 + 40 + 1
-    assert high.amount.time_s == pytest.approx((8 + 39) * 0.5 + (2 + 8 + 2) * 10.0)
+    assert low.amount.time_s == pytest.approx(2 * 0.5 + 6 * 2.0 + 2 * 10.0)
+    # 8 probes, 2 trainings, 39 such runs, the test run and one more of the front
+    assert high.trials == 10 + 40 + 1
+    assert high.amount.time_s == pytest.approx(8 * 0.5 + 39 * 2.0 + (2 + 2) * 10.0)
+    longer = thirteen(search=Known(probe_steps=96, confirm_steps=9600))
+    assert least(longer).amount == Amount(time_s=2 * 0.5 + 8 * 10.0, core_s=4 * 81.0)
 
 
 def test_trials_that_are_stopped_early_take_less_at_least() -> None:

@@ -41,7 +41,7 @@ SWEEP = Sweep(
     finalists=1,
     space=Config(wait_ms=choice(1.0, 3.0, 6.0), lr=choice(0.1, 0.2, 0.4, 0.5)),
     epochs=9,
-    search=Factored(seeds=2, probes=2, half_width=0.3),
+    search=Factored(seeds=2, probes=2, confirm_steps=48),
     confirm=2,
     max_confirm=2,
     seed=7,
@@ -94,6 +94,7 @@ def test_the_confirm_stage_is_short_with_seeds_of_its_own(trials: pd.DataFrame) 
         zip(compared["params.wait_ms"], compared["params.lr"], strict=True)
     )
     assert compared["metrics.val_acc"].isna().all()
+    assert set(compared["metrics.steps"]) == {48}, "of 108 in a whole training"
     (tested,) = confirm[confirm["repeat"] == 2].to_dict("records")
     assert (tested["params.wait_ms"], tested["params.lr"]) == (1.0, 0.2)
     assert tested["metrics.val_acc"] > 0.8

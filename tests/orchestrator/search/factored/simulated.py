@@ -209,7 +209,7 @@ class Machine:
         rate = self.truth.speed(config) * math.exp(rng.gauss(0, self.truth.spread))
         metrics = {"samples_per_s": rate, "step_ms": 1e3 * config["batch"] / rate}
         metrics["peak_rss_gib"] = 0.5 + 0.1 * config["workers"]
-        if trial.budget.half_width is not None:
+        if not trial.budget.evaluated:
             return self._probe(config, metrics)
         return self._train(trial, search, rate, metrics, random.Random(name))
 

@@ -63,10 +63,9 @@ def test_each_way_to_learn_is_trained_with_its_fastest_systems_settings(capacity
 
 
 def test_probes_are_short_and_isolated_and_trainings_are_neither() -> None:
-    for trial in play(Factored(half_width=0.1).start(at(epochs=7))).trials:
+    for trial in play(Factored().start(at(epochs=7))).trials:
         is_probe = trial.stage is Stage.PROBE
         assert trial.isolated == is_probe
-        assert trial.budget.half_width == (0.1 if is_probe else None)
         assert trial.budget.steps == (96 if is_probe else None)
         assert trial.budget.evaluated != is_probe
         assert trial.budget.epochs == 7
@@ -165,12 +164,11 @@ def test_the_plan_bounds_what_is_asked_for() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"half_width": 0},
-        {"half_width": 1.5},
         {"points": 0},
         {"probes": 0},
         {"seeds": -1},
         {"probe_steps": 0},
+        {"confirm_steps": 0},
     ],
 )
 def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:

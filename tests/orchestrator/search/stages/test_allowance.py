@@ -11,7 +11,7 @@ from orchestrator.trial import Budget, Stage, TrialResult, TrialState
 from tests.orchestrator.search.playing import completed, problem, trial_of
 
 BUDGET = Budget(epochs=9)
-SHORT = replace(BUDGET, half_width=0.05)
+SHORT = replace(BUDGET, steps=96, evaluated=False)
 ONE, OTHER = {"lr": 0.1}, {"lr": 0.2}
 
 

@@ -35,7 +35,7 @@ def confirmed(
     confirming = Confirming(
         analyses=InterimAnalyses(first=3, last=last),
         judge=Deciding([BEST, CONTENDER], runs),
-        budget=replace(here.budget, half_width=0.05, evaluated=False),
+        budget=replace(here.budget, steps=384, evaluated=False),
         allowance=allowance,
     )
     end = EndToEnd(front=lambda: front, allowance=allowance)
@@ -43,7 +43,7 @@ def confirmed(
     search.limit(may_start)
 
     def answer(trial: Trial) -> TrialResult:
-        is_short = trial.budget.half_width is not None
+        is_short = not trial.budget.evaluated
         return replace(smooth(trial), wall_s=0.1 if is_short else 1.0)
 
     trials = play(search, answer).trials
@@ -53,7 +53,7 @@ def confirmed(
 def test_short_runs_are_compared_and_two_whole_trainings_follow() -> None:
     trials, notes = confirmed()
     *compared, test_run, other = trials
-    assert [t.budget.half_width for t in compared] == [0.05] * 9
+    assert [t.budget.steps for t in compared] == [384] * 9
     assert not any(t.budget.evaluated for t in compared)
     assert (dict(test_run.config), test_run.evaluate_test) == (BEST, True)
     assert (dict(other.config), other.evaluate_test) == (FRONT[-1], False)
@@ -79,7 +79,7 @@ def test_the_end_of_the_front_far_from_the_recommended_one_is_trained(
 def test_rounds_beyond_the_first_analysis_end_with_the_allowance() -> None:
     # Six trainings came before, and the first analysis took 0.9 of the 3.3 that are allowed.
     trials, notes = confirmed(share=0.55, runs=99, last=13)
-    compared = [trial for trial in trials if trial.budget.half_width is not None]
+    compared = [trial for trial in trials if not trial.budget.evaluated]
     assert len(compared) == 3 * 4
     assert any("ended after 4 rounds, undecided" in note for note in notes)
 
