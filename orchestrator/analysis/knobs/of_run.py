@@ -155,7 +155,9 @@ def _of_group(
         levels=np.log(levels) if kind is Kind.RATIO else levels,
         variances=_cells(configs, "variance", np.nan).to_numpy(dtype=np.float64),
         df=_cells(configs, "df", np.nan).to_numpy(dtype=np.float64),
-        runs=configs["runs"].to_numpy(dtype=np.int64) if "runs" in configs.columns else None,
+        runs=configs["runs"].fillna(-1).to_numpy(dtype=np.int64)
+        if "runs" in configs.columns
+        else None,
         composed=composed,
         contaminated=contaminated,
         is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,17 @@ def test_configs_that_were_lost_are_there_without_a_figure_where_they_are_asked_
     (found,) = figures_of(tables, "samples_per_s", with_lost=True)
     assert len(found.points) == 24 + 3  # two infeasible, one failed
     assert found.known.sum() == 24
+
+
+def test_a_composed_config_that_was_lost_is_of_no_runs() -> None:
+    run = factored_run()
+    run.add(config(num_workers=9), stage="probe", state="infeasible", reason="no such worker")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (found,) = figures_of(run.tables, "samples_per_s", with_lost=True)
+    assert found.runs is not None
+    assert list(found.runs[~found.known]) == [-1]
+    assert (found.runs[found.known] >= 0).all()
 
 
 def test_a_time_that_is_composed_of_probe_and_curve_has_no_interval() -> None:
