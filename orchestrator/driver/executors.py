@@ -5,9 +5,11 @@ Each is imported when it is made: Ray takes seconds, and ``--help`` must not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from orchestrator.driver.signals import has_come
@@ -147,3 +149,14 @@ EXECUTORS: Final[Mapping[str, ExecutorKind]] = {
     "replay": ExecutorKind(doc="recorded runs on a simulated clock", make=_replay, simulated=True),
 }
 """The executors by name. A new one is its file in ``execution`` and its entry here."""
+
+
+@contextmanager
+def closing(executor: Executor) -> Iterator[None]:
+    """Close ``executor`` meanwhile: for a second or two Ray only waits for its processes."""
+    thread = Thread(target=executor.close)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()

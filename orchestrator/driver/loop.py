@@ -15,10 +15,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from orchestrator.derived import DerivedFigures
-from orchestrator.driver.budgets.budgets import Budgets
-from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.budgets.spending import Spending
+from orchestrator.driver.budgets.spending import Spending, time_alone
 from orchestrator.driver.outputs import Outputs
 from orchestrator.driver.resume import require_asked
 from orchestrator.driver.room import Room
@@ -66,7 +64,9 @@ class ControlLoop:
         self._steps = Journal(journal.path.parent / RunFile.STEPS, now=journal.now)
         self._outputs = Outputs(journal.path.parent, factory.scratch)
         self._trackers = trackers
-        spending = spending or _time_alone(factory, journal)
+        spending = spending or time_alone(
+            factory.time_budget_s, factory.num_cores, factory.sweep.budget, journal.now
+        )
         self._limits = Limits(spending, search, self._record, journal.now)
         self._noted: set[str] = set()
         self._ticked_at = float("-inf")
@@ -321,13 +321,12 @@ class ControlLoop:
                 ) from error
         self._limits.replayed()
         self._take_notes()  # they are in the journal
-        self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]
+        have_run = {
+            key for key, each in self._results.items() if each.state is not TrialState.NOT_RUN
+        }
+        self._to_run = [trial for trial in asked.values() if trial.id not in have_run]
         for trial in self._to_run:
             self._results.pop(trial.id, None)
-
-    def _has_run(self, trial: Trial) -> bool:
-        result = self._results.get(trial.id)
-        return result is not None and result.state is not TrialState.NOT_RUN
 
     def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
         kind = event["event"]
@@ -349,9 +348,3 @@ class ControlLoop:
 def _of_journal(fields: dict[str, Any]) -> dict[str, Any]:
     """Return a report or a result as the journal has it: what has files of its own left out."""
     return {name: value for name, value in fields.items() if name not in ("blocks", "output")}
-
-
-def _time_alone(factory: TrialFactory, journal: Journal) -> Spending:
-    """Return the spending of a run that nothing but its time limits."""
-    expectation = Expectation(num_cores=factory.num_cores, budget=factory.sweep.budget, baseline={})
-    return Spending(Budgets(time_s=factory.time_budget_s), expectation, journal.now)

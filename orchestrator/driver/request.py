@@ -35,6 +35,11 @@ from orchestrator.metrics import OF_GPUS
 from orchestrator.named_paths import named_path
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.run_directory import (
+    RunDirectory,
+    directory_of_this_second,
+    require_new,
+)
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.installed import require_modules
@@ -328,3 +333,18 @@ def prepared_data(request: Request) -> PreparedData | None:
     if request.dataset is None:
         return None
     return prepared(request.dataset, request.folders, download=request.options.download)
+
+
+def run_directory_of(request: Request) -> RunDirectory:
+    """Return the run directory to go on with, or a new one.
+
+    Raises:
+        RunDirectoryError: ``--out`` holds something already.
+    """
+    options = request.options
+    if options.resume is not None:
+        return RunDirectory(options.resume)
+    if options.out is not None:
+        require_new(options.out)
+        return RunDirectory(options.out)
+    return directory_of_this_second(DEFAULT_RUNS / request.file.stem)

@@ -6,11 +6,10 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
 
 from orchestrator.commands import typed
 from orchestrator.data import PreparedData
@@ -23,6 +22,7 @@ from orchestrator.driver.assembly import (
     require_nodes,
 )
 from orchestrator.driver.candidates import candidates_of
+from orchestrator.driver.executors import closing
 from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options import Options
@@ -31,11 +31,11 @@ from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.replay.marks import marked, replay_lines
 from orchestrator.driver.request import (
-    DEFAULT_RUNS,
     Request,
     other_set_note,
     prepared_data,
     read_request,
+    run_directory_of,
 )
 from orchestrator.driver.results import write_results
 from orchestrator.driver.resume import (
@@ -70,11 +70,7 @@ from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, ExecutorLost, KeepsTime
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.journal import Event, Journal, read_journal
-from orchestrator.storage.run_directory import (
-    RunDirectory,
-    directory_of_this_second,
-    require_new,
-)
+from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder
 from orchestrator.texts import bounded_lines
@@ -152,7 +148,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     """Check the request and make the parts of its run; ``stack`` takes them down."""
     load = MachineLoad()
     request = read_request(options)
-    directory = _run_directory(request)
+    directory = run_directory_of(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
     past = _past(request, directory)
@@ -207,16 +203,6 @@ def _record(
     factory = replace(factory, sweep=extended(request, trials).sweep)
     record = sweep_record(factory, request, command_line)
     return record if request.replay is None else marked(record, request.replay)
-
-
-def _run_directory(request: Request) -> RunDirectory:
-    options = request.options
-    if options.resume is not None:
-        return RunDirectory(options.resume)
-    if options.out is not None:
-        require_new(options.out)
-        return RunDirectory(options.out)
-    return directory_of_this_second(DEFAULT_RUNS / request.file.stem)
 
 
 def _past(request: Request, directory: RunDirectory) -> list[Event]:
@@ -290,7 +276,7 @@ def _run_trials(parts: _Parts) -> int:
         if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing to go on with
             shutil.rmtree(parts.directory.paused, ignore_errors=True)
     finally:
-        with first_signal(announce_the_end) as late, _closing(parts.executor):
+        with first_signal(announce_the_end) as late, closing(parts.executor):
             # Before the tables, which are made from the journal.
             loop.close(code)
             trackers.console.phase("no trial runs any more: writing the tables and the report ...")
@@ -352,14 +338,3 @@ def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> bool:
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
     return written.recommends
-
-
-@contextmanager
-def _closing(executor: Executor) -> Iterator[None]:
-    """Close ``executor`` meanwhile: for a second or two Ray only waits for its processes."""
-    closing = Thread(target=executor.close)
-    closing.start()
-    try:
-        yield
-    finally:
-        closing.join()
