@@ -8,18 +8,19 @@ import pandas as pd
 
 from orchestrator.analysis.answer.accuracy import Difference
 from orchestrator.analysis.answer.changes import changes_of, named
-from orchestrator.analysis.columns import same_config
+from orchestrator.analysis.columns import rows_of, same_config
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.finalists import confirmed_configs
 from orchestrator.analysis.recommendation.recommend import Recommendation
-from orchestrator.analysis.recommendation.sentences import reasons_not_known
+from orchestrator.analysis.recommendation.sentences import reasons_not_known, taken_by
 from orchestrator.analysis.recommendation.speedup import Speedup, speed_up
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.rule_words import held_by
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import percent, shown_difference
+from orchestrator.analysis.wording import counted, percent, shown_difference
 from orchestrator.metrics import OF_THE_TARGET, Goal, is_accuracy
 from orchestrator.rules import RuleKind
+from orchestrator.trial import TrialState
 
 
 class Status(StrEnum):
@@ -57,7 +58,10 @@ def lead_of(
             f"{name} is {way} than the baseline{accuracy}; how many times as fast is not known: "
             f"{why}"
         )
-    return Status.NOT_CONFIRMED, f"{name} was selected; its speed-up is not known: {why}"
+    among = ""
+    if choice.selection.state is not TrialState.COMPLETED:
+        among = " among trainings that did not come to their end"
+    return Status.NOT_CONFIRMED, f"{name} was selected{among}; its speed-up is not known: {why}"
 
 
 def times_as_fast(speedup: Speedup, rule: Rule) -> str:
@@ -112,7 +116,13 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
             f"{percent(rule.tie_margin)}{_ends(choice.against)}"
         )
     if choice.selection.num_configs < 2:
-        return Status.NOTHING, "the baseline stays: no other config completed"
+        trials = tables.searched
+        no_other = bool(rows_of(trials, tables.sweep.baseline).all())
+        how = "was tried" if no_other else "completed"
+        return Status.NOT_CONFIRMED, f"the baseline stays: no other config {how}"
+    if rule.how.kind is not RuleKind.FASTEST_WITHIN:
+        of = counted(choice.selection.num_configs, "config")
+        return Status.NOT_CONFIRMED, f"the baseline stays: of {of} {taken_by(rule)}"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]
     of, better = choice.selection, "faster" if rule.is_of_speed else "better"
     if not others or not all(each.is_known and each.is_decided for each in others):

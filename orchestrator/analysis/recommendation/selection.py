@@ -132,9 +132,14 @@ def _by_another_rule(held: pd.DataFrame, weighed: Selection, tables: RunTables) 
         try:
             row = held.iloc[pick(held, rule, sweep)].to_dict()
         except SweepError as error:  # a function of the sweep file
-            return replace(weighed, refusal=" ".join(str(error).split()))
+            return replace(weighed, refusal=_in_one_line(error))
     fastest = held.iloc[int(held["ratio_to_best"].argmax())].to_dict()
     return replace(weighed, config=config_of(row, sweep), row=row, fastest=fastest)
+
+
+def _in_one_line(error: SweepError) -> str:
+    message = " ".join(error.message.split())
+    return f"{message}; {' '.join(error.hint.split())}" if error.hint else message
 
 
 def _candidates(tables: RunTables) -> tuple[pd.DataFrame, TrialState]:

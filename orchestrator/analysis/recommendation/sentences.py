@@ -66,7 +66,7 @@ def why_selected(selection: Selection, sweep: SweepRecord) -> str:
     row, fastest, rule = selection.row or {}, selection.fastest or {}, selection.rule
     start = f"in the runs that selected it {_figures(row, selection)}"
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        return f"{start}; {_taken_by(rule, selection)}"
+        return f"{start}; {taken_by(rule)}"
     speed = rule.speed.metric
     if row["trial_ids"] == fastest["trial_ids"]:
         return f"{start}; of these it is the {'fastest' if rule.is_of_speed else 'best'}"
@@ -102,8 +102,8 @@ def _figures(row: Mapping[Any, Any], selection: Selection) -> str:
     return f"{figures}; asked for: {asked} (configs that hold this: {held}"
 
 
-def _taken_by(rule: Rule, selection: Selection) -> str:
-    """Return what a rule of another kind took it as."""
+def taken_by(rule: Rule) -> str:
+    """Return what a rule that is not of the fastest took a config as."""
     match rule.how.kind:
         case RuleKind.KNEE:
             return "it is the knee of the front"
@@ -138,6 +138,17 @@ def why_none(tables: RunTables) -> str:
     reasons = of_stage["reason"].str.partition("\n")[0].value_counts()
     most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
     return f"no trial completed ({counts}{most})"
+
+
+def why_no_front(tables: RunTables) -> str:
+    """Return the reason why no config is on the front."""
+    done = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
+    missing = unreported(done, tables.rule.objectives) if len(done) else []
+    if missing:
+        return f"no completed trial has reported {' and '.join(missing)}"
+    if len(tables.configs) and any(o.bound is not None for o in tables.rule.objectives):
+        return "no config that completed holds the bounds"
+    return "no config completed with every objective measured"
 
 
 def _why_none_holds(selection: Selection) -> str:

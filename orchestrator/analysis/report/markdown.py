@@ -12,6 +12,7 @@ from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.recommend import Recommendation
+from orchestrator.analysis.recommendation.sentences import why_no_front
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import as_sentence, counted, interval_text, short, shown
 from orchestrator.space.configs import format_value
@@ -52,7 +53,7 @@ def _table(tables: RunTables, recommendation: Recommendation) -> str:
         tables.rule.speed_column, ascending=tables.rule.speed.sign < 0, kind="stable"
     )
     if front.empty:
-        return "The front is empty: no config completed with every objective measured."
+        return f"The front is empty: {why_no_front(tables)}."
     named = {
         name: ranked[rows_of(ranked, one)].head(1)
         for name, one in (("**recommended**", config), ("baseline", tables.sweep.baseline))

@@ -12,8 +12,8 @@ from orchestrator.analysis.answer.answer import Answer, Health, Status, answer_o
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.front import front_table, main_front
 from orchestrator.analysis.recommendation.recommend import Recommendation
+from orchestrator.analysis.recommendation.sentences import why_no_front
 from orchestrator.analysis.report.states import counts_of_states
-from orchestrator.analysis.rule import unreported
 from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import counted, shown
@@ -150,15 +150,11 @@ def _replayed(sweep: SweepRecord) -> list[str]:
 
 
 def _front(tables: RunTables) -> str:
-    trials, rule = tables.trials, tables.rule
+    rule = tables.rule
     objectives = (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
     table = main_front(front_table(tables))
     if table.empty:
-        done = trials[trials["state"] == TrialState.COMPLETED]
-        missing = unreported(done, objectives) if len(done) else []
-        if missing:
-            return f"front:       none: no completed trial has reported {' and '.join(missing)}"
-        return "front:       none: no config completed with every objective measured"
+        return f"front:       none: {why_no_front(tables)}"
     metrics = [objective.metric for objective in objectives]
     ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
     texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]

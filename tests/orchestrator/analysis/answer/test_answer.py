@@ -12,6 +12,7 @@ from orchestrator.analysis.answer.answer import Answer, Status, answer_of
 from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.rules import SelectionRule, knee, weighted
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     MadeRun,
@@ -205,7 +206,7 @@ def test_a_run_of_failures_alone() -> None:
 @pytest.mark.parametrize(
     ("which", "expected"),
     [
-        (config(), ("nothing to recommend", "the baseline stays: no other config completed")),
+        (config(), ("not confirmed", "the baseline stays: no other config was tried")),
         (FAST, ("not confirmed",
                 "num_workers 3 was selected; its speed-up is not known: the baseline was not run")),
     ],
@@ -215,6 +216,33 @@ def test_one_trial(which: dict[str, Any], expected: tuple[str, str]) -> None:
     run = MadeRun()
     run.add(which)
     assert said(run) == expected
+
+
+def test_a_baseline_beside_failures_is_recommended_and_not_confirmed() -> None:
+    run = MadeRun()
+    run.add(config())
+    run.add(FAST, state="failed", reason="killed: no memory")
+    assert said(run) == ("not confirmed", "the baseline stays: no other config completed")
+
+
+@pytest.mark.parametrize(
+    ("rule", "found"),
+    [
+        (knee(), "it is the knee of the front"),
+        (weighted(val_acc=1), "its weighted sum is the largest"),
+    ],
+)
+def test_a_baseline_that_another_rule_takes_was_not_the_fastest(
+    rule: SelectionRule, found: str
+) -> None:
+    run = MadeRun()
+    for workers, speed, accuracy in ((0, 1000.0, 0.95), (3, 1050.0, 0.80), (1, 400.0, 0.951)):
+        run.add_runs(config(num_workers=workers), [speed])
+        run.rows[-1][ACCURACY] = accuracy
+    run.sweep["rule"] = rule.to_json()
+    if rule.weights:
+        run.rows[-1][ACCURACY] = 0.949
+    assert said(run) == ("not confirmed", f"the baseline stays: of 3 configs {found}")
 
 
 def test_a_baseline_that_failed_is_why_nothing_is_known() -> None:

@@ -306,6 +306,15 @@ def test_without_the_function_its_stored_choice_counts_and_there_is_none_without
     assert select(tables).config == config(num_workers=3)
 
 
+def test_what_a_function_returns_by_mistake_is_told_in_one_line() -> None:
+    tables = run_with_memory(*ROWS).tables
+    rule = replace(FUNCTION, function=lambda configs: None)
+    refusal = select(replace(tables, sweep=replace(tables.sweep, rule=rule))).refusal
+    assert refusal.startswith(
+        "the sweep's rule least returned None, which is no row of the table; allowed: the index"
+    )
+
+
 def test_a_loss_that_is_below_zero_is_ranked() -> None:
     run = MadeRun()
     for workers, loss in ((1, -2.0), (2, -3.0), (3, 0.0)):

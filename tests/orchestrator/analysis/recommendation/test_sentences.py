@@ -7,6 +7,7 @@ from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.recommendation.sentences import (
     speedup_text,
     why_chosen,
+    why_no_front,
     why_none,
     why_not_known,
     why_selected,
@@ -194,6 +195,17 @@ def test_where_a_figure_was_not_reported_it_is_named() -> None:
     assert why_none(run.tables) == "no completed trial has reported val_acc"
     run.add_runs(FAST, [nan])
     assert why_none(run.tables) == "no completed trial has both samples_per_s and val_acc"
+
+
+def test_a_front_that_a_bound_leaves_empty_is_not_one_of_missing_figures() -> None:
+    run = MadeRun()
+    assert why_no_front(run.tables) == "no config completed with every objective measured"
+    run.add_runs(config(), [1000.0])
+    run.sweep["objectives"] = [
+        {"metric": "samples_per_s", "goal": "maximize"},
+        {"metric": "val_acc", "goal": "maximize", "bound": 0.99},
+    ]
+    assert why_no_front(run.tables) == "no config that completed holds the bounds"
 
 
 @pytest.mark.parametrize(
