@@ -2,71 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from orchestrator.data import is_path
 from orchestrator.driver.planning.plan import make_plan
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.provenance.environment import environment
 from orchestrator.provenance.node_tags import nodes_record
-from orchestrator.provenance.source_text import source_text
-from orchestrator.repository import PROJECT
-from orchestrator.rules import RuleKind, SelectionRule
-from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
-from orchestrator.storage.sweep_record import KnobRecord, PublishedRecord, SweepRecord
-from orchestrator.sweep.definition import Sweep
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.mlflow.uris import shown, shown_words
-
-
-def _module(sweep: Sweep[Any]) -> str:
-    """Return the module of one of our own trainables, each of which is a command as well."""
-    module = sweep.trainable.train.__module__
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return module if Path(file).resolve().parent == PROJECT / "trainables" else ""
-
-
-def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
-    """Return what a sweep asks, whatever machine and data answer it."""
-    domains = domains_of(sweep.space)
-    fixed = {name: v for name, v in values_of(sweep.space).items() if name not in domains}
-    return SweepRecord(
-        name=file.stem,
-        file=str(file.absolute()),
-        question=sweep.question,
-        trainable=sweep.trainable.name,
-        module=_module(sweep),
-        objectives=tuple(sweep.objectives),
-        rule=selection_rule(sweep),
-        costs=tuple(sweep.costs),
-        target=_target(sweep),
-        prices=dict(sweep.prices),
-        knobs={name: _knob_record(sweep, name) for name in knobs_of(sweep.trainable.config)},
-        space={name: str(domain) for name, domain in domains.items()},
-        fixed=_plain(fixed),
-        baseline=_plain(values_of(canonical(sweep.baseline))),
-        budget=sweep.budget,
-        search=_search(sweep),
-        repeats=sweep.repeats,
-        max_repeats=sweep.max_repeats,
-        confirm=sweep.confirm,
-        max_confirm=sweep.max_confirm,
-        finalists=sweep.finalists,
-        check_isolated=sweep.check_isolated,
-        accuracy_tolerance=sweep.accuracy_tolerance,
-        tie_margin=sweep.tie_margin,
-        seed=sweep.seed,
-        isolation=sweep.isolation,
-        constraints=tuple(source_text(constraint) for constraint in sweep.constraints),
-        memory_per_trial_gib=sweep.memory_per_trial_gib,
-        published=_published(sweep),
-    )
 
 
 def sweep_record(
@@ -90,51 +39,6 @@ def sweep_record(
         command_line=words,
         started_at=time.time(),
         **environment(request.file),
-    )
-
-
-def selection_rule(sweep: Sweep[Any]) -> SelectionRule:
-    """Return the sweep's rule; a function with its name and its code."""
-    if sweep.rule is None or isinstance(sweep.rule, SelectionRule):
-        return sweep.rule or SelectionRule()
-    name = getattr(sweep.rule, "__name__", type(sweep.rule).__name__)
-    source = source_text(sweep.rule)
-    return SelectionRule(kind=RuleKind.FUNCTION, name=name, source=source, function=sweep.rule)
-
-
-def _target(sweep: Sweep[Any]) -> Objective | None:
-    """Return what times to an accuracy are counted to; None where nothing asks for them."""
-    asked = {objective.metric for objective in sweep.objectives}.intersection(OF_THE_TARGET)
-    return sweep.aim if asked or sweep.target is not None else None
-
-
-def _search(sweep: Sweep[Any]) -> str:
-    """Return the search, and what ends its trials early."""
-    return ", ".join(repr(part) for part in (sweep.search, sweep.stopping) if part is not None)
-
-
-def _published(sweep: Sweep[Any]) -> tuple[PublishedRecord, ...]:
-    """Return the studies' figures, each with the data set that it is of."""
-    sets = sweep.trainable.data
-    own = sweep.data or (sets[0].name if sets else "")
-    return tuple(
-        PublishedRecord(
-            source=p.source, knobs=p.knobs, figures=p.figures, note=p.note, data=p.data or own
-        )
-        for p in sweep.published
-    )
-
-
-def _knob_record(sweep: Sweep[Any], name: str) -> KnobRecord:
-    knob = knobs_of(sweep.trainable.config)[name]
-    return KnobRecord(
-        role=knob.role,
-        unit=knob.unit,
-        doc=knob.doc,
-        default=knob.default,
-        allowed=knob.allowed,
-        type=getattr(knob.type, "__name__", str(knob.type)),
-        conditional=knob.applies is not None,
     )
 
 
@@ -176,8 +80,3 @@ def _num_planned(factory: TrialFactory) -> int | None:
     if sweep.stopping is not None and sweep.trainable.keeps_checkpoints:
         configs += sum(sweep.stopping.going_on(configs, sweep.epochs))
     return configs + plan.num_confirm
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of knobs as JSON has them."""
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}

@@ -121,8 +121,8 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
         how = "was tried" if no_other else "completed"
         return Status.NOT_CONFIRMED, f"the baseline stays: no other config {how}"
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        of = counted(choice.selection.num_configs, "config")
-        return Status.NOT_CONFIRMED, f"the baseline stays: of {of} {taken_by(rule)}"
+        configs = counted(choice.selection.num_configs, "config")
+        return Status.NOT_CONFIRMED, f"the baseline stays: of {configs} {taken_by(rule)}"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]
     of, better = choice.selection, "faster" if rule.is_of_speed else "better"
     if not others or not all(each.is_known and each.is_decided for each in others):

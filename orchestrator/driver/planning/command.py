@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 from orchestrator.data import DataHeaders
@@ -15,15 +16,22 @@ from orchestrator.driver.planning.of_request import extended, make_spending, pla
 from orchestrator.driver.planning.text import labelled, note, plan_lines
 from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.planning.wrapping import wrapped
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import (
     Request,
     data_headers,
     other_set_note,
     read_request,
 )
-from orchestrator.driver.resume import extension, last_extension, require_more
+from orchestrator.driver.resume import (
+    extension,
+    first_record,
+    last_extension,
+    require_more,
+    require_same,
+)
 from orchestrator.errors import refusing_os_errors
-from orchestrator.execution.placement import cap_note
+from orchestrator.execution.placement import cap_note, cores_of_trial
 from orchestrator.search.base import Extends
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event, read_journal
@@ -36,7 +44,7 @@ def print_plan(given: Options) -> int:
         request = read_request(given)
         headers = data_headers(request)
     options, machine = request.options, request.here
-    past = _past(request)
+    past = _past(request, headers)
     trials = extension(request.trials, request.sweep, past)
     extends = trials is not None and _extends(request)
     request = extended(request, trials or last_extension(past))
@@ -74,12 +82,26 @@ def print_plan(given: Options) -> int:
     return 0
 
 
-def _past(request: Request) -> list[Event]:
-    """Return the events of the run that is planned to go on; none of a new one."""
-    if request.options.resume is None:
+def _past(request: Request, headers: DataHeaders | None) -> list[Event]:
+    """Return the events of the run that is planned to go on; none of a new one.
+
+    Raises:
+        RunDirectoryError: It asked another question, or on other data or other cores.
+    """
+    run_dir = request.options.resume
+    if run_dir is None or not (run_dir / RunFile.JOURNAL).exists():
         return []
-    journal = request.options.resume / RunFile.JOURNAL
-    return list(read_journal(journal)) if journal.exists() else []
+    past = list(read_journal(run_dir / RunFile.JOURNAL))
+    before = first_record(past, run_dir)
+    if before is not None:
+        record = question_record(request.sweep, request.file)
+        require_same(record, before, "question", run_dir)
+    if before is not None and not request.options.address:  # a cluster's cores are not known here
+        cores = cores_of_trial(request.sweep.cores_per_trial, request.here)
+        name = before.data if headers is None else headers.name
+        record = replace(record, cores_per_trial=cores, data=name)
+        require_same(record, before, "ground", run_dir)
+    return past
 
 
 def _extends(request: Request) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from orchestrator.driver.budgets.expectation import Config, Expectation
 from orchestrator.driver.budgets.spending import Spending
@@ -26,7 +27,7 @@ def planned(request: Request, machine: Machine, data: str) -> Plan:
         machine,
         num_cores=cores_of_trial(sweep.cores_per_trial, machine),
         max_concurrent=1 if one_at_a_time else options.max_concurrent,
-        runs=DEFAULT_RUNS / request.file.stem,
+        runs=_earlier_runs(request),
         data=data,
     )
     return plan if request.replay is None else replace(plan, earlier=_recorded(request.replay))
@@ -43,9 +44,15 @@ def expected_trial_s(request: Request, num_cores: int, data: str) -> float | Non
     if request.replay is not None:
         return _recorded(request.replay).median_s
     sweep = request.sweep
-    runs = DEFAULT_RUNS / request.file.stem
-    earlier = earlier_trials(runs, kind_of(sweep, num_cores, data))
+    earlier = earlier_trials(_earlier_runs(request), kind_of(sweep, num_cores, data))
     return sweep.trial_s.get(data) if earlier is None else earlier.median_s
+
+
+def _earlier_runs(request: Request) -> list[Path]:
+    """Return the directories of the sweep's earlier runs, the one that is resumed included."""
+    runs = {run.resolve(): run for run in sorted((DEFAULT_RUNS / request.file.stem).glob("*"))}
+    resumed = request.options.resume
+    return list((runs if resumed is None else runs | {resumed.resolve(): resumed}).values())
 
 
 def _recorded(replay: Replay) -> Earlier:

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -64,14 +64,14 @@ class Kind:
         return asked == (self.budget, self.data, fixed) and not sweep.replayed
 
 
-def earlier_trials(runs: Path, kind: Kind) -> Earlier | None:
-    """Return the durations of the completed trials under ``runs``, or None without any.
+def earlier_trials(runs: Iterable[Path], kind: Kind) -> Earlier | None:
+    """Return the durations of the completed trials of ``runs``, or None without any.
 
     Args:
-        runs: Folder of the run directories of one sweep.
+        runs: Run directories of one sweep.
         kind: The kind of trial that counts.
     """
-    taken = [seconds for run in sorted(runs.glob("*")) for seconds in _taken_s(run, kind)]
+    taken = [seconds for run in runs for seconds in _taken_s(run, kind)]
     if not taken:
         return None
     return Earlier(num_trials=len(taken), median_s=median(taken))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,7 +176,7 @@ def make_plan(
     *,
     num_cores: int,
     max_concurrent: int | None = None,
-    runs: Path | None = None,
+    runs: Sequence[Path] = (),
     data: str = "",
 ) -> Plan:
     """Return the plan of a sweep.
@@ -186,7 +186,7 @@ def make_plan(
         machine: Where it would run.
         num_cores: Cores of every trial.
         max_concurrent: Most trials at the same time, or None.
-        runs: Folder of the sweep's earlier runs, which the expected time is taken from.
+        runs: Directories of the sweep's earlier runs, which the expected time is taken from.
         data: Name of the data set, of which these must have been.
 
     Raises:
@@ -210,7 +210,7 @@ def make_plan(
         num_cores=num_cores,
         num_gpus=max(gpus),
         capacity=(min(limits), max(limits)),
-        earlier=earlier_trials(runs, kind_of(sweep, num_cores, data)) if runs else None,
+        earlier=earlier_trials(runs, kind_of(sweep, num_cores, data)),
         stated_s=sweep.trial_s.get(data),
     )
 

@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.constraints import requires
 from orchestrator.driver.options import Options
+from orchestrator.driver.question import question_record
 from orchestrator.driver.resume import (
     extension,
     first_record,
@@ -19,7 +20,6 @@ from orchestrator.driver.resume import (
     options_to_resume,
     require_same,
 )
-from orchestrator.driver.sweep_json import question_record
 from orchestrator.errors import RunDirectoryError
 from orchestrator.machine import Machine
 from orchestrator.search import Grid, Random

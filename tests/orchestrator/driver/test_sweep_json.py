@@ -43,16 +43,6 @@ def test_the_record_has_the_question_the_knobs_and_the_capacity(folder: Path) ->
     assert record.num_planned is not None
 
 
-def test_a_knob_without_effect_in_some_configs_is_marked(folder: Path) -> None:
-    file = folder / "never.py"
-    ahead = (
-        '    ahead: int = systems(default=2, doc="batches", applies=lambda c: c.num_workers > 0)\n'
-    )
-    file.write_text(file.read_text().replace("\n\ndef train", f"{ahead}\n\ndef train", 1))
-    knobs = record_of("--no-mlflow")[1].knobs
-    assert [name for name, knob in knobs.items() if knob.conditional] == ["ahead"]
-
-
 def test_options_are_stored_as_they_can_be_gone_on_with_from_elsewhere(folder: Path) -> None:
     request, record = record_of("--set", "lr=0.1")
     assert record.options["tracking_uri"] == f"sqlite:///{folder}/runs/mlflow.db"

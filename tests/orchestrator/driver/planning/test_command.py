@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from orchestrator.driver.options import Options
+from orchestrator.driver.question import question_record
+from orchestrator.driver.request import read_request
+from orchestrator.execution.placement import cores_of_trial
 from orchestrator.storage.journal import Event
+from orchestrator.storage.sweep_record import SweepRecord
 from tests.conftest import ROOT
 from tests.orchestrator.driver.never import SWEEP, write_never
 from tests.orchestrator.driver.plans import change_record, earlier_run
@@ -114,12 +121,46 @@ def test_a_run_can_be_planned_without_naming_its_file_again(folder: Path) -> Non
     assert "1 config" in done.stdout
 
 
+def record_of(search: str) -> SweepRecord:
+    """Return the record of ``never.py`` as it is, begun with a search and a budget."""
+    options: dict[str, Any] = {"search": search, "trials": 5, "core_hours": 1.0}
+    request = read_request(Options(sweep_file=Path("never.py"), **options))
+    cores = cores_of_trial(request.sweep.cores_per_trial, request.here)
+    return replace(
+        question_record(request.sweep, request.file), options=options, cores_per_trial=cores
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "arguments", "message"),
+    [
+        ("choice(0.1, 0.2)", "choice(0.1, 0.3)", [], "space: {'lr': 'choice(0.1, 0.2)'} then"),
+        ('name="never"', 'name="ever"', [], "trainable: 'never' then, 'ever' now"),
+        ("", "", ["--cores-per-trial", "1"], "cores_per_trial: "),
+    ],
+    ids=["the space", "the trainable", "the cores"],
+)
+def test_a_changed_sweep_is_not_planned_to_go_on(
+    folder: Path, old: str, new: str, arguments: list[str], message: str
+) -> None:
+    begun = record_of("random").to_json()
+    (folder / "begun").mkdir()
+    (folder / "begun" / "sweep.json").write_text(json.dumps(begun))
+    first = json.dumps({"at": 1.0, "event": "sweep", "sweep": begun})
+    (folder / "begun" / "journal.jsonl").write_text(f"{first}\n")
+    assert run_main("--plan", "--resume", "begun").returncode == 0
+    (folder / "never.py").write_text(SWEEP.replace(old, new))
+    done = run_main("--plan", "--resume", "begun", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--resume begun: the sweep has changed since" in done.stderr
+    assert message in done.stderr
+
+
 def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
     def planned(*more: str, search: str, events: Sequence[Event] = ()) -> str:
         run = folder / "begun"
         run.mkdir(exist_ok=True)
-        options = {"search": search, "trials": 5, "core_hours": 1.0}
-        begun = make_record(file="never.py", data="", options=options)
+        begun = record_of(search)
         (run / "sweep.json").write_text(json.dumps(begun.to_json()))
         first = {"at": 1.0, "event": "sweep", "sweep": begun.to_json()}
         lines = [json.dumps({"at": 2.0, **event}) for event in (first, *events)]

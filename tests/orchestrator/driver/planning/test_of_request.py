@@ -15,8 +15,8 @@ from orchestrator.driver.planning.of_request import (
     make_spending,
     planned,
 )
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import Request, read_request
-from orchestrator.driver.sweep_json import question_record
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.files import RunFile
 from tests.orchestrator.driver.never import write_never

@@ -21,6 +21,10 @@ KIND = Kind(
 )
 
 
+def earlier_in(folder: Path, kind: Kind = KIND) -> Earlier | None:
+    return earlier_trials(sorted(folder.glob("*")), kind)
+
+
 def change_rows(run: Path, **cells: str) -> None:
     """Set columns of all rows of a run's table, new ones among them."""
     path = run / "trials.csv"
@@ -35,14 +39,14 @@ def change_rows(run: Path, **cells: str) -> None:
 def test_the_median_is_of_the_completed_trials_of_all_runs(tmp_path: Path) -> None:
     earlier_run(tmp_path, "a", {"20.0": "completed", "30.0": "completed", "999.0": "failed"})
     earlier_run(tmp_path, "b", {"70.0": "completed", "": "not_run"})
-    assert earlier_trials(tmp_path, KIND) == Earlier(num_trials=3, median_s=30.0)
+    assert earlier_in(tmp_path) == Earlier(num_trials=3, median_s=30.0)
 
 
 def test_the_time_between_trials_counts(tmp_path: Path) -> None:
     walls = {"20.0": "completed", "20.5": "completed", "21.0": "completed"}
     earlier_run(tmp_path, "a", walls, between_s=2.0)
     # 22, 22.5 and 21: the last one has no other after it
-    assert earlier_trials(tmp_path, KIND) == Earlier(num_trials=3, median_s=22.0)
+    assert earlier_in(tmp_path) == Earlier(num_trials=3, median_s=22.0)
 
 
 def test_trials_of_another_kind_tell_nothing(tmp_path: Path) -> None:
@@ -51,7 +55,7 @@ def test_trials_of_another_kind_tell_nothing(tmp_path: Path) -> None:
     earlier_run(tmp_path, "data", {"20.0": "completed"}, data="mnist")
     earlier_run(tmp_path, "fixed", {"20.0": "completed"}, amp="fp16")
     earlier_run(tmp_path, "varied", {"20.0": "completed"}, workers=0)
-    assert earlier_trials(tmp_path, KIND) is None
+    assert earlier_in(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -62,9 +66,9 @@ def test_trials_that_do_not_train_in_one_piece_tell_nothing(
 ) -> None:
     earlier_run(tmp_path, "a", {"20.0": "completed"})
     change_rows(tmp_path / "a", **dict.fromkeys(cells, "confirm"))
-    assert earlier_trials(tmp_path, KIND) is not None
+    assert earlier_in(tmp_path) is not None
     change_rows(tmp_path / "a", **cells)
-    assert earlier_trials(tmp_path, KIND) is None
+    assert earlier_in(tmp_path) is None
 
 
 def test_runs_that_cannot_be_read_do_not_hide_those_that_can(tmp_path: Path) -> None:
@@ -77,15 +81,15 @@ def test_runs_that_cannot_be_read_do_not_hide_those_that_can(tmp_path: Path) -> 
     (tmp_path / "broken" / "sweep.json").write_text("{")
     change_rows(tmp_path / "of_strings", started_at="yesterday")
     (tmp_path / "mlflow.db").write_text("")
-    assert earlier_trials(tmp_path, KIND) == Earlier(num_trials=1, median_s=20.0)
-    assert earlier_trials(tmp_path / "nowhere", KIND) is None
+    assert earlier_in(tmp_path) == Earlier(num_trials=1, median_s=20.0)
+    assert earlier_in(tmp_path / "nowhere") is None
 
 
 def test_fixed_values_are_compared_as_a_file_has_them(tmp_path: Path) -> None:
     earlier_run(tmp_path, "a", {"20.0": "completed"}, fanouts=[10, 25])
     fixed = {**KIND.fixed, "fanouts": (10, 25)}
     kind = Kind(budget=KIND.budget, num_cores=4, data="digits", fixed=fixed)
-    assert earlier_trials(tmp_path, kind) == Earlier(num_trials=1, median_s=20.0)
+    assert earlier_in(tmp_path, kind) == Earlier(num_trials=1, median_s=20.0)
 
 
 def test_the_columns_that_are_read_are_those_of_the_tables() -> None:
