@@ -24,6 +24,7 @@ best_so_far     the best configs so far, for the live console
 candidates      the configs of a factored search, for the analysis to compose
 question        the record of what a sweep asks
 sweep_json      the record that ``sweep.json`` holds
+counters        figures and budgets that take a GPU or a counter, refused without one
 planning        ``--plan``: what would run, counted
 budgets         limits of time, core-hours and cost: spending and cuts
 clean           ``orchestrator clean``: what runs have left elsewhere, removed

@@ -21,6 +21,7 @@ from orchestrator.data import (
     prepared,
 )
 from orchestrator.driver.budgets.budgets import Budgets, Prices
+from orchestrator.driver.counters import require_counters
 from orchestrator.driver.options import Options, contradictions
 from orchestrator.driver.replay.as_recorded import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume
@@ -31,7 +32,6 @@ from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.token import use_token_if_there_is_one
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
-from orchestrator.metrics import OF_GPUS
 from orchestrator.named_paths import named_path
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.storage.files import RunFile
@@ -145,7 +145,7 @@ def _read(given: Options) -> Request:
     dataset, name, note = _chosen_data(sweep, options, folders)
     if not options.address:  # another cluster's machine is known once it has answered
         require_modules(sweep.trainable)
-        _require_measured(sweep, local_machine())
+        require_counters(sweep, options, local_machine())
         _check_search(sweep, local_machine())
     return Request(
         options=_with_tracking_uri(options),
@@ -232,21 +232,6 @@ def _with_tracking_uri(options: Options) -> Options:
     if options.resume is None:  # a run that goes on is worth more than its rows in MLflow
         require_database(uri, given_by)
     return replace(options, tracking_uri=uri)
-
-
-def _require_measured(sweep: Sweep[Any], machine: Machine) -> None:
-    """Check that a machine can measure the objectives.
-
-    Raises:
-        SweepFileError: One is measured on GPUs, and there is none.
-    """
-    reported = {objective.metric for objective in sweep.trainable.reports}
-    for metric in {objective.metric for objective in sweep.objectives} - reported:
-        if metric in OF_GPUS and not machine.gpus:
-            raise SweepFileError(
-                f"the sweep's objective {metric} is measured on GPUs, and none is here",
-                "leave it out, or run on a machine with a GPU",
-            )
 
 
 def _check_search(sweep: Sweep[Any], machine: Machine) -> None:

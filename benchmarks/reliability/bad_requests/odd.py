@@ -42,7 +42,7 @@ _OPTIONS: Final = (
     (("--time-budget", "1e-9h"), (2,)), (("--time-budget", "infm"), (2,)),
     (("--time-budget", "2099-01-01"), (2,)), (("--time-budget", "12:30"), (2,)),
     (("--core-hours", "1e308"), _EITHER), (("--core-hours", "5e-324"), _EITHER),
-    (("--gpu-hours", "1"), _EITHER),
+    (("--gpu-hours", "1"), (2,)),
     (("--cost", "cpu_hour=5e-324", "--max-cost", "5e-324"), _EITHER),
     (("--cost", "cpu_hour=0.04;gpu_hour=2"), (2,)), (("--cost", "cpu_hour=$0.04"), (2,)),
     (("--cost", "0.04"), (2,)), (("--confirm", "0", "--repeats", "100000", "--plan"), _EITHER),
