@@ -237,17 +237,23 @@ class Spending:
         return rest
 
     def _kept_back(self) -> Amount:
-        """Return what is kept for the confirm stage; nothing where no search would be left."""
+        """Return what is kept for the confirm stage; nothing where no search would be left.
+
+        Room for all finalists where there is enough, else for the selected config alone.
+        """
         expected, baseline = self._expected, self._of_config(self._expected.baseline)
         typical_s = self._trial_s(expected.budget)
         if not expected.confirm or baseline is None or typical_s is None:
             return Amount()
         typical = self._one(expected.baseline, typical_s)
-        runs = baseline + typical.times(expected.finalists)
-        compared = runs.times(expected.confirm * expected.confirm_share)
-        kept = (compared + typical).times(MARGIN)
         least = baseline + typical.times(LEAST_CONFIGS - 1)
-        return Amount() if self.budgets.exceeded_by(kept + least) else kept
+        for finalists, margin in ((expected.finalists, MARGIN), (1, 1.0)):
+            runs = baseline + typical.times(finalists)
+            compared = runs.times(expected.confirm * expected.confirm_share)
+            kept = (compared + typical).times(margin)
+            if not self.budgets.exceeded_by(kept + least):
+                return kept
+        return Amount()
 
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""

@@ -148,7 +148,10 @@ class QuestionOptions:
         ),
     )
     gpu_hours: float | None = field(
-        default=None, metadata=limit("budget of GPU-hours, counted likewise; refused without a GPU", "a number of hours")
+        default=None,
+        metadata=limit(
+            "budget of GPU-hours, counted likewise; refused without a GPU", "a number of hours"
+        ),
     )
     cost: Prices | None = field(
         default=None,

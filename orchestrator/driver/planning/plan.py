@@ -14,7 +14,9 @@ from orchestrator.machine import Machine
 from orchestrator.search.base import PlannedStage, Plans, SearchProblem
 from orchestrator.search.candidates import Candidates, Enumerates
 from orchestrator.search.factored import Factored
-from orchestrator.search.grid import Grid
+from orchestrator.search.grid import Grid, every_combination
+from orchestrator.search.optuna import Optuna
+from orchestrator.search.random import MAX_ENUMERATED
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
 from orchestrator.space.configs import built, domains_of, values_of
@@ -50,6 +52,7 @@ class Plan:
             the combinations of the values that its knobs have, with the middle of each
             interval or the points that it states; None where these are too many.
         exact: Whether the candidates are what will be run.
+        is_whole: Whether the candidates are all that a search that tries none twice could run.
         max_configs: Most configs that will be trained, or None for no limit known.
         stages: The stages of a search that knows them; of another one none.
         cannot_run: What cannot run here among the candidates, the largest group first.
@@ -65,6 +68,7 @@ class Plan:
     machine: Machine
     candidates: Candidates | None
     exact: bool
+    is_whole: bool = False
     max_configs: int | None
     stages: tuple[PlannedStage, ...]
     cannot_run: tuple[CannotRun, ...]
@@ -89,7 +93,9 @@ class Plan:
         """Return the most configs that are trained, infeasible ones left out; or None."""
         if self.max_configs is None:
             return None
-        return self.max_configs - (self.num_infeasible if self.exact else 0)
+        if self.candidates is None or not (self.exact or self.is_whole):
+            return self.max_configs
+        return min(self.max_configs, len(self.candidates.keys) - self.num_infeasible)
 
     @property
     def least_searched(self) -> int:
@@ -116,10 +122,9 @@ class Plan:
         """Return the most repeats that may be added after the search, at most."""
         if self.is_factored:
             return 0  # it has seeds of its own
-        if self.max_configs is None:
-            configs = 1 + MAX_CONTENDERS
-        else:
-            configs = min(self.max_configs, 1 + MAX_CONTENDERS)
+        configs = self._at_most(1 + MAX_CONTENDERS)
+        if configs < 2:
+            return 0  # nothing to tell it from
         return configs * max(self.sweep.max_repeats - self.sweep.repeats, 0)
 
     @property
@@ -130,7 +135,13 @@ class Plan:
         """
         side_by_side = self.capacity[1] > self.num_nodes and not self.is_factored
         checks = self.sweep.isolation is Isolation.LEASED and side_by_side
-        return ROUNDS * self.sweep.check_isolated if checks else 0
+        return ROUNDS * self.num_checked if checks else 0
+
+    @property
+    def num_checked(self) -> int:
+        """Return the number of configs that the interference check runs; none of a sole one."""
+        configs = self._at_most(self.sweep.check_isolated)
+        return configs if self._at_most(2) > 1 else 0
 
     @property
     def num_nodes(self) -> int:
@@ -143,7 +154,16 @@ class Plan:
 
         The selected config and the baseline, then the one that looks at the test split.
         """
-        return 2 * self.sweep.confirm + 1 if self.sweep.confirm else 0
+        return self._at_most(2) * self.sweep.confirm + 1 if self.sweep.confirm else 0
+
+    @property
+    def num_finalists(self) -> int:
+        """Return the most configs that confirm rounds compare, the baseline among them."""
+        return self._at_most(1 + self.sweep.finalists)
+
+    def _at_most(self, number: int) -> int:
+        """Return ``number``, or how many configs there are where these are fewer."""
+        return number if self.num_able is None else min(number, max(1, self.num_able))
 
     @property
     def max_confirm(self) -> int:
@@ -151,7 +171,7 @@ class Plan:
         if not self.sweep.confirm:
             return 0
         most = max(self.sweep.confirm, self.sweep.max_confirm)
-        return (1 + self.sweep.finalists) * most + 1
+        return self.num_finalists * (most if self.num_finalists > 1 else self.sweep.confirm) + 1
 
     @property
     def confirm_share(self) -> float:
@@ -195,7 +215,7 @@ def make_plan(
     problem = search_problem(sweep, machine)
     stages = tuple(sweep.search.planned(problem)) if isinstance(sweep.search, Plans) else ()
     exact = isinstance(sweep.search, Enumerates) and not stages
-    candidates = _candidates(sweep, problem)
+    candidates, is_whole = _candidates(sweep, problem)
     cannot_run, gpus = _feasibility(sweep, machine, candidates)
     most = [_most_trials(sweep, machine, num_cores, count) for count in gpus]
     limits = [min(count, max_concurrent or count) for count in most]
@@ -204,7 +224,8 @@ def make_plan(
         machine=machine,
         candidates=candidates,
         exact=exact,
-        max_configs=len(candidates.keys) if exact and candidates else _limit(sweep),
+        is_whole=is_whole,
+        max_configs=_max_configs(sweep, candidates, is_known=exact or is_whole),
         stages=stages,
         cannot_run=cannot_run,
         num_cores=num_cores,
@@ -222,20 +243,30 @@ def kind_of(sweep: Sweep[Any], num_cores: int, data: str) -> Kind:
     return Kind(budget=sweep.budget, num_cores=num_cores, data=data, fixed=fixed)
 
 
-def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> Candidates | None:
+def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates | None, bool]:
+    """Return configs to count, and whether they are all that a search without repetitions has."""
     if isinstance(sweep.search, Enumerates):
-        return sweep.search.candidates(problem)
+        return sweep.search.candidates(problem), False
+    if isinstance(sweep.search, Optuna):
+        every = every_combination(problem, MAX_ENUMERATED)
+        if every is not None:
+            candidates = Candidates(problem=problem)
+            candidates.add_all(every)
+            return candidates, True
     try:
         # The grid that the search goes by, if it has one.
-        return Grid(points=getattr(sweep.search, "points", 1)).candidates(problem)
+        return Grid(points=getattr(sweep.search, "points", 1)).candidates(problem), False
     except SweepFileError:  # more than can be gone through, and than will be tried
-        return None
+        return None, False
 
 
-def _limit(sweep: Sweep[Any]) -> int | None:
+def _max_configs(sweep: Sweep[Any], candidates: Candidates | None, *, is_known: bool) -> int | None:
     """Return the most configs that the search tries by its own account, or None."""
     trials = getattr(sweep.search, "trials", None)
-    return trials if isinstance(trials, int) else None
+    limits = [trials] if isinstance(trials, int) else []
+    if is_known and candidates is not None:
+        limits.append(len(candidates.keys))
+    return min(limits, default=None)
 
 
 def _feasibility(

@@ -95,7 +95,8 @@ def _search(plan: Plan) -> dict[str, list[str]]:
 def _stage(stage: PlannedStage) -> str:
     isolated = ", one at a time and isolated" if stage.isolated else ""
     share = stage.share_of_trial
-    each = f", each about {percent(share)} of a whole training" if share < 1 else ""
+    one = "" if stage.most == 1 else "each "
+    each = f", {one}about {percent(share)} of a whole training" if share < 1 else ""
     text = f": {stage.text}" if stage.text else ""
     return f"{trials(stage.least, stage.most)}{isolated}{each}{text}"
 
@@ -134,9 +135,13 @@ def _train(plan: Plan) -> Iterator[str]:
     if plan.num_train is not None:
         up_to = f"up to {count(plan.num_train, 'trial')} of {count(configs, 'config')}"
     yield f"{up_to}{each}: {search} chooses as results come"
+    limit = getattr(plan.sweep.search, "trials", None)
+    if plan.is_whole and configs is not None and limit is not None and configs < limit:
+        yield f"fewer than the {limit:,} asked for: the space has no more"
     if plan.candidates is not None and plan.num_infeasible + plan.candidates.num_excluded:
         total = len(plan.candidates.keys) + plan.candidates.num_excluded
-        yield f"of {total:,} configs of the space (the middle of each interval taken):"
+        middle = "" if plan.is_whole else " (the middle of each interval taken)"
+        yield f"of {total:,} configs of the space{middle}:"
         yield from _left_out(plan.candidates)
         yield from _cannot_run(plan, "not run if chosen")
 
@@ -171,7 +176,7 @@ def _interference(plan: Plan) -> Iterator[str]:
     if plan.is_factored:
         yield "none: probes run isolated; check_isolated has no effect in a factored search"
     if plan.num_isolated:
-        configs = count(plan.sweep.check_isolated, "config")
+        configs = count(plan.num_checked, "config")
         yield (
             f"{2 * plan.num_isolated} trials: {configs}, {ROUNDS} runs each isolated and {ROUNDS} "
             "with background trials on the other cores, in alternation; if their speeds differ, "
@@ -193,21 +198,30 @@ def _confirm(plan: Plan) -> Iterator[str]:
     if not plan.num_confirm:
         yield "no trials, so no speed-up will be claimed"
         return
-    sweep = plan.sweep
+    sweep, is_sole = plan.sweep, plan.num_finalists == 1
     how = "interleaved on the same cores where possible" if sweep.interleaved else "in pairs"
     share = plan.confirm_share
     short = f" of about {percent(share)} of a whole training" if share < 1 else ""
     whole = ", and one more config of the front" if plan.confirms_end_to_end else ""
+    runs = count(sweep.confirm, "run")
+    compared = f"the selected config and the baseline, {runs} each{short}, {how} and isolated"
+    if is_sole:
+        compared = f"the one config, {runs}{short}, isolated"
     yield (
-        f"{plan.num_confirm} trials: the selected config and the baseline, "
-        f"{count(sweep.confirm, 'run')} each{short}, {how} and isolated; then what is "
-        f"recommended, once, with the test split{whole}"
+        f"{plan.num_confirm} trials: {compared}; then what is recommended, once, "
+        f"with the test split{whole}"
     )
     if plan.max_confirm > plan.num_confirm:
-        contenders = count(sweep.finalists - 1, "contender")
-        others = f"up to {contenders} of the selected config, and " if sweep.finalists > 1 else ""
-        most = max(sweep.confirm, sweep.max_confirm)
-        yield f"up to {plan.max_confirm}: {others}up to {most} runs each while they do not decide"
+        yield f"up to {plan.max_confirm}: {', and '.join(_more_to_confirm(plan))}"
+
+
+def _more_to_confirm(plan: Plan) -> Iterator[str]:
+    """Yield what makes the confirm stage longer: contenders, and rounds that do not decide."""
+    sweep, contenders = plan.sweep, plan.num_finalists - 2
+    if contenders > 0:
+        yield f"up to {count(contenders, 'contender')} of the selected config"
+    if sweep.max_confirm > sweep.confirm:
+        yield f"up to {sweep.max_confirm} runs each while they do not decide"
 
 
 def _cores(plan: Plan) -> Iterator[str]:

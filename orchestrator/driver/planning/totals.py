@@ -73,20 +73,30 @@ def least_useful(plan: Plan) -> Total:
     Of a search that knows its stages: the least of them. Of another one: two configs. Then the
     confirm stage up to its first interim analysis.
     """
-    if plan.stages:
-        searched = list(_searched(plan, most=False))
-    else:
-        searched = [_Part(trials=min(LEAST_CONFIGS, plan.least_searched))]
-    return _total(plan, [*searched, *_confirmed(plan, plan.num_confirm)])
+    return _total(plan, [*_least_search(plan), *_confirmed(plan, plan.num_confirm)])
 
 
-def kept_back(plan: Plan) -> Total:
-    """Return what a budget keeps back for the confirm stage."""
+def kept_back(plan: Plan, budgets: Budgets) -> Amount:
+    """Return what budgets keep back for the confirm stage.
+
+    Room for all finalists where there is enough, else for the selected config alone.
+    """
     if not plan.num_confirm:
-        return _total(plan, [])
-    num = (1 + plan.sweep.finalists) * plan.sweep.confirm + 1
-    parts = [replace(part, share=MARGIN * part.share) for part in _confirmed(plan, num)]
-    return _total(plan, parts)
+        return Amount()
+    num = plan.num_finalists * plan.sweep.confirm + 1
+    for runs, margin in ((num, MARGIN), (plan.num_confirm, 1.0)):
+        parts = [replace(p, share=margin * p.share) for p in _confirmed(plan, runs)]
+        kept = _total(plan, parts).amount
+        needed = _total(plan, [*_least_search(plan), *parts]).amount
+        if kept is not None and needed is not None and not budgets.exceeded_by(needed):
+            return kept
+    return Amount()
+
+
+def _least_search(plan: Plan) -> list[_Part]:
+    if plan.stages:
+        return list(_searched(plan, most=False))
+    return [_Part(trials=min(LEAST_CONFIGS, plan.least_searched))]
 
 
 def share_of_grid(plan: Plan) -> tuple[float, float] | None:

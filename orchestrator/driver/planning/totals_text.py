@@ -20,8 +20,8 @@ def budget_lines(plan: Plan, budgets: Budgets) -> Iterator[str]:
     if low.amount is None:
         yield "how far that goes is not known until trials have run"
         return
-    kept = kept_back(plan).amount
-    if plan.num_confirm and kept is not None:
+    if plan.num_confirm:
+        kept = kept_back(plan, budgets)
         yield f"kept back for the confirm stage: {budgets.in_words(kept)}"
     if by := budgets.exceeded_by(low.amount):
         yield f"{by} ends the search before its last config: the plan takes more"

@@ -134,6 +134,17 @@ def test_nothing_is_kept_back_where_no_search_would_be_left() -> None:
     assert run.spending.too_much_to_confirm([BASELINE] * 7, kept_back=True) != ""
 
 
+def test_a_tight_budget_keeps_back_the_part_of_the_selected_config_alone() -> None:
+    # two of the search and seven of the confirm stage: with a second finalist they are twelve
+    run = Clock(Budgets(core_hours=9.5 * 2 * 60 / 3600), confirm=3, finalists=2)
+    num = 0
+    while not run.spending.too_much(trial(num)):
+        run.ran(trial(num), 60.0)
+        num += 1
+    assert num == 2
+    assert run.spending.too_much_to_confirm([BASELINE] * 7, kept_back=True) == ""
+
+
 def test_what_was_planned_counts_until_there_are_durations() -> None:
     run = Clock(HOURS_20_TRIALS, trial_s=60.0 * 21)
     assert "core-hours" in run.spending.too_much(trial())

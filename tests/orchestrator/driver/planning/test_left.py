@@ -50,7 +50,7 @@ def test_a_run_has_ended_where_its_last_process_came_to_the_end(code: int, has_e
 def told(
     states: dict[str, int], *, budgets: Budgets | None = None, goes_on: bool = False
 ) -> dict[str, list[str]]:
-    """Return the lines for a plan of 9 to 46 trials of 30 s, of which so many have ended."""
+    """Return the lines for a plan of 9 to 33 trials of 30 s, of which so many have ended."""
     made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
     ran = states.get("completed", 0)
     progress = Progress(states=Counter(states), num_run=ran, spent=SPENT, has_ended=True)
@@ -61,13 +61,13 @@ def test_what_is_left_is_the_plan_less_what_has_run() -> None:
     assert told({"completed": 3, "infeasible": 1, "not_run": 2}) == {
         "done": ["4 trials: 3 completed, 1 infeasible, 2 not run"],
         "spent": ["90 s, 2 core-hours"],
-        "left": ["6 to 43 trials, about 3 min to 22 min", "2 trials had no room in the budget"],
+        "left": ["6 to 30 trials, about 3 min to 15 min", "2 trials had no room in the budget"],
     }
 
 
 def test_a_run_that_has_ended_has_nothing_left_but_where_it_is_extended() -> None:
     assert told({"completed": 9})["left"] == ["nothing: the run has ended"]
-    assert told({"completed": 9}, goes_on=True)["left"] == ["0 to 37 trials, about 0 s to 18 min"]
+    assert told({"completed": 9}, goes_on=True)["left"] == ["0 to 24 trials, about 0 s to 12 min"]
 
 
 def test_what_was_spent_is_held_against_each_budget() -> None:

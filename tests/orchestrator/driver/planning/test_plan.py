@@ -14,10 +14,11 @@ import pytest
 from orchestrator.constraints import requires
 from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.planning.text import plan_lines
+from orchestrator.driver.planning.totals import least, most
 from orchestrator.errors import SweepFileError
 from orchestrator.search import Grid, Optuna, Random
-from orchestrator.search.base import Proposal
-from orchestrator.space.domains import choice
+from orchestrator.search.base import Proposal, SearchSpec
+from orchestrator.space.domains import choice, integers, uniform
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Isolation
@@ -65,10 +66,32 @@ def test_a_search_that_chooses_as_it_goes_is_planned_as_a_limit() -> None:
     adaptive = plan(search=Optuna(20), **{**WIDE, "repeats": 1})
     text = "\n".join(plan_lines(adaptive))
 
-    assert adaptive.num_train == 20
-    assert "up to 20 trials of 20 configs: Optuna chooses as results come" in text
-    assert "of 30 configs of the space (the middle of each interval taken):" in text
+    assert adaptive.num_train == 26 - 21, "more are not in the space, and none is tried twice"
+    assert "up to 5 trials of 20 configs: Optuna chooses as results come" in text
+    assert "of 30 configs of the space:" in text
     assert "cannot run here: 21 configs, not run if chosen" in text
+
+
+def test_a_search_is_planned_no_larger_than_its_space() -> None:
+    small = plan(space=Config(lr=choice(0.1, 0.2, 0.3)), search=Optuna(30))
+    assert (small.num_train, least(small).trials) == (3, 3 + 7)
+    assert "fewer than the 30 asked for: the space has no more" in "\n".join(plan_lines(small))
+    counted = plan(space=Config(workers=integers(0, 3), prefetch=2), search=Optuna(30))
+    assert counted.num_train == 4, "each whole number, not the ends of the interval"
+    endless = plan(space=Config(lr=uniform(0.1, 0.2)), search=Optuna(30))
+    assert endless.num_train == 30
+    assert "the middle of each interval" not in "\n".join(plan_lines(counted))
+
+
+@pytest.mark.parametrize("search", [Grid(), Random(5), Optuna(5)])
+def test_a_sole_config_has_nothing_to_be_compared_with(search: SearchSpec) -> None:
+    sole = plan(num_cores=1, search=search)
+    high = most(sole)
+    assert high is not None
+    assert (least(sole).trials, high.trials) == (1 + 4, 1 + 4)
+    text = "\n".join(plan_lines(sole))
+    assert "confirm     4 trials: the one config, 3 runs, isolated; then what is" in text
+    assert not {"check ", "repeats "} & {line[:8] for line in text.splitlines()}
 
 
 def test_a_space_too_large_to_go_through_is_planned_without() -> None:
@@ -97,8 +120,8 @@ def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
 
     assert told(tmp_path) == [
         "time        30 s a trial (median of 3 earlier trials)",
-        # 2 to train and 7 to confirm, one at a time; up to 2 x 2 repeats and 40 to confirm
-        "in all      9 to 46 trials, about 4 min to 23 min, 0.3 to 1.5 core-hours",
+        # 2 to train and 7 to confirm, one at a time; up to 2 x 2 repeats and 27 to confirm
+        "in all      9 to 33 trials, about 4 min to 16 min, 0.3 to 1.1 core-hours",
     ]
 
 
@@ -107,7 +130,7 @@ def test_until_there_are_earlier_trials_the_sweep_file_tells_the_time(tmp_path: 
     assert told(tmp_path, trial_s=stated) == [
         "time        10 s a trial (as the sweep file has it; there is no earlier run like this "
         "one)",
-        "in all      9 to 46 trials, about 90 s to 8 min, 0.1 to 0.51 core-hours",
+        "in all      9 to 33 trials, about 90 s to 6 min, 0.1 to 0.37 core-hours",
     ]
     assert "unknown" in told(tmp_path, trial_s={"mnist": 99.0})[0]
     earlier_run(tmp_path, "a", {"20.0": "completed"})

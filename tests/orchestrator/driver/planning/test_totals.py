@@ -64,7 +64,7 @@ def test_a_search_without_an_end_has_no_most() -> None:
 
 
 def test_without_durations_only_trials_are_counted() -> None:
-    assert least(plan()) == Total(trials=1 + 7, amount=None)
+    assert least(plan()) == Total(trials=1 + 4, amount=None)
 
 
 def test_short_trials_take_their_share() -> None:
@@ -130,8 +130,17 @@ def test_trials_that_are_stopped_early_take_less_at_least() -> None:
 
 
 def test_what_is_kept_back_is_the_first_analysis_of_all_finalists() -> None:
-    assert kept_back(thirteen()).trials == 3 * 3 + 1
-    assert kept_back(thirteen(confirm=0)).trials == 0
+    plenty = Budgets(time_s=1000.0)
+    assert kept_back(thirteen(), plenty).time_s == pytest.approx(1.1 * (3 * 3 + 1) * 10.0)
+    assert kept_back(thirteen(confirm=0), plenty) == Amount()
+
+
+def test_a_budget_that_is_not_refused_keeps_the_selected_configs_confirm_runs() -> None:
+    tight = Budgets(time_s=90.0)  # two configs and seven confirm runs
+    require_room(thirteen(), tight)
+    assert kept_back(thirteen(), tight).time_s == 70.0
+    assert kept_back(thirteen(), Budgets(time_s=129.0)).time_s == 70.0
+    assert kept_back(thirteen(), Budgets(time_s=130.0)).time_s == pytest.approx(110.0)
 
 
 def test_a_search_that_chooses_is_counted_by_its_limit() -> None:
