@@ -59,8 +59,11 @@ class Problems(SweepError):
 
 
 @contextmanager
-def refusing_os_errors() -> Iterator[None]:
+def refusing_os_errors(hint: str = "") -> Iterator[None]:
     """Turn an ``OSError`` within it into a wrong request.
+
+    Args:
+        hint: What to do instead.
 
     Raises:
         SweepError: In the place of the ``OSError``; names the file.
@@ -73,7 +76,7 @@ def refusing_os_errors() -> Iterator[None]:
         is_temporary = error.errno in NO_ROOM and _is_temporary(name)
         raise SweepError(
             f"{there}cannot be used: {error.strerror or error}",
-            "set TMPDIR to a folder with room" if is_temporary else "",
+            hint or ("set TMPDIR to a folder with room" if is_temporary else ""),
         ) from error
 
 

@@ -16,7 +16,7 @@ from orchestrator.space.knob import Role
 from orchestrator.storage.belonging import RUN_KEY, journalled_key
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import cell_text
-from orchestrator.storage.run_directory import replace_file
+from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import KnobRecord
 from orchestrator.storage.tables import trial_dtypes, typed
 

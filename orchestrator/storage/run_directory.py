@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import read_journal
+from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.lock_files import open_lock
 
@@ -146,22 +147,6 @@ def _unwritable(path: Path, error: OSError) -> RunDirectoryError:
         if error.errno in NO_ROOM
         else "give a folder that can be created or written",
     )
-
-
-def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside ``path`` and rename it: a reader never sees half of it.
-
-    Raises:
-        OSError: It cannot be written; nothing is left of it.
-    """
-    beside = path.with_name(f".{path.name}.tmp")
-    try:
-        write(beside)
-        beside.replace(path)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
-        raise
 
 
 def _has_begun(journal: Path) -> bool:

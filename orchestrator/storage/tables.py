@@ -29,7 +29,7 @@ from orchestrator.storage.block_times import steps_table
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
 from orchestrator.storage.journal import Event, read_journal
-from orchestrator.storage.run_directory import replace_file
+from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 
 TAG_COLUMNS = (

@@ -17,7 +17,7 @@ from orchestrator.analysis.api.runs import configs, describe
 from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest, refusing_os_errors
-from orchestrator.storage.run_directory import replace_file
+from orchestrator.storage.replacing import replace_file
 
 FORMATS: Final = ("csv", "parquet", "arrow", "xlsx")
 
@@ -64,7 +64,7 @@ def export(
         )
     tables = _tables_of(source, name)
     folder = Path(folder)
-    with refusing_os_errors():
+    with refusing_os_errors("another folder is given by --out DIR on the command line"):
         folder.mkdir(parents=True, exist_ok=True)
         if format == "xlsx":
             stem = source.sweep.name if isinstance(source, RunTables) else name

@@ -10,15 +10,17 @@ from orchestrator.analysis.api.files import export
 from orchestrator.analysis.commands.documents import write_document
 from orchestrator.analysis.commands.sources import loaded
 from orchestrator.commands import short
-from orchestrator.errors import SweepError
+from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.storage.files import RunFile
+from orchestrator.sweep.whose import refuse_anothers_link
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the files and print their paths; return 0.
 
     Raises:
-        SweepError: There is no such run or format, or the files would replace those of a run.
+        SweepError: There is no such run or format, the files would replace those of a run, or their
+            folder is a link of another user's.
     """
     folder = _folder(options)
     files = export(loaded(options.run, options.tracking_uri), folder, options.format)
@@ -34,7 +36,10 @@ def _folder(options: argparse.Namespace) -> Path:
     if folder is None:
         if options.tracking_uri is not None:
             raise SweepError("a run from MLflow has no folder to export to", "give --out DIR")
-        return Path(options.run) / "export"
+        folder = Path(options.run) / "export"
+        with refusing_os_errors("give another folder by --out DIR"):
+            refuse_anothers_link(folder)
+        return folder
     if (folder / RunFile.SWEEP).exists():
         raise SweepError(
             f"{folder}: is a run's own folder; the export would replace its tables",

@@ -10,10 +10,12 @@ from orchestrator.analysis.answer.content import recommended_json
 from orchestrator.analysis.commands.documents import rows_of, write_document
 from orchestrator.analysis.commands.sources import loaded
 from orchestrator.analysis.recommendation.front import front_table
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.recommendation.recommend import Recommendation, recommend
 from orchestrator.analysis.report.console import show_run
 from orchestrator.analysis.report.states import counts_of_states
 from orchestrator.analysis.report.write import write_all
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.errors import refusing_os_errors
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,11 +26,9 @@ def run(options: argparse.Namespace) -> int:
     """
     tables = loaded(options.run, options.tracking_uri)
     folder: Path | None = options.out
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    elif options.tracking_uri is None:
+    if folder is None and options.tracking_uri is None:
         folder = Path(options.run)
-    recommendation = recommend(tables) if folder is None else write_all(tables, folder)
+    recommendation = recommend(tables) if folder is None else _written(tables, folder)
     if not options.json:
         show_run(tables, recommendation, folder)
         return 0
@@ -45,3 +45,10 @@ def run(options: argparse.Namespace) -> int:
         },
     )
     return 0
+
+
+def _written(tables: RunTables, folder: Path) -> Recommendation:
+    """Write the files into a folder, which is made where it is not there."""
+    with refusing_os_errors("give another folder by --out DIR"):
+        folder.mkdir(parents=True, exist_ok=True)
+        return write_all(tables, folder)

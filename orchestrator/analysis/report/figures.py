@@ -13,7 +13,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.run_directory import replace_file
+from orchestrator.storage.replacing import replace_file
+from orchestrator.sweep.whose import refuse_anothers_link
 
 _DIGITS = 6
 """Significant digits of a figure on the page; the files have all of them."""
@@ -61,9 +62,10 @@ def write_tables(tables: Mapping[str, pd.DataFrame], run_dir: Path) -> None:
     """Write each table as ``RUN_DIR/figures/<name>.csv``.
 
     Raises:
-        OSError: The directory cannot be written.
+        OSError: The directory cannot be written, or the folder is a link of another user's.
     """
     folder = run_dir / RunFile.FIGURES
+    refuse_anothers_link(folder)
     folder.mkdir(exist_ok=True)
     for name, table in tables.items():
         replace_file(folder / f"{name}.csv", partial(table.to_csv, index=False))

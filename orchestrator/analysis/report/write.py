@@ -16,7 +16,7 @@ from orchestrator.analysis.report.plot import write_front_png
 from orchestrator.analysis.report.view import view_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.run_directory import replace_file
+from orchestrator.storage.replacing import replace_file
 
 
 def write_all(tables: RunTables, run_dir: Path) -> Recommendation:

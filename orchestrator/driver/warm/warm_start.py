@@ -17,7 +17,7 @@ from orchestrator.field_types import require_types
 from orchestrator.regular_files import read_text
 from orchestrator.search.base import EarlierConfig, SearchProblem
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.run_directory import replace_file
+from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialResult
 

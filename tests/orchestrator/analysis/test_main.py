@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -53,9 +55,45 @@ def test_a_directory_that_does_not_exist_is_refused(capsys: pytest.CaptureFixtur
 def test_a_directory_that_cannot_be_written_is_named(
     capsys: pytest.CaptureFixture[str], run_dir: Path
 ) -> None:
-    (run_dir / ".front.csv.tmp").mkdir()  # root may write anywhere: stand in its way instead
+    (run_dir / "front.csv").mkdir()  # root may write anywhere: stand in its way instead
     assert main([str(run_dir)]) == 2
-    assert "front.csv.tmp: cannot be used: Is a directory" in capsys.readouterr().err
+    said = f"error: {run_dir}/front.csv: cannot be used: Is a directory\n  give another folder by"
+    assert capsys.readouterr().err.startswith(f"{said} --out DIR\n")
+    assert not list(run_dir.glob(".*.tmp"))
+
+
+def test_two_at_once_write_the_same_directory(run_cli: RunCli, run_dir: Path) -> None:
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(lambda _: run_cli(run_dir, module="orchestrator.analysis"), range(3)))
+    assert [(each.returncode, each.stderr) for each in done] == [(0, "")] * 3
+    assert not list(run_dir.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize(("command", "name"), [("show", "figures"), ("export", "export")])
+def test_a_folder_that_is_a_link_of_another_user_is_not_written_through(
+    run_dir: Path, tmp_path: Path, command: str, name: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    elsewhere, link = tmp_path / "elsewhere", run_dir / name
+    elsewhere.mkdir()
+    link.symlink_to(elsewhere)
+    assert main([command, str(run_dir)]) == 0, "a link of one's own is followed"
+    for path in elsewhere.iterdir():
+        path.unlink()
+    owner = os.geteuid()
+    if owner == 0:
+        os.lchown(link, 54321, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 54321)
+    capsys.readouterr()
+    assert main([command, str(run_dir)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {link}: cannot be used: it is a link of ")
+    assert said.endswith("  give another folder by --out DIR\n")
+    assert list(elsewhere.iterdir()) == []
+    out = tmp_path / "out"
+    assert main([command, str(run_dir), "--out", str(out)]) == 0
+    assert any(out.iterdir())
 
 
 def test_help_needs_no_second() -> None:

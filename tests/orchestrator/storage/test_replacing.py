@@ -1,0 +1,113 @@
+"""A file is whole or as it was, whatever lies beside it and whoever else writes it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from orchestrator.storage.replacing import renamed_to, replace_file
+
+
+def text(content: str, path: Path) -> None:
+    replace_file(path, lambda beside: beside.write_text(content))
+
+
+def test_a_file_is_replaced_and_has_the_usual_mode(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    before = os.umask(0o027)
+    try:
+        text("first", path)
+        text("second", path)
+    finally:
+        os.umask(before)
+    assert path.read_text() == "second"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_or_a_pipe_in_its_place_is_replaced_and_not_written_to(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("somebody's")
+    (tmp_path / "link").symlink_to(other)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe"):
+        text("ours", tmp_path / name)
+        assert not (tmp_path / name).is_symlink()
+        assert (tmp_path / name).read_text() == "ours"
+    assert other.read_text() == "somebody's"
+
+
+def test_what_lies_under_the_name_beside_it_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.storage.replacing.token_hex", lambda num_bytes: "guessed")
+    other = tmp_path / "other"
+    other.write_text("somebody's")
+    (tmp_path / ".report.html.guessed.tmp").symlink_to(other)
+    with pytest.raises(FileExistsError):
+        text("ours", tmp_path / "report.html")
+    assert other.read_text() == "somebody's"
+
+
+def test_two_at_once_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "front.png"
+
+    def write(beside: Path) -> None:
+        text("of the other", path)
+        assert path.read_text() == "of the other"
+        beside.write_text("ours")
+
+    replace_file(path, write)
+    assert path.read_text() == "ours"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_names_the_file_itself_and_nothing_is_left(tmp_path: Path) -> None:
+    folder, absent = tmp_path / "report.html", tmp_path / "absent" / "report.html"
+    folder.mkdir()
+
+    def without_room(_: Path) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(IsADirectoryError) as caught:
+        text("ours", folder)
+    assert str(caught.value) == f"[Errno 21] Is a directory: '{folder}'"
+    with pytest.raises(FileNotFoundError) as caught_too:
+        text("ours", absent)
+    assert caught_too.value.filename == str(absent)
+    with pytest.raises(OSError, match="No space left") as full:
+        replace_file(tmp_path / "full", without_room)
+    assert full.value.filename == str(tmp_path / "full")
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_an_error_about_another_file_names_that_one_or_has_its_own_words(tmp_path: Path) -> None:
+    def in_words(_: Path) -> NoReturn:
+        raise OSError("no font at all")
+
+    with pytest.raises(FileNotFoundError) as caught:
+        replace_file(tmp_path / "a", lambda beside: (tmp_path / "font").read_text())
+    assert caught.value.filename == str(tmp_path / "font")
+    with pytest.raises(OSError, match=r"^no font at all$"):
+        replace_file(tmp_path / "a", in_words)
+
+
+def test_the_longest_name_of_a_file_has_one_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / ("ü" * 125 + ".csv")
+    text("ours", path)
+    assert path.read_text() == "ours"
+
+
+def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
+    def interrupted(beside: Path) -> NoReturn:
+        beside.mkdir()
+        (beside / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), renamed_to(tmp_path / "kept") as beside:
+        interrupted(beside)
+    assert list(tmp_path.iterdir()) == []
