@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from orchestrator.data import DataFolders, find_data, is_present, prepared
@@ -21,6 +22,7 @@ from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.printer import Printer
 from orchestrator.space.configs import values_of
+from orchestrator.storage.replacing import renamed_to, replace_file
 from orchestrator.sweep.definition import NODE
 from orchestrator.sweep.installed import require_modules
 from orchestrator.system.private_folder import private_folder
@@ -79,7 +81,8 @@ def check_save(trainable: Trainable[Any], path: Path) -> None:
     """Refuse, before anything is trained, to save what could not be saved.
 
     Raises:
-        SweepError: The trainable keeps no checkpoints, there is such a file, or no such folder.
+        SweepError: The trainable keeps no checkpoints, there is such a file, or no such folder that
+            can be written.
     """
     if not trainable.keeps_checkpoints:
         raise SweepError(
@@ -87,10 +90,18 @@ def check_save(trainable: Trainable[Any], path: Path) -> None:
             "call run.checkpoint({'model': model.state_dict()}) after each epoch, and declare "
             "Trainable(..., keeps_checkpoints=True)",
         )
-    if path.exists():
+    if path.is_symlink() or path.exists():
         raise SweepError(f"--save {path}: there is such a file", "allowed: a new name")
-    if not path.absolute().parent.is_dir():
-        raise SweepError(f"--save {path}: there is no folder {path.absolute().parent}")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise SweepError(f"--save {path}: there is no folder {folder}")
+    try:
+        TemporaryFile(dir=folder).close()  # one without a name, where the file system has such
+    except OSError as error:
+        raise SweepError(
+            f"--save {path}: {folder} cannot be written: {error.strerror or error}",
+            "give a file elsewhere by --save FILE",
+        ) from None
 
 
 def train_once(run: SingleRun) -> int:
@@ -135,7 +146,7 @@ def train_once(run: SingleRun) -> int:
             executor.close()
         result = printer.result
         if run.save is not None and result is not None and result.state is TrialState.COMPLETED:
-            with refusing_os_errors():
+            with refusing_os_errors("train again with another --save FILE"):
                 _save(kept, run.save, launch.trial, result, run)
             sys.stdout.write(f"weights: {run.save}\n")
     return printer.exit_code
@@ -167,10 +178,9 @@ def _save(kept: Path, path: Path, trial: Trial, result: TrialResult, run: Single
 
     A function for Ray Tune keeps a folder, which is copied as it is.
     """
-    unfinished = path.with_name(f"{path.name}.tmp")
     if folder := next(kept.glob("ray-*"), None):
-        shutil.copytree(folder, unfinished)
-        unfinished.rename(path)
+        with renamed_to(path) as unfinished:
+            shutil.copytree(folder, unfinished)
         return
     if not kept.exists():
         raise SweepError(f"{run.trainable.name} has kept no checkpoint: nothing was saved")
@@ -184,5 +194,4 @@ def _save(kept: Path, path: Path, trial: Trial, result: TrialResult, run: Single
         "seed": run.seed,
         "metrics": dict(result.metrics),
     }
-    save_weights(kept, unfinished, about)
-    unfinished.replace(path)
+    replace_file(path, lambda unfinished: save_weights(kept, unfinished, about))
