@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 _KINDS: Final = {
     stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device", stat.S_IFDIR: "a folder",
+    stat.S_IFBLK: "a device", stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link",
 }  # fmt: skip
 
 
@@ -60,7 +61,49 @@ def read_text(path: Path) -> str:
     return read_bytes(path).decode()
 
 
-def _require(path: Path, mode: int) -> None:
+def require_plain(path: Path) -> None:
+    """Check that a path is a file itself, and no link to one; or that nothing is there.
+
+    Raises:
+        OSError: It is a link, a pipe, a socket, a device or a folder.
+    """
+    with suppress(FileNotFoundError):
+        _require(path, path.lstat().st_mode, "plain file")
+
+
+def open_to_append(path: Path) -> BinaryIO:
+    """Open a file for appending, which is made where there is none.
+
+    Raises:
+        OSError: It cannot be written, or is no plain file: as of :func:`require_plain`.
+    """
+    return os.fdopen(_opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
+
+
+def open_to_change(path: Path) -> BinaryIO:
+    """Open a file for reading and writing.
+
+    Raises:
+        OSError: There is none, it cannot be written, or it is no plain file: as of
+            :func:`require_plain`.
+    """
+    return os.fdopen(_opened(path, os.O_RDWR), "r+b")
+
+
+def _opened(path: Path, flags: int) -> int:
+    require_plain(path)
+    # What is a file now may be a link or a pipe when it is opened.
+    safe = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(path, flags | safe, 0o666)
+    try:
+        _require(path, os.fstat(descriptor).st_mode, "plain file")
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _require(path: Path, mode: int, wanted: str = "file") -> None:
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        raise OSError(errno.EINVAL, f"it is {kind}, not a file", str(path))
+        raise OSError(errno.EINVAL, f"it is {kind}, not a {wanted}", str(path))

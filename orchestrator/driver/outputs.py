@@ -10,6 +10,7 @@ from typing import Final
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_in
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.replacing import replace_file
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MOST_TOTAL_BYTES: Final = 256 * 2**20
@@ -45,7 +46,9 @@ class Outputs:
         self._num_bytes += len(content)
         try:
             self._folder.mkdir(exist_ok=True)
-            (self._folder / f"{trial.id}.txt").write_bytes(content)
+            # Not written in place: a pipe of that name would be waited for.
+            path = self._folder / f"{trial.id}.txt"
+            replace_file(path, lambda beside: beside.write_bytes(content))
         except OSError as error:
             return f"output of trials cannot be kept in {self._folder}: {error.strerror or error}"
         return ""

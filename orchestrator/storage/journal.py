@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.regular_files import open_regular
+from orchestrator.regular_files import open_regular, open_to_append, open_to_change
 from orchestrator.storage.events import OF_A_DAMAGED_LINE, Event, EventReader
 from orchestrator.texts import bounded
 
@@ -61,11 +61,14 @@ class Journal:
         Args:
             path: The file.
             now: Unix time of an event.
+
+        Raises:
+            OSError: It cannot be written, or is no plain file: a link, a pipe.
         """
         self.path = path
         self.now = now
         _cut_torn_line(path)
-        self._file = path.open("ab")
+        self._file = open_to_append(path)
 
     def append(self, event: str, **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
         """Write one event; return it as a reader would see it."""
@@ -160,9 +163,9 @@ def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
 
 
 def _cut_torn_line(path: Path) -> None:
-    if not path.exists():
+    if not os.path.lexists(path):
         return
-    with path.open("r+b") as file:
+    with open_to_change(path) as file:
         # Else the next event would be written behind it, and make a damaged line with it.
         content = file.read()
         whole = content.rfind(b"\n") + 1

@@ -3,7 +3,8 @@
 By hand it brings MLflow to what the run's journal says, once. With ``--follow`` a driver
 has started it and says on standard input what to do; its end means that the driver is
 dead. Standard output has one JSON object a line for the driver:
-``{"failed": text}`` for each failure and ``{"done": true}`` when everything is written.
+``{"failed": text}`` for each failure, ``{"done": true}`` when everything is written, and
+``{"refused": text}`` where it could not begin.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from orchestrator.storage.files import RunFile, nearest_run
 from orchestrator.storage.journal import read_journal
 from orchestrator.system.job_signals import leave_to_driver
 from orchestrator.system.lock_files import open_lock
+from orchestrator.tracking.mlflow.driver import LOCK_NAME
 from orchestrator.tracking.mlflow.follow import Follower
 from orchestrator.tracking.mlflow.places import (
     DEFAULTS,
@@ -32,8 +34,6 @@ from orchestrator.tracking.mlflow.places import (
 )
 from orchestrator.tracking.mlflow.secrets import RedactedStream, Redaction
 from orchestrator.tracking.mlflow.uris import checked_uri
-
-LOCK_NAME = ".mlflow.lock"
 
 
 def main() -> int:
@@ -50,6 +50,8 @@ def main() -> int:
             lock = _locked(run_dir)
     except SweepError as error:
         sys.stderr.write(f"error: {error}\n")
+        if arguments.follow:
+            sys.stdout.write(json.dumps({"refused": error.message}) + "\n")
         return 2
     _hide_secrets(Redaction(uri))
     with lock:

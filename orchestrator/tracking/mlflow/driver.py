@@ -12,14 +12,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import refusing_os_errors
+from orchestrator.regular_files import open_to_append, require_plain
 from orchestrator.repository import package_path
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Event
+from orchestrator.storage.replacing import replace_file
 from orchestrator.system.processes import let_go_on
 from orchestrator.tracking.mlflow.places import how_to_open
 from orchestrator.tracking.mlflow.uris import checked_uri, shown
 
 LOG_NAME = "mlflow.log"
+LOCK_NAME = ".mlflow.lock"
 
 _MAX_STARTS = 4
 
@@ -49,10 +53,14 @@ class MlflowMirror:
             bound_s: How long :meth:`close` may take.
 
         Raises:
-            SweepError: ``uri`` is none that MLflow's run tables can be at.
+            SweepError: ``uri`` is none that MLflow's run tables can be at, or what lies in the
+                place of the writer's log or lock is no plain file.
         """
         self._run_dir = run_dir.absolute()
         self._uri = checked_uri(uri)
+        with refusing_os_errors("remove it, or go without MLflow: --no-mlflow"):
+            for name in (LOG_NAME, LOCK_NAME):
+                require_plain(self._run_dir / name)
         self._experiment = experiment
         self._say_once: Callable[[str], None] | None = say
         self._bound_s = bound_s
@@ -132,7 +140,7 @@ class MlflowMirror:
 
     def _send(self, command: str) -> None:
         if self._writer is not None and not self._writer.send(command):
-            self._problem("its writer has died")
+            self._problem(self._failure or "its writer has died")
 
     def _read_messages(self, writer: _Writer) -> None:
         for status in writer.messages():
@@ -141,13 +149,17 @@ class MlflowMirror:
                 self._note_place()
             if "failed" in status:
                 self._problem(status["failed"])
+            if "refused" in status:  # another one would be refused as well
+                self._num_starts = _MAX_STARTS
+                self._problem(status["refused"])
 
     def _note_place(self) -> None:
         """Write what shows the run, for the report; without the file it has no link."""
         lines = self._how_to_open()
         if lines != self._noted:
             with suppress(OSError):
-                (self._run_dir / RunFile.MLFLOW).write_text("\n".join(lines) + "\n")
+                text = "\n".join(lines) + "\n"
+                replace_file(self._run_dir / RunFile.MLFLOW, lambda path: path.write_text(text))
             self._noted = lines
 
     def _how_to_open(self) -> list[str]:
@@ -192,7 +204,7 @@ class _Writer:
         }
         # -P: a module in the current folder must not hide an installed one.
         command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(run_dir)]
-        with (run_dir / LOG_NAME).open("ab") as log:
+        with open_to_append(run_dir / LOG_NAME) as log:
             self._process = subprocess.Popen(
                 [*command, "--experiment", experiment, "--follow"],
                 # A command must not wait in a buffer, and an answer is to be read without waiting.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,18 @@ def test_a_folder_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "output").write_text("a file")
     note = Outputs(tmp_path, tmp_path).keep(trial("a"), completed("x"))
     assert note.startswith("output of trials cannot be kept in ")
+
+
+def test_what_lies_in_its_place_is_replaced_and_neither_waited_for_nor_followed(
+    tmp_path: Path,
+) -> None:
+    folder, other = tmp_path / "output", tmp_path / "other"
+    folder.mkdir()
+    other.write_text("somebody's")
+    os.mkfifo(folder / "pipe.txt")
+    (folder / "link.txt").symlink_to(other)
+    kept = Outputs(tmp_path, tmp_path / "scratch")
+    for name in ("pipe", "link"):
+        assert kept.keep(trial(name), completed("printed")) == ""
+        assert (folder / f"{name}.txt").read_text() == "printed"
+    assert other.read_text() == "somebody's"

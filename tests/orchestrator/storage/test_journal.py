@@ -165,3 +165,16 @@ def test_what_is_no_file_is_refused_and_not_waited_for(
     make(path)
     with pytest.raises(RunDirectoryError, match=r"cannot be read: it is a (pipe|folder)"):
         list(read_journal(path))
+
+
+def test_a_pipe_or_a_link_in_its_place_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("a line without an end")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(other)
+    (tmp_path / "dangling").symlink_to(tmp_path / "absent")
+    for name in ("pipe", "link", "dangling"):
+        with pytest.raises(OSError, match="not a plain file"):
+            Journal(tmp_path / name)
+    assert other.read_text() == "a line without an end"
+    assert not (tmp_path / "absent").exists()
