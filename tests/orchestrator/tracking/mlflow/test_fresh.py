@@ -159,3 +159,33 @@ def test_the_tables_are_built_once_for_all_databases(
     ensure_database(tmp_path / "mlflow.db")
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
         assert database.execute("select * from marked").fetchall() == []
+
+
+def test_a_template_that_is_no_good_is_made_again(
+    tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
+    own = tmp_path / "cache" / "mlflow" / TEMPLATE
+    own.parent.mkdir(parents=True)
+    shutil.copy(template, own)
+    os.truncate(own, 5000)
+    ensure_database(tmp_path / "damaged.db")
+    assert_whole(tmp_path / "damaged.db")
+    assert_whole(own)
+    own.unlink()
+    os.mkfifo(own)
+    ensure_database(tmp_path / "pipe.db")
+    assert_whole(tmp_path / "pipe.db")
+    assert_whole(own)
+    assert list(own.parent.iterdir()) == [own]
+
+
+def test_a_folder_in_the_place_of_the_template_stays_and_is_no_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
+    own = tmp_path / "cache" / "mlflow" / TEMPLATE
+    own.mkdir(parents=True)
+    ensure_database(tmp_path / "mlflow.db")
+    assert_whole(tmp_path / "mlflow.db")
+    assert list(own.parent.iterdir()) == [own]
