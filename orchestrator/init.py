@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -30,7 +31,8 @@ def main(arguments: Sequence[str]) -> int:
     """
     folder: Path = _parser().parse_args(arguments).folder
     with refusing_os_errors():
-        if there := [name for name in _FILES if (folder / name).exists()]:
+        # A link that leads nowhere is there too.
+        if there := [name for name in _FILES if os.path.lexists(folder / name)]:
             raise SweepError(
                 f"init: there is a {' and a '.join(there)} in {folder.absolute()}",
                 "allowed: another folder: python -m orchestrator init DIR",
@@ -47,10 +49,11 @@ def _write(folder: Path) -> None:
     try:
         for name in _FILES:
             text = (_TEMPLATES / f"{name}.txt").read_text(encoding="utf-8")
-            begun.append(folder / name)
-            begun[-1].write_text(text, encoding="utf-8")
+            with (folder / name).open("x", encoding="utf-8") as file:
+                begun.append(folder / name)
+                file.write(text)
     except OSError as error:
-        if begun:  # an error of writing does not name the file
+        if error.filename is None:  # of writing, it does not name the file
             error.filename = str(begun[-1])
         with suppress(OSError):
             for path in begun:

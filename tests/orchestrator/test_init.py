@@ -45,6 +45,30 @@ def test_nothing_is_written_over(folder: Path) -> None:
     assert (folder / "my_trainable.py").read_text() == "mine"
 
 
+def test_a_link_that_leads_nowhere_is_there_and_not_written_through(folder: Path) -> None:
+    (folder / "my_sweep.py").symlink_to("absent.py")
+
+    done = run_main("init")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: init: there is a my_sweep.py in ")
+    assert [path.name for path in folder.iterdir()] == ["my_sweep.py"]
+
+
+def test_what_comes_in_between_is_neither_written_over_nor_removed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "my_sweep.py").write_text("mine")
+    monkeypatch.setattr("os.path.lexists", lambda path: False)  # it came after the look
+
+    done = run_main("init")
+
+    assert done.returncode == 2
+    assert done.stderr == "error: my_sweep.py: cannot be used: File exists\n"
+    assert [path.name for path in folder.iterdir()] == ["my_sweep.py"]
+    assert (folder / "my_sweep.py").read_text() == "mine"
+
+
 def test_a_place_that_is_none_is_refused(folder: Path) -> None:
     (folder / "file").touch()
     for place in ("file/below", "n" * 300):
