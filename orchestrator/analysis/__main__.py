@@ -24,8 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     Returns:
-        0; 1 where ``compare`` has found a regression; 2 where the request was wrong; 130 where it
-        was interrupted.
+        0; 1 where ``compare`` has found a regression; 2 where the request was wrong, or a document
+        cannot be written; 130 where it was interrupted.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words:

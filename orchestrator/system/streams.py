@@ -28,6 +28,19 @@ def outlast_readers() -> None:
     sys.stderr = _outlasting(sys.stderr, 2)
 
 
+def require_written(stream: TextIO) -> None:
+    """Check that all that was written to a stream is in its file; a reader that left is no matter.
+
+    Raises:
+        OSError: Some of it was discarded: the disk is full, say.
+    """
+    stream.flush()
+    binary = getattr(stream, "buffer", None)
+    file = getattr(binary, "raw", binary)
+    if isinstance(file, _File) and (lost := file.lost) is not None:
+        raise OSError(lost.errno, lost.strerror)
+
+
 def _open_all() -> None:
     """Open streams that are closed: the next file would have their number, and their output."""
     for number in (0, 1, 2):
@@ -62,6 +75,9 @@ def _outlasting(stream: TextIO | None, number: int) -> TextIO:
 
 
 class _File(io.FileIO):
+    lost: OSError | None = None
+    """Why output was discarded that may have a reader."""
+
     def write(self, data: object) -> int:
         """Write; replace the file by the null device once there is no reader."""
         try:
@@ -72,6 +88,8 @@ class _File(io.FileIO):
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, self.fileno())
                 os.close(nowhere)
-            elif error.errno not in _NO_ROOM:
+            elif error.errno in _NO_ROOM:
+                self.lost = error
+            else:
                 raise
         return memoryview(data).nbytes  # type: ignore[arg-type]

@@ -11,16 +11,28 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of
+from orchestrator.errors import SweepError
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.system.streams import require_written
 
 SCHEMA_VERSION: Final = 1
 """Rises where a key goes or changes its meaning; new keys may come without."""
 
 
 def write_document(command: str, content: Mapping[str, Any]) -> None:
-    """Write ``schema_version``, ``command`` and the content; what is not known is null."""
+    """Write ``schema_version``, ``command`` and the content; what is not known is null.
+
+    Raises:
+        SweepError: It cannot be written: whoever reads it goes by the exit code.
+    """
     document = {"schema_version": SCHEMA_VERSION, "command": command, **content}
-    sys.stdout.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
+    try:
+        sys.stdout.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
+        require_written(sys.stdout)
+    except OSError as error:
+        raise SweepError(
+            f"--json: the document cannot be written: {error.strerror or error}"
+        ) from None
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - whatever is to be written

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -94,6 +97,24 @@ def test_a_folder_that_is_a_link_of_another_user_is_not_written_through(
     out = tmp_path / "out"
     assert main([command, str(run_dir), "--out", str(out)]) == 0
     assert any(out.iterdir())
+
+
+def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none(
+    run_dir: Path,
+) -> None:
+    words = [sys.executable, "-m", "orchestrator.analysis", "front", run_dir]
+
+    def ran(rest: str) -> tuple[int, str]:
+        command = f"set -o pipefail; {shlex.join(map(str, words))} {rest}"
+        done = subprocess.run(
+            ["/bin/bash", "-c", command], capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stderr
+
+    said = "error: --json: the document cannot be written: No space left on device\n"
+    assert ran("--json >/dev/full") == (2, said)
+    assert ran("--json | true") == (0, "")
+    assert ran(">/dev/full") == (0, ""), "lines for a person"
 
 
 def test_help_needs_no_second() -> None:

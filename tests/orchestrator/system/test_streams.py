@@ -61,3 +61,37 @@ def test_what_can_be_printed_nowhere_is_left_out(redirection: str) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not done.stderr.replace("\\u03b1\n", "")
+
+
+REQUIRES = """
+import sys
+from orchestrator.system.streams import outlast_readers, require_written
+outlast_readers()
+print('lost, perhaps')
+try:
+    require_written(sys.stdout)
+except OSError as error:
+    print(error.strerror, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("redirection", "said"),
+    [
+        (">/dev/null", ""),
+        ("| true", ""),
+        (">/dev/full", "No space left on device\n"),
+        ("1</dev/null", "Bad file descriptor\n"),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_who_needs_the_output_is_told_what_was_left_out(
+    redirection: str, said: str, unbuffered: str
+) -> None:
+    words = [sys.executable, "-c", REQUIRES]
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"{shlex.join(words)} {redirection}"],
+        capture_output=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered}, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, said)
