@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any, Final
 
 from orchestrator.system.job_signals import JOB_SIGNALS
+from orchestrator.system.streams import drop_what_nobody_reads
 
 TERMINATING: Final = (*JOB_SIGNALS, signal.SIGXCPU)
 """Signals that end a driver as Ctrl-C does, with an exit code of their own."""
@@ -67,6 +68,7 @@ def ignore_signals() -> None:
 
 def _terminate(number: int, _frame: FrameType | None) -> None:
     ignore_signals()  # a second one would cut short what the first one has begun to take down
+    drop_what_nobody_reads()
     Terminated.number = number
     raise Terminated
 
@@ -111,6 +113,7 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
         _COME.append(number)
         received_at = time.monotonic()
         if is_first:
+            drop_what_nobody_reads()
             act()
 
     before = _replace(ENDING, receive)

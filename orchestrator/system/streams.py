@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import sys
 from contextlib import suppress
 from typing import BinaryIO, Final, TextIO, cast
 
 _NO_READER: Final = (errno.EPIPE, errno.EIO)
 """Errors of a pipe without a reader and of a terminal that was closed."""
+_READ_WITHIN_MS: Final = 1000
+"""Time within which a reader takes something, or it is no reader."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 """Errors of a file that takes no more, or that was opened for reading; later it may again."""
 
@@ -39,6 +42,27 @@ def require_written(stream: TextIO) -> None:
     file = getattr(binary, "raw", binary)
     if isinstance(file, _File) and (lost := file.lost) is not None:
         raise OSError(lost.errno, lost.strerror)
+
+
+def drop_what_nobody_reads() -> None:
+    """Discard from here on what goes to a pipe or terminal that is full, and is not read.
+
+    Its reader is a pager that waits, say. Without it a program that is to end would wait as well:
+    also a write that a signal has interrupted is begun again, and is then discarded.
+    """
+    for number in (1, 2):
+        poll = select.poll()
+        with suppress(OSError):
+            poll.register(number, select.POLLOUT)
+            if not poll.poll(_READ_WITHIN_MS):
+                _discard(number)
+
+
+def _discard(number: int) -> None:
+    """Put the null device in the place of a descriptor, for all that writes to it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)
 
 
 def _open_all() -> None:
@@ -84,10 +108,7 @@ class _File(io.FileIO):
             return super().write(data)  # type: ignore[arg-type] # a buffer, as FileIO takes it
         except OSError as error:
             if error.errno in _NO_READER:
-                # The descriptor itself is replaced, for whatever else in this process writes to it.
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, self.fileno())
-                os.close(nowhere)
+                _discard(self.fileno())
             elif error.errno in _NO_ROOM:
                 self.lost = error
             else:

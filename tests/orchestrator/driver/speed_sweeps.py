@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -88,7 +89,7 @@ def children_in_mlflow(uri: str) -> list[str]:
     return [run.data.tags["sweep.trial_id"] for run in runs]
 
 
-def wait_for(condition: Callable[[], bool], driver: subprocess.Popen[str]) -> None:
+def wait_for(condition: Callable[[], bool], driver: subprocess.Popen[Any]) -> None:
     """Wait until ``condition`` holds; fail where the driver ends first or it takes too long."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:

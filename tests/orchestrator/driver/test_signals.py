@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -24,7 +26,7 @@ from orchestrator.driver.signals import (
     signals_raise,
 )
 from orchestrator.system.job_signals import JOB_SIGNALS
-from tests.conftest import RunCli, StartCli
+from tests.conftest import ROOT, RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
     finished_counts,
     is_last_line,
@@ -100,12 +102,13 @@ def test_what_nohup_ignores_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def family(driver: subprocess.Popen[str]) -> list[psutil.Process]:
+def family(driver: subprocess.Popen[Any]) -> list[psutil.Process]:
     """All processes of a run, whatever session they are in."""
     first = psutil.Process(driver.pid)
     return [first, *first.children(recursive=True)]
 
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 INLINE = ("--no-mlflow", "--executor", "inline")
 RAY = ("--no-mlflow", "--executor", "ray")
 RAY_AND_MLFLOW = ("--tracking-uri", "sqlite:///mlflow.db")
@@ -152,6 +155,40 @@ def test_a_signal_ends_a_sweep_which_says_how_to_resume(
     assert f"--resume {out}" in stdout.strip().splitlines()[-1]
     assert len(trials_of(out)) == len(finished_counts(out)) < 4
     assert (out / "report.html").exists()
+
+
+def test_a_signal_ends_a_sweep_whose_output_nobody_reads(tmp_path: Path) -> None:
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
+    os.set_blocking(writer, True)
+    words = [sys.executable, "-m", "orchestrator", str(file), "--out", str(out), *INLINE]
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=ENVIRONMENT, stdout=writer, stderr=writer
+    ) as driver:
+        try:
+            wait_for(lambda: bool(journal_text(out)) and waits(driver), driver)
+            driver.terminate()
+            assert driver.wait(60) == 128 + signal.SIGTERM
+        finally:
+            driver.kill()
+            os.close(writer)
+            os.close(reader)
+    assert '"ended"' in journal_text(out)
+
+
+def waits(driver: subprocess.Popen[Any]) -> bool:
+    """Return True if a driver and its children have used no time for a second."""
+
+    def used() -> float:
+        return sum(sum(process.cpu_times()[:2]) for process in family(driver))
+
+    before = used()
+    time.sleep(1)
+    return used() == before
 
 
 @pytest.mark.parametrize(
