@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from orchestrator.commands import short, typed
+from orchestrator.errors import SweepError
+from orchestrator.texts import bounded_name
 from orchestrator.tracking.mlflow.uris import DATABASES, SERVERS, scheme_of, shown, sqlite_path
 
 _OWN_SERVER = "http://127.0.0.1:5000"
@@ -33,6 +36,9 @@ DEFAULTS: Mapping[str, str] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 """Its environment where the user set nothing."""
 
 
+_UNCLEAR: Final = re.compile(r"\?|%[0-9a-fA-F]{2}|[\x00-\x1f\x7f\ud800-\udfff]")
+"""The start of a query, what MLflow takes for a quoted character, and what no URI has."""
+
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
 PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 
@@ -51,8 +57,19 @@ def beside_a_proxy(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def default_uri(runs_folder: Path) -> str:
-    """Return the URI of a sqlite file in the folder that holds the runs of all sweeps."""
-    return f"sqlite:///{runs_folder.resolve() / 'mlflow.db'}"
+    """Return the URI of a sqlite file in the folder that holds the runs of all sweeps.
+
+    Raises:
+        SweepError: A URI cannot name the folder as SQLAlchemy and MLflow both read it.
+    """
+    folder = str(runs_folder.resolve())
+    if (unclear := _UNCLEAR.search(folder)) is not None:
+        raise SweepError(
+            f"{bounded_name(folder)}: MLflow cannot keep its database there: the path has "
+            f"{unclear.group()!r}",
+            "give --tracking-uri sqlite:////FOLDER/mlflow.db, or --no-mlflow",
+        )
+    return f"sqlite:///{folder}/mlflow.db"
 
 
 def artifact_root(uri: str, run_dir: Path) -> Path | None:

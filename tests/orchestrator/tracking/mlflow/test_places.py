@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import SweepError
 from orchestrator.tracking.mlflow import checked_uri
-from orchestrator.tracking.mlflow.places import beside_a_proxy, how_to_open
+from orchestrator.tracking.mlflow.places import beside_a_proxy, default_uri, how_to_open
 
 
 def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
@@ -32,6 +33,20 @@ def test_a_relative_database_is_found_from_anywhere(
     assert checked_uri("sqlite:///runs/m.db") == f"sqlite:///{tmp_path}/runs/m.db"
     command, _ = how_to_open(checked_uri("sqlite:///runs/m.db"), "1", "2")
     assert command.endswith("ui --backend-store-uri sqlite:///runs/m.db")
+
+
+@pytest.mark.parametrize("name", ["h?y", "50%20off", "n\nl", "caf\udce9"])
+def test_a_folder_that_no_uri_names_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SweepError, match="MLflow cannot keep its database there: the path") as got:
+        default_uri(tmp_path / name)
+    assert str(tmp_path) in got.value.message
+    assert "\n" not in got.value.message
+    assert "--tracking-uri sqlite:////FOLDER/mlflow.db, or --no-mlflow" in got.value.hint
+
+
+@pytest.mark.parametrize("name", ["a b", "x#y", "50%", "\u00e9"])
+def test_other_folders_have_the_database(tmp_path: Path, name: str) -> None:
+    assert checked_uri(default_uri(tmp_path / name)) == f"sqlite:///{tmp_path}/{name}/mlflow.db"
 
 
 def test_the_address_opens_the_run_among_models_not_prompts() -> None:
