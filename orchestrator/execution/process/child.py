@@ -15,7 +15,7 @@ from typing import Any
 from orchestrator.data import DataFolders, PreparedData, find_data
 from orchestrator.errors import DataError
 from orchestrator.execution.base import Launch, Rank, Source
-from orchestrator.execution.process.failures import GAVE_UP, failure, write_reason
+from orchestrator.execution.process.failures import failure
 from orchestrator.execution.process.pipe_channel import PipeChannel
 from orchestrator.execution.process.setup import bind, set_up
 from orchestrator.measurement.ceilings import measure_ceilings
@@ -52,10 +52,9 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     outcome = _train(trainable, launch, run)
     if pipe.last is not None:  # it has come further than that
         outcome["again"] = True
-    if rank.index and outcome["state"] in (TrialState.INFEASIBLE, TrialState.FAILED):
-        # Only rank 0 has a supervisor that listens. The others leave a file and an exit code.
-        write_reason(Path(request["log"]), rank.index, outcome["reason"])
-        return GAVE_UP if outcome["state"] is TrialState.INFEASIBLE else 1
+    if rank.index:  # its figures are those of rank 0
+        _send_last(pipe, {"result": outcome})
+        return 0
     has_more = outcome["state"] is TrialState.COMPLETED and _has_ceilings(launch, run)
     # Before the ceilings: a process that dies while they are measured has sent its result.
     _send_last(pipe, {"result": {**outcome, **_measurements(run, pipe)}, "more": has_more})

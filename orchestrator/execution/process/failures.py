@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from contextlib import suppress
-from pathlib import Path
+import time
 from typing import Any
 
 from orchestrator.errors import SweepError
@@ -15,8 +14,6 @@ from orchestrator.trial import TrialState
 REASON_LENGTH = 2000
 _LONGEST_CHAIN = 100
 """Causes of an exception that are looked at."""
-GAVE_UP = 75
-"""Exit code of a rank other than 0 that found its config infeasible; ``EX_TEMPFAIL``."""
 
 _MEMORY_ERRORS = re.compile(
     "can't allocate memory|cannot allocate memory|not enough memory|STATUS_ALLOC_FAILED"
@@ -46,6 +43,12 @@ _OF_THE_MACHINE = re.compile(
 )
 """Messages of what a machine may cause, now and then."""
 
+_OF_OTHER_RANKS = re.compile(
+    "gloo|nccl|connection (was )?(closed|reset|refused|aborted)|broken pipe|monitoredbarrier",
+    re.IGNORECASE,
+)
+"""Messages of ``torch.distributed`` in a rank whose connection to another one has ended."""
+
 _ASKED = re.compile(r"(?:tried to|unable to) allocate ([\d.]+) ?(bytes|[KMGT]iB)", re.IGNORECASE)
 
 
@@ -64,8 +67,9 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         num_steps: Steps done by then; None if training had not begun.
 
     Returns:
-        ``state``, ``reason``, ``at``: its position in the training, in words, and ``again``: True
-        where another attempt may end otherwise, see :func:`may_end_otherwise`.
+        ``state``, ``reason``, ``at``: its position in the training, in words, ``again``: True
+        where another attempt may end otherwise, see :func:`may_end_otherwise`, ``lost_a_rank``:
+        see :func:`lost_a_rank`, and ``failed_at``: now, in seconds since the epoch.
     """
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
     reason, state = described(error, REASON_LENGTH), TrialState.FAILED
@@ -79,6 +83,8 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         "reason": bounded(reason, REASON_LENGTH),
         "at": at,
         "again": may_end_otherwise(error, num_steps),
+        "lost_a_rank": lost_a_rank(error),
+        "failed_at": time.time(),
     }
 
 
@@ -110,16 +116,35 @@ def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
     """
     if num_steps:
         return True
-    chain, text = [error], described(error, REASON_LENGTH)
-    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
-        if any(cause is each for each in chain) or len(chain) > _LONGEST_CHAIN:
-            break
-        chain.append(cause)
+    chain, text = _chain(error), described(error, REASON_LENGTH)
     if any(isinstance(each, OSError) or is_memory(each) for each in chain):
         return True
     if isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError):
         return not _OF_SHAPES.search(text) or bool(_OF_THE_MACHINE.search(text))
     return not isinstance(error, _OF_THE_CODE) or bool(_OF_THE_MACHINE.search(text))
+
+
+def lost_a_rank(error: BaseException) -> bool:
+    """Return True where ``error``, or what it was raised from, is the end of another rank.
+
+    The rank that failed for a cause of its own takes its connections along: the others fail in
+    their next collective operation, with an error of ``torch.distributed``.
+    """
+    return any(
+        type(each).__module__.startswith("torch.distributed")
+        or (isinstance(each, RuntimeError) and _OF_OTHER_RANKS.search(described(each)))
+        for each in _chain(error)
+    )
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception, and those that it was raised from or while handling."""
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        if any(cause is each for each in chain) or len(chain) > _LONGEST_CHAIN:
+            break
+        chain.append(cause)
+    return chain
 
 
 def lost_a_worker(reason: str) -> bool:
@@ -141,21 +166,3 @@ def _asked(message: str) -> str:
     if unit == "bytes":
         amount, unit = f"{float(amount) / 2**30:.2f}", "GiB"
     return f", {amount} {unit} asked for"
-
-
-def write_reason(log: Path, index: int, reason: str) -> None:
-    """Write why a rank other than 0 gave up, for the supervisor, which also has its exit code."""
-    with suppress(OSError):
-        _reason_file(log, index).write_text(reason, encoding="utf-8", errors="backslashreplace")
-
-
-def read_reason(log: Path, index: int) -> str:
-    """Return why a rank gave up, as :func:`write_reason` has written it."""
-    with suppress(OSError):
-        if reason := _reason_file(log, index).read_text(encoding="utf-8", errors="replace"):
-            return reason
-    return "it found that this config cannot run here"
-
-
-def _reason_file(log: Path, index: int) -> Path:
-    return log.with_suffix(f".rank{index}")

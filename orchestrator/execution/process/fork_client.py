@@ -15,7 +15,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from orchestrator.execution.process.messages import result_within
 from orchestrator.execution.process.output import tail_of
+from orchestrator.execution.process.ranks import RankEnd
 
 START_LIMIT_S = 120.0
 """Longest wait for a server to import its modules."""
@@ -51,6 +53,7 @@ class ForkedProcess:
         self.channel = Connection(ours.detach())
         self._buffer = b""
         self._exit_code: int | None = None
+        self._end: RankEnd | None = None
         try:
             # The copy here is closed once sent: else the channel would not end with the child.
             with theirs:
@@ -82,6 +85,15 @@ class ForkedProcess:
             except (EOFError, OSError):
                 self._exit_code = -9  # the server has gone, and its children were killed with it
         return self._exit_code
+
+    def end(self) -> RankEnd | None:
+        """Return the way that a process whose messages nobody else reads has ended."""
+        if (code := self.poll()) is None:
+            return None
+        if self._end is None:
+            # All that it has sent is in the pipe by now.
+            self._end = RankEnd(code=code, result=result_within(self.channel, 0.1))
+        return self._end
 
     def pause(self) -> None:
         """Stop the process and its loader workers until :meth:`resume`.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.messages import receive, result_within
-from orchestrator.execution.process.ranks import RankProcess, StartRank, request
+from orchestrator.execution.process.ranks import RankEnd, RankProcess, StartRank, request
 
 
 class RankGroup:
@@ -69,11 +70,22 @@ class RankGroup:
         """Return the exit code of rank 0, or None while it runs."""
         return self._first.poll(timeout_s)
 
-    def failed_ranks(self) -> Iterator[tuple[int, int]]:
-        """Yield number and exit code of each other rank that has failed."""
-        for index, other in enumerate(self.others, start=1):
-            if code := other.poll():
-                yield index, code
+    def failed_ranks(self) -> dict[int, RankEnd]:
+        """Return the end of each other rank that has failed, by its number."""
+        ends = {index: other.end() for index, other in enumerate(self.others, start=1)}
+        return {index: end for index, end in ends.items() if end is not None and end.has_failed}
+
+    def failed_within(self, timeout_s: float) -> dict[int, RankEnd]:
+        """Return the same once all other ranks have ended, or the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while any(other.end() is None for other in self.others) and time.monotonic() < deadline:
+            # Ranks of other actors answer after a round trip: there is no event to wait for.
+            time.sleep(0.05)
+        return self.failed_ranks()
+
+    def result_within(self, timeout_s: float) -> dict[str, Any] | None:
+        """Return the result of rank 0 without its reports, or None where none comes in time."""
+        return result_within(self._first.channel, timeout_s)
 
     def pause(self) -> None:
         """Stop rank 0 and its loader workers. Interleaved trials have no other ranks."""
@@ -91,7 +103,7 @@ class RankGroup:
         with suppress(ProcessLookupError):
             # Not to the group: loader workers have inherited the handler, and would raise too.
             os.kill(self._first.pid, LEAVE_SIGNAL)
-        return result_within(self._first.channel, timeout_s) or {}
+        return self.result_within(timeout_s) or {}
 
     def hang_up(self) -> None:
         """Kill all processes and everything they have started. Safe to call more than once."""

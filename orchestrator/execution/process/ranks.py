@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +11,26 @@ from typing import Any, Protocol
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.leases import Lease
 from orchestrator.system.network import LOOPBACK, interface_of
-from orchestrator.trial import Isolation
+from orchestrator.trial import Isolation, TrialState
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankEnd:
+    """The way a rank's process has ended.
+
+    Attributes:
+        code: Exit code, negative for a signal.
+        result: State and reason that it has sent; None where it ended before its training had.
+    """
+
+    code: int
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """True unless its training has completed, or was stopped."""
+        states = (TrialState.FAILED, TrialState.INFEASIBLE)
+        return self.result is None or self.result["state"] in states
 
 
 class RankProcess(Protocol):
@@ -23,8 +42,8 @@ class RankProcess(Protocol):
 
     pid: int
 
-    def poll(self) -> int | None:
-        """Return its exit code, or None while it runs."""
+    def end(self) -> RankEnd | None:
+        """Return the way it has ended, or None while it runs."""
 
     def hang_up(self) -> None:
         """Kill it and everything it has started."""

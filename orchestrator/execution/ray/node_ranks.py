@@ -18,7 +18,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
-from orchestrator.execution.process.ranks import cores_of_rank, request
+from orchestrator.execution.process.ranks import RankEnd, cores_of_rank, request
 from orchestrator.execution.ray.node_servers import ServerWay
 from orchestrator.execution.ray.rank_actors import RemoteProcess, gpus_of_actor
 from orchestrator.system.network import interface_of
@@ -59,9 +59,9 @@ class NodeRanks:
         self._processes[asked.index] = process
         return process.pid
 
-    def poll(self, index: int) -> int | None:
-        """Return a rank's exit code, or None while it runs."""
-        return self._processes[index].poll()
+    def end(self, index: int) -> RankEnd | None:
+        """Return the way a rank has ended, or None while it runs."""
+        return self._processes[index].end()
 
     def hang_up(self, index: int) -> None:
         """Kill a rank and what it started."""
@@ -122,7 +122,7 @@ class OtherNodes:
             raise ServerError(f"rank {rank.index}: {error.cause}") from error
         return RemoteProcess(
             pid=0,  # of another node: nothing here may look at it
-            ask=lambda: actor.poll.remote(rank.index),
+            ask=lambda: actor.end.remote(rank.index),
             hang_up=lambda: actor.hang_up.remote(rank.index),
         )
 

@@ -13,7 +13,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
-from orchestrator.execution.process.ranks import request
+from orchestrator.execution.process.ranks import RankEnd, request
 from orchestrator.execution.ray.node_servers import ServerWay
 from orchestrator.system.gpus import in_full
 
@@ -41,9 +41,9 @@ class RankActor:
         self._process = ForkedProcess(server, request(started, Rank(**rank)))
         return self._process.pid
 
-    def poll(self) -> int | None:
-        """Return the exit code, or None while it runs."""
-        return self._process.poll()
+    def end(self) -> RankEnd | None:
+        """Return the way it has ended, or None while it runs."""
+        return self._process.end()
 
     def hang_up(self) -> None:
         """Kill the rank and what it started."""
@@ -62,25 +62,32 @@ class RemoteProcess:
     """
 
     def __init__(
-        self, *, pid: int, ask: Callable[[], ray.ObjectRef[int | None]], hang_up: Callable[[], None]
+        self,
+        *,
+        pid: int,
+        ask: Callable[[], ray.ObjectRef[RankEnd | None]],
+        hang_up: Callable[[], None],
     ) -> None:
         """Follow a process.
 
         Args:
             pid: Its process id.
-            ask: Asks its actor for its exit code.
+            ask: Asks its actor for the way it has ended.
             hang_up: Tells its actor to kill it.
         """
         self.pid = pid
         self._ask, self._hang_up = ask, hang_up
-        self._answer: ray.ObjectRef[int | None] | None = None
+        self._answer: ray.ObjectRef[RankEnd | None] | None = None
         self._asked_at = 0.0
+        self._end: RankEnd | None = None
 
-    def poll(self) -> int | None:
-        """Return the exit code, or None while it runs or no answer has come.
+    def end(self) -> RankEnd | None:
+        """Return the way it has ended, or None while it runs or no answer has come.
 
         It never waits: the supervisor has rank 0 to listen to.
         """
+        if self._end is not None:
+            return self._end
         if self._answer is None:
             if time.monotonic() - self._asked_at < POLL_S:
                 return None
@@ -89,11 +96,11 @@ class RemoteProcess:
         if not ray.wait([self._answer], timeout=0)[0]:
             return None
         try:
-            code = ray.get(self._answer)
+            self._end = ray.get(self._answer)
         except ray.exceptions.RayError:
-            return _KILLED  # the rank dies with its actor
+            self._end = RankEnd(code=_KILLED)  # the rank dies with its actor
         self._answer = None
-        return code
+        return self._end
 
     def hang_up(self) -> None:
         """Kill the rank; its actor stays, for the trial's next attempt."""
@@ -110,7 +117,7 @@ class RemoteRank(RemoteProcess):
             pid = int(ray.get(started))
         except ray.exceptions.RayActorError as error:
             raise ActorDied(f"the actor of rank {rank.index} has died") from error
-        super().__init__(pid=pid, ask=actor.poll.remote, hang_up=actor.hang_up.remote)
+        super().__init__(pid=pid, ask=actor.end.remote, hang_up=actor.hang_up.remote)
 
 
 def start_rank_actor(index: int, launch: Launch) -> ActorHandle[Any]:

@@ -14,12 +14,11 @@ from typing import Any
 
 from orchestrator.execution.base import Launch, SliceEnd, Update
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.process.failures import GAVE_UP
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.messages import with_measurements
 from orchestrator.execution.process.output import tail_of
 from orchestrator.execution.process.rank_group import RankGroup
-from orchestrator.execution.process.ranks import StartRank, log_of, ranks_of
+from orchestrator.execution.process.ranks import RankEnd, StartRank, log_of, ranks_of
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor
@@ -191,9 +190,9 @@ class Attempt:
         self.restored_epochs = result.get("restored_epochs", 0)
         self.may_end_otherwise = bool(result.get("again", True))
         ending = endings.result_ending(result, self._monitor.telemetry)
-        if ending[0] is TrialState.FAILED:
+        if ending[0] is TrialState.FAILED and self._group.others:
             # For want of another rank, perhaps: then that one knows the cause.
-            ending = endings.infeasible_rank(self._group.others, log_of(self._launch)) or ending
+            ending = self._first_failure({0: RankEnd(code=0, result=result)})
         row = with_measurements(self._row(*ending), result)
         if not has_more:
             return self._left(row)
@@ -220,18 +219,39 @@ class Attempt:
         if (code := self._group.exit_code()) is not None:
             # Its last message may have come after the wait for one and before it exited.
             last = self._group.receive(0)
-            return self._handled(last) if last else self._died(0, code)
-        for rank, failed in self._group.failed_ranks():
-            return self._died(rank, failed)
+            return self._handled(last) if last else self._died(code)
+        if self._group.failed_ranks():
+            return self._lost_a_rank()
         reason = self._monitor.stall.reason()
         return self._ended(self._row(TrialState.FAILED, reason)) if reason else None
 
-    def _died(self, rank: int, code: int) -> TrialResult:
-        process = f"rank {rank}" if self._launch.demand.ranks > 1 else "the training process"
-        ending = endings.exit_ending(process, code, self._monitor.telemetry)
-        if code == GAVE_UP:
-            ending = endings.infeasible_rank(self._group.others, log_of(self._launch)) or ending
-        return self._ended(self._row(*ending))
+    def _died(self, code: int) -> TrialResult:
+        """Return the row where rank 0 has ended without a result."""
+        if self._group.others:
+            return self._ended(self._row(*self._first_failure({0: RankEnd(code=code)})))
+        process = "the training process"
+        return self._ended(self._row(*endings.exit_ending(process, code, self._monitor.telemetry)))
+
+    def _lost_a_rank(self) -> TrialResult | None:
+        """Return the row where a rank other than 0 has failed.
+
+        Rank 0 may be about to fail for it, or be the cause. What it measured is in its result.
+        """
+        result = self._group.result_within(endings.RANKS_WITHIN_S)
+        if result is not None and result["state"] != TrialState.COMPLETED:
+            return self._result(result, has_more=False)
+        return self._ended(self._row(*self._first_failure({})))
+
+    def _first_failure(self, of_rank_0: Mapping[int, RankEnd]) -> endings.Ending:
+        """Return the ending of a trial of several ranks, once those that fail with it have ended.
+
+        Args:
+            of_rank_0: Its end; empty where it is still running, and so has been waited for.
+        """
+        others = self._group.failed_within(endings.RANKS_WITHIN_S if of_rank_0 else 0.0)
+        ends = {**of_rank_0, **others}
+        ending, self.may_end_otherwise = endings.first_failure(ends, self._monitor.telemetry)
+        return ending
 
     def _out_of_memory(self, num_bytes: int) -> TrialResult:
         """End a trial with too much memory; its process is asked first how far it has come."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from orchestrator.execution.process.failures import GAVE_UP, lost_a_worker, read_reason
-from orchestrator.execution.process.ranks import RankProcess
+from orchestrator.execution.process.failures import lost_a_worker
+from orchestrator.execution.process.ranks import RankEnd
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.trial import TrialResult, TrialState
 
@@ -46,31 +44,45 @@ def exit_ending(process: str, code: int | None, telemetry: Telemetry) -> Ending:
         reason = f"out of memory: the kernel killed {process} at {telemetry.peak_gib:.1f} GiB"
         return TrialState.INFEASIBLE, reason
     way = f"was killed by signal {-code}" if code and code < 0 else f"exited with code {code}"
+    if code == 0:
+        way += " before its training ended"
     return TrialState.FAILED, f"{process} {way}"
 
 
-def infeasible_rank(others: Sequence[RankProcess], log: Path) -> Ending | None:
-    """Return the ending of a failed trial of which one rank found its config infeasible.
+def first_failure(ends: Mapping[int, RankEnd], telemetry: Telemetry) -> tuple[Ending, bool]:
+    """Return how a trial of several ranks failed: the first failure of a cause of its own.
+
+    What the others said follows in the reason. A rank that ended without a result comes after those
+    that have one, since a library may have ended it for want of another rank; last come those that
+    say so themselves.
 
     Args:
-        others: Ranks 1, 2, ...
-        log: Output of the trial.
+        ends: Ends of the ranks that have failed, by their numbers; one at least.
+        telemetry: Of the trial.
 
     Returns:
-        None where no rank ended so within :data:`RANKS_WITHIN_S`.
+        Its ending, and True where another attempt may end otherwise.
     """
-    running = dict(enumerate(others, start=1))
-    deadline = time.monotonic() + RANKS_WITHIN_S
-    while running and time.monotonic() < deadline:
-        for index, other in list(running.items()):
-            code = other.poll()
-            if code == GAVE_UP:
-                return TrialState.INFEASIBLE, f"rank {index}: {read_reason(log, index)}"
-            if code is not None:
-                del running[index]
-        # Ranks of other actors answer a poll after a round trip: there is no event to wait for.
-        time.sleep(0.05)
-    return None
+    endings = {index: _of_rank(index, ends[index], telemetry) for index in sorted(ends)}
+    first, *others = sorted(endings, key=lambda index: _order(endings[index][0], ends[index]))
+    state, reason = endings[first]
+    said = [endings[index][1].strip().partition("\n")[0] for index in others]
+    return (state, "\n".join([reason, *said])), (ends[first].result or {}).get("again", True)
+
+
+def _of_rank(index: int, end: RankEnd, telemetry: Telemetry) -> Ending:
+    if end.result is None:
+        return exit_ending(f"rank {index}", end.code, telemetry)
+    state, reason = result_ending(end.result, telemetry)
+    return state, f"rank {index}: {reason}"
+
+
+def _order(state: TrialState, end: RankEnd) -> tuple[bool, int, float]:
+    """Return the sort key of a rank that has failed: what another attempt cannot mend is first."""
+    if end.result is None:
+        return state is not TrialState.INFEASIBLE, 1, 0.0
+    kind = 2 if end.result.get("lost_a_rank") else 0
+    return state is not TrialState.INFEASIBLE, kind, end.result.get("failed_at", 0.0)
 
 
 def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResult:

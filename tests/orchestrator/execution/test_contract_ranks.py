@@ -18,6 +18,8 @@ from tests.orchestrator.execution.conftest import Recorder, make_launch
 TRIALS: dict[str, dict[str, Any]] = {
     "four": {"act": "ranks", "ranks": 4},
     "dies": {"act": "rank_dies"},
+    "leaves": {"act": "rank_leaves"},
+    "raises": {"act": "rank_raises"},
     "no memory": {"act": "rank_without_memory", "retries": 1},
     "last": {"ranks": 1},
 }
@@ -80,6 +82,23 @@ def test_only_rank_0_reports(sweep: Recorder) -> None:
 def test_a_rank_that_dies_ends_the_trial_and_the_next_one_runs(sweep: Recorder) -> None:
     assert sweep.results["dies"].state is TrialState.FAILED
     assert sweep.results["last"].state is TrialState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("dies", "rank 1 exited with code 7"),
+        ("leaves", "rank 1 exited with code 0 before its training ended"),
+        ("raises", "rank 1: ValueError: rank one is unhappy"),
+    ],
+)
+def test_the_reason_is_that_of_the_rank_that_failed_first(
+    sweep: Recorder, name: str, reason: str
+) -> None:
+    first, second, *_ = sweep.results[name].reason.splitlines()
+    assert first == reason
+    assert second.startswith("rank 0: RuntimeError: ")
+    assert "peer" in second
 
 
 def test_memory_that_one_rank_lacks_makes_the_trial_infeasible(sweep: Recorder) -> None:

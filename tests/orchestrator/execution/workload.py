@@ -17,10 +17,9 @@ from orchestrator.measurement.run import Run
 
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
-    "forget", "describe", "ranks", "rank_dies", "rank_dies_once", "rank_ends_first",
-    "rank_without_memory", "print", "set",
+    "forget", "describe", "ranks", "rank_dies", "rank_dies_once", "rank_ends_first", "rank_leaves",
+    "rank_raises", "rank_without_memory", "print", "set",
 ]  # fmt: skip
-RANKS = ("ranks", "rank_dies", "rank_dies_once", "rank_ends_first", "rank_without_memory")
 
 
 @knobs
@@ -39,7 +38,7 @@ _held: list[torch.Tensor] = []
 
 def train(config: Config, run: Run) -> None:
     _held.append(torch.ones(config.holds_mib << 18))
-    if config.act in RANKS:
+    if config.act.startswith("rank"):
         _ranks(config, run)
         return
     state = run.restore() or {"total": torch.zeros(1)}
@@ -120,6 +119,12 @@ def _ranks(config: Config, run: Run) -> None:
             os._exit(7)
         if config.act == "rank_dies_once" and run.rank == 1 and not _has_died_before(run):
             os._exit(7)
+        if config.act == "rank_leaves" and run.rank == 1:
+            os._exit(0)
+        if config.act == "rank_raises" and run.rank == 1:
+            torch.distributed.destroy_process_group()  # the others fail before it does
+            time.sleep(0.2)
+            raise ValueError("rank one is unhappy")
         if config.act == "rank_without_memory" and run.rank == 1:
             raise MemoryError("Unable to allocate 3 GiB")
         torch.distributed.all_reduce(total)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
-from pathlib import Path
 
 import pytest
 import torch
@@ -13,14 +11,12 @@ from benchmarks.reliability.bad_trainables.misdeeds import NotText
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.process.failures import (
     failure,
+    lost_a_rank,
     lost_a_worker,
     may_end_otherwise,
-    read_reason,
-    write_reason,
 )
 from orchestrator.trial import TrialState
 from tests.orchestrator.odd_errors import Incomparable, Unwritable
-from tests.orchestrator.on_a_full_disk import no_file_larger_than
 
 CUDA = (
     "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of "
@@ -154,19 +150,22 @@ def test_what_the_machine_may_have_caused_may_end_otherwise(error: Exception) ->
     assert may_end_otherwise(error, 0)
 
 
-def test_a_reason_is_read_back_whatever_the_locale_and_its_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def of_ascii(encoding: str | None, *_: object) -> str:
-        return encoding or "ascii"
-
-    monkeypatch.setattr(io, "text_encoding", of_ascii)
-    write_reason(tmp_path / "trial.log", 1, "größer als 2 \udcff")
-    assert read_reason(tmp_path / "trial.log", 1) == "größer als 2 \\udcff"
+PEER = "[gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:37781."
 
 
-def test_a_reason_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
-    for log in (tmp_path / "trial.log", tmp_path / "absent" / "trial.log"):
-        with no_file_larger_than(0):
-            write_reason(log, 1, "why")
-        assert read_reason(log, 1) == "it found that this config cannot run here"
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (RuntimeError(PEER), True),
+        (raised_from(ValueError("the step failed"), RuntimeError(PEER)), True),
+        (torch.distributed.DistBackendError("NCCL communicator was aborted"), True),
+        (torch.distributed.DistStoreError("Timed out after 31 seconds waiting for clients"), True),
+        (ValueError("rank one is unhappy"), False),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (RuntimeError("DataLoader timed out after 5 seconds"), False),
+        (ConnectionResetError("of a data base of the user's"), False),
+    ],
+)
+def test_an_error_of_another_rank_is_known(error: Exception, expected: bool) -> None:
+    assert lost_a_rank(error) is expected
+    assert failure(error, 3)["lost_a_rank"] is expected

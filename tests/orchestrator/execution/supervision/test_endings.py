@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import cast
 
 import pytest
 
-from orchestrator.execution.process.failures import GAVE_UP, write_reason
+from orchestrator.execution.process.ranks import RankEnd
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.endings import (
     exit_ending,
-    infeasible_rank,
+    first_failure,
     keep_completed,
     merge_rerun,
     rerun_tag,
@@ -39,23 +38,11 @@ def telemetry(*, killed: bool) -> Telemetry:
     return cast("Telemetry", KernelKills(killed))
 
 
-class Rank:
-    def __init__(self, *codes: int | None) -> None:
-        self.pid = 0
-        self._codes = list(codes)
-
-    def poll(self) -> int | None:
-        return self._codes.pop(0) if len(self._codes) > 1 else self._codes[0]
-
-    def hang_up(self) -> None:
-        raise AssertionError("it is not to be killed")
-
-
 @pytest.mark.parametrize(
     ("code", "killed", "state", "reason"),
     [
         (3, False, TrialState.FAILED, "rank 1 exited with code 3"),
-        (0, False, TrialState.FAILED, "rank 1 exited with code 0"),
+        (0, False, TrialState.FAILED, "rank 1 exited with code 0 before its training ended"),
         (-11, False, TrialState.FAILED, "rank 1 was killed by signal 11"),
         (-9, False, TrialState.FAILED, "rank 1 was killed by signal 9"),
         (-11, True, TrialState.FAILED, "rank 1 was killed by signal 11"),
@@ -84,26 +71,66 @@ def test_a_worker_lost_while_the_kernel_killed_for_memory_is_infeasible(
     assert result_ending(result, telemetry(killed=killed)) == expected
 
 
-def test_the_rank_that_gave_up_tells_why(tmp_path: Path) -> None:
-    log = tmp_path / "trial.log"
-    write_reason(log, 2, "out of memory at step 1")
-    ranks = [Rank(1), Rank(None, GAVE_UP)]
-    assert infeasible_rank(ranks, log) == (
-        TrialState.INFEASIBLE,
-        "rank 2: out of memory at step 1",
-    )
+def end(reason: str, at_s: float = 0.0, *, state: str = "failed", **said: bool) -> RankEnd:
+    result = {"state": state, "reason": reason, "failed_at": at_s, "at": "at step 4", **said}
+    return RankEnd(code=0, result=result)
 
 
-def test_ranks_that_all_failed_have_no_cause(tmp_path: Path) -> None:
-    assert infeasible_rank([Rank(1), Rank(-6)], tmp_path / "trial.log") is None
-    assert infeasible_rank([], tmp_path / "trial.log") is None
+VICTIM = "RuntimeError: Connection closed by peer"
 
 
-def test_a_rank_that_hangs_is_not_waited_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("ends", "state", "reason"),
+    [
+        pytest.param(
+            # It has closed its connections before it has said why.
+            {0: end(VICTIM, 1.0, lost_a_rank=True), 1: end("ValueError: unhappy", 2.0)},
+            TrialState.FAILED, f"rank 1: ValueError: unhappy\nrank 0: {VICTIM}",
+            id="of its own",
+        ),
+        pytest.param(
+            {0: end("KeyError: 'b'", 3.0), 2: end("ValueError: a\nlong", 2.0)},
+            TrialState.FAILED, "rank 2: ValueError: a\nlong\nrank 0: KeyError: 'b'",
+            id="the first of two of their own",
+        ),
+        pytest.param(
+            {0: end(VICTIM, 1.0, lost_a_rank=True), 3: RankEnd(code=0)},
+            TrialState.FAILED,
+            f"rank 3 exited with code 0 before its training ended\nrank 0: {VICTIM}",
+            id="gone",
+        ),
+        pytest.param(
+            {0: end("ValueError: unhappy"), 1: RankEnd(code=-6)},
+            TrialState.FAILED, "rank 0: ValueError: unhappy\nrank 1 was killed by signal 6",
+            id="a library has ended the other one",
+        ),
+        pytest.param(
+            {0: end("ValueError: b", 1.0), 1: end("out of memory", 2.0, state="infeasible")},
+            TrialState.INFEASIBLE, "rank 1: out of memory\nrank 0: ValueError: b",
+            id="infeasible",
+        ),
+        pytest.param({2: RankEnd(code=7)}, TrialState.FAILED, "rank 2 exited with code 7", id="1"),
+    ],
+)  # fmt: skip
+def test_the_rank_that_failed_for_a_cause_of_its_own_comes_first(
+    ends: dict[int, RankEnd], state: TrialState, reason: str
 ) -> None:
-    monkeypatch.setattr(endings, "RANKS_WITHIN_S", 0.1)
-    assert infeasible_rank([Rank(None)], tmp_path / "trial.log") is None
+    ending, _ = first_failure(ends, telemetry(killed=False))
+    assert ending == (state, reason)
+
+
+def test_a_rank_that_the_kernel_killed_makes_its_trial_infeasible() -> None:
+    ends = {0: end(VICTIM, 1.0, lost_a_rank=True), 1: RankEnd(code=-9)}
+    (state, reason), _ = first_failure(ends, telemetry(killed=True))
+    assert state is TrialState.INFEASIBLE
+    assert reason.startswith("out of memory: the kernel killed rank 1 at 3.1 GiB\n")
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_the_first_rank_says_whether_another_attempt_may_end_otherwise(again: bool) -> None:
+    victim = end(VICTIM, lost_a_rank=True, again=True)
+    assert first_failure({0: victim, 1: end("x", again=again)}, telemetry(killed=False))[1] is again
+    assert first_failure({0: victim, 1: RankEnd(code=3)}, telemetry(killed=False))[1]
 
 
 COMPLETED = TrialResult(state=TrialState.COMPLETED, reason="", tags={"bound": "compute"})
