@@ -147,6 +147,11 @@ class _ShortFirst(_PassedOn):
         self.left, self._since = None, float("inf")
         super().finished(trial, result)
 
+    def note(self, text: str) -> None:
+        # That the trial is tried again, say: another start of it will be told.
+        self._start_is_told()
+        super().note(text)
+
     def _start_is_told(self) -> None:
         tell, self._tell_start = self._tell_start, None
         if tell is not None:
