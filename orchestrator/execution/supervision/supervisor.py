@@ -153,12 +153,17 @@ class Supervisor:
         if isinstance(event, TrialResult):
             event = self._fold(event)
         # Where the event has started another attempt, that one has no figures yet.
-        if self._is_announced or attempt is not self._attempt or attempt.restored_epochs is None:
+        if self._is_announced or attempt is not self._attempt:
             return event
         # A retry is announced with its first figures: only they say what the checkpoint held,
-        # and so which reports of the attempt before are void.
+        # and so which reports of the attempt before are void. Without any, those stand.
+        restored_epochs = attempt.restored_epochs
+        if restored_epochs is None and isinstance(event, TrialResult):
+            restored_epochs = attempt.last.epoch if attempt.last else 0
+        if restored_epochs is None:
+            return event
         self._is_announced, self._pending = True, event
-        return Started(restored_epochs=attempt.restored_epochs)
+        return Started(restored_epochs=restored_epochs)
 
     def _fold(self, row: TrialResult) -> Event | None:
         """Return the trial's row, or start another attempt."""

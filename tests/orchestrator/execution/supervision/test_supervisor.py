@@ -119,6 +119,16 @@ def test_a_failure_that_repeats_is_retried_as_often_as_asked(
     assert course.notes == ["trial trial is tried again, since it failed: ValueError: asked to"] * 2
 
 
+def test_a_retry_that_ends_without_figures_is_announced_with_its_row(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    launch = launch_of(tmp_path, act="spawn", duration_s=0.01, retries=1)
+    course = course_of(launch, servers, tmp_path)
+    assert course.result.state is TrialState.FAILED
+    assert course.starts == [Started()]
+    assert len(course.notes) == 1
+
+
 def test_an_infeasible_trial_is_not_retried(servers: ForkServers, tmp_path: Path) -> None:
     course = course_of(launch_of(tmp_path, act="refused", retries=1), servers, tmp_path)
     assert course.result.state is TrialState.INFEASIBLE
