@@ -16,14 +16,16 @@ from orchestrator.data import DataFolders, PreparedData, find_data
 from orchestrator.errors import DataError
 from orchestrator.execution.base import Launch, Rank, Source
 from orchestrator.execution.process.failures import failure
+from orchestrator.execution.process.output import last_line_of
 from orchestrator.execution.process.pipe_channel import PipeChannel
+from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.process.setup import bind, set_up
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.time_slices import TimeSlices
 from orchestrator.measurement.usage import settings
-from orchestrator.texts import described
+from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 from orchestrator.trainable import Trainable
 from orchestrator.trial import TrialState
 
@@ -40,16 +42,16 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     # Before the trainable is imported: it may print, fork and start threads, and all that inherits
     # output and cores from this thread.
     set_up(launch, rank, Path(request["log"]))
+    num_bytes = os.fstat(1).st_size  # of attempts before
     if refusal := bind(rank):
         pipe.send({"unbound": refusal})
     try:
         trainable = find_trainable(launch.source)
         run = Run(_context(launch, rank, trainable), pipe, _time_slices(launch, pipe))
     except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
-        _print_traceback()
-        pipe.send({"result": failure(error, None)})
+        pipe.send({"result": _failed(error, None, launch, num_bytes)})
         return 1
-    outcome = _train(trainable, launch, run)
+    outcome = _train(trainable, launch, run, num_bytes)
     if pipe.last is not None:  # it has come further than that
         outcome["again"] = True
     if rank.index:  # its figures are those of rank 0
@@ -65,10 +67,34 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
 
 def _send_last(pipe: PipeChannel, message: Mapping[str, Any]) -> None:
     """Send what may be the last message; by then all that was printed is in the trial's file."""
+    _flush()
+    pipe.send(message)
+
+
+def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # it may be closed, None, or something of the trainable's
             stream.flush()
-    pipe.send(message)
+
+
+def _failed(
+    error: BaseException, num_steps: int | None, launch: Launch, num_bytes: int
+) -> dict[str, Any]:
+    """Return the outcome of ``error``, with what the process said before an exit with a code.
+
+    Args:
+        error: The exception.
+        num_steps: Steps done by then; None if training had not begun.
+        launch: The trial.
+        num_bytes: Length of its output when the process began.
+    """
+    outcome = failure(error, num_steps)
+    if isinstance(error, SystemExit) and isinstance(error.code, int):
+        _flush()
+        if said := bounded(last_line_of(log_of(launch), num_bytes), MOST_OF_A_LINE):
+            outcome["reason"] += f", after it wrote: {said}"
+    _print_traceback()
+    return outcome
 
 
 def _print_traceback() -> None:
@@ -163,8 +189,8 @@ def data_here(
     return data
 
 
-def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:
-    """Train; return state and reason."""
+def _train(trainable: Trainable[Any], launch: Launch, run: Run, num_bytes: int) -> dict[str, Any]:
+    """Train; return state and reason. The output had ``num_bytes`` when the process began."""
     config = trainable.config(**launch.trial.config)
     try:
         train: Callable[..., object] = trainable.train
@@ -173,8 +199,7 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
         own = "" if run.told_to_stop else "its training function raised TrialStopped"
         return {"state": TrialState.STOPPED, "reason": run.pause_reason or own}
     except BaseException as error:  # noqa: BLE001 - it becomes the trial's row
-        _print_traceback()
-        return failure(error, run.recording().num_steps)
+        return _failed(error, run.recording().num_steps, launch, num_bytes)
     if run.pause_reason:
         return {"state": TrialState.STOPPED, "reason": run.pause_reason}
     return {"state": TrialState.COMPLETED, "reason": ""}

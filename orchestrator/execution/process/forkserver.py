@@ -262,6 +262,7 @@ def _import_as_owner() -> None:
 def main(arguments: list[str]) -> NoReturn:
     """Import the modules, then serve on the socket."""
     path, *modules = arguments
+    del sys.argv[1:]  # what is imported may read it, and knows none of these
     leave_to_driver()
     # Some services start their jobs with it ignored: no child could be waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

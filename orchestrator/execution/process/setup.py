@@ -25,7 +25,7 @@ _OF_LAUNCHERS: Final = ("TORCHELASTIC_", "OMPI_COMM_WORLD_", "PMI_", "MV2_COMM_W
 
 
 def set_up(launch: Launch, rank: Rank, log: Path) -> None:
-    """Give the process the output, environment and signals of its trial.
+    """Give the process the output, environment, arguments and signals of its trial.
 
     Args:
         launch: The trial.
@@ -36,6 +36,8 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
     if launch.watched and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
     take_environment(rank)
+    # None of the server's: a training function may parse it.
+    sys.argv = [launch.source.file or launch.source.module]
     # Every child inherits the state of the server's generator: without this all were alike.
     random.seed(launch.trial.seed)
     # Without a handler this signal ends a process, which could then send no last figures.

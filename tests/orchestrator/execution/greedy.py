@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import time
@@ -26,6 +27,8 @@ Act = Literal[
     "raise",
     "spawn",
     "detach",
+    "parse",
+    "misparse",
 ]
 
 
@@ -53,6 +56,9 @@ def train(config: Config, run: Run) -> None:
             with _pids_file(run).open("w") as pids:
                 pids.write(str(subprocess.Popen(["sleep", "600"]).pid))
             os.kill(os.getpid(), 9)
+        if config.act in ("parse", "misparse"):
+            parser = argparse.ArgumentParser("greedy")
+            parser.parse_args(None if config.act == "parse" else ["--unknown"])
         if config.act == "raise":
             print("about to raise")
             raise ValueError("asked to")

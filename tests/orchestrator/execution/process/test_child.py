@@ -43,6 +43,16 @@ def test_a_trial_that_stops_itself_says_so(servers: ForkServers, tmp_path: Path)
     assert result.reason == "its training function raised TrialStopped"
 
 
+def test_an_exit_with_a_code_comes_with_what_was_written_before(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    result = ended(launch_of(tmp_path, act="misparse", duration_s=0.01), servers, tmp_path)
+    assert result.state is TrialState.FAILED
+    assert result.reason.startswith(
+        "SystemExit: 2, after it wrote: greedy: error: unrecognized arguments: --unknown\n"
+    )
+
+
 def test_another_copy_than_the_drivers_fails_the_trial(
     servers: ForkServers, tmp_path: Path
 ) -> None:

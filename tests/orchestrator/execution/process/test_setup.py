@@ -33,6 +33,13 @@ def test_every_thread_and_every_worker_of_a_trial_is_bound(
     assert result.tags["core_ids"] == str(core_of_this_test())
 
 
+def test_a_training_function_finds_no_arguments(servers: ForkServers, tmp_path: Path) -> None:
+    launch = launch_of(tmp_path, act="parse", duration_s=0.01)
+    with attempt_at(launch, servers, leases_in(tmp_path)) as attempt:
+        result = outcome_of(attempt)
+    assert result.state is TrialState.COMPLETED, result.reason
+
+
 def test_a_rank_without_cores_is_not_bound() -> None:
     assert bind(Rank()) == ""
 
