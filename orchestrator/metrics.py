@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -208,6 +209,13 @@ OF_GPUS: Final = (
 )  # fmt: skip
 """Figures that only a trial on a GPU has."""
 
+OF_BATCHES: Final = (
+    "samples_per_s", "samples_per_s_low", "samples_per_s_high", "samples_per_s_within_low",
+    "samples_per_s_within_high", "train_s", "epoch_s", "epoch_start_s", "first_epoch_s", "step_ms",
+    "wait_ms", "cpu_util", "system_time_share", "faults_per_step",
+)  # fmt: skip
+"""Figures that no trial has whose training function takes no batch from ``run.batches``."""
+
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (*MEASURED, *DERIVED)}
 
 FIRST_LOSS: Final = "first_loss"
@@ -224,6 +232,12 @@ _LEARNED: Final = re.compile(
 
 _OF_THE_LOAD: Final = re.compile(r"_(s|ms|us|ns)$|_(per|gib|mib)(_|$)|(^|_)time(_|$)")
 """Endings that make a time, a rate or memory of any name: ``time_to_accuracy``, ``loss_ms``."""
+
+
+def batches_hint(missing: Sequence[str]) -> str:
+    """Return a clause that says how those of :data:`OF_BATCHES` come about; "" without any."""
+    names = " and ".join(name for name in missing if name in OF_BATCHES)
+    return f"; run.batches measures {names}, which objectives=[...] may leave out" if names else ""
 
 
 def is_accuracy(name: str) -> bool:

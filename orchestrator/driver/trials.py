@@ -11,6 +11,7 @@ from typing import Any, Final
 from orchestrator.data import DataFolders
 from orchestrator.execution.base import Launch, Source
 from orchestrator.machine import Machine
+from orchestrator.metrics import batches_hint
 from orchestrator.search.base import Proposal
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.configs import built, idle_knobs
@@ -167,10 +168,12 @@ def failed_without_figures(
     is_whole = result.state is TrialState.COMPLETED and trial.budget.evaluated
     if not is_whole or any(name in result.metrics for name in objectives):
         return result
-    asked = " and ".join(dict.fromkeys(objectives))
+    names = list(dict.fromkeys(objectives))
+    asked = " and ".join(names)
     reason = (
         f"it ended without an error and reported none of what the sweep asks for: {asked}. A "
         "function for Ray Tune reports by tune.report, one of a run by run.report"
+        f"{batches_hint(names)}"
     )
     return replace(result, state=TrialState.FAILED, reason=reason)
 

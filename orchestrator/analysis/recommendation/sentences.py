@@ -19,7 +19,7 @@ from orchestrator.analysis.rule_words import condition_text, times_baseline
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import MOST_FACTOR, counted, format_config, percent, shown
-from orchestrator.metrics import OF_THE_TARGET, Objective
+from orchestrator.metrics import OF_THE_TARGET, Objective, batches_hint
 from orchestrator.rules import RuleKind
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
@@ -130,7 +130,8 @@ def why_none(tables: RunTables) -> str:
         if rule.target is not None and set(missing) & set(OF_THE_TARGET):
             return _why_not_reached(rule, rule.target, ended)
         if missing:
-            return f"no completed trial has reported {' and '.join(missing)}"
+            reported = f"no completed trial has reported {' and '.join(missing)}"
+            return f"{reported}{batches_hint(missing)}"
         names = [objective.metric for objective in rule.objectives]
         both = "both " if len(names) == 2 else ""
         return f"no completed trial has {both}{' and '.join(names)}"

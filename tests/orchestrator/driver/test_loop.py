@@ -116,7 +116,11 @@ def test_a_training_that_reports_nothing_asked_for_has_failed(loops: Loops) -> N
     loop.finished(trial, completed(own_figure=1.0))
     assert search.told == [(0, TrialState.FAILED)]
     [finished] = [event for event in loops.events if event["event"] == "finished"]
-    assert "reported none of what the sweep asks for: " in finished["result"]["reason"]
+    reason = finished["result"]["reason"]
+    assert "reported none of what the sweep asks for: " in reason
+    assert reason.endswith(
+        "; run.batches measures samples_per_s, which objectives=[...] may leave out"
+    )
 
 
 def test_the_journal_has_a_result_before_the_search_does(loops: Loops) -> None:

@@ -188,6 +188,15 @@ def test_where_nothing_was_trained_that_is_the_reason() -> None:
     assert why_none(none) == "no trial was trained"
 
 
+def test_where_a_measured_figure_is_missing_it_is_said_what_measures_it() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [float("nan")])
+    assert why_none(run.tables) == (
+        "no completed trial has reported samples_per_s; run.batches measures samples_per_s, which "
+        "objectives=[...] may leave out"
+    )
+
+
 def test_where_a_figure_was_not_reported_it_is_named() -> None:
     nan = float("nan")
     run = MadeRun()
