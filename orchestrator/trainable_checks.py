@@ -45,14 +45,11 @@ def trainable_problems(trainable: object) -> list[SweepError]:
     found = [(each.field, f"{each} is not allowed") for each in wrong_fields(trainable)]
     return [
         SweepFileError(
-            f"{caller(field)}Trainable: {text}", f"allowed: {_ALLOWED[field]}" + _nearest(field)
+            f"{caller(field)}Trainable: {text}",
+            f"allowed: {_ALLOWED[field]}" + (_of_ray_tune(trainable) if field == "train" else ""),
         )
         for field, text in found or _findings(trainable)
     ]
-
-
-def _nearest(field: str) -> str:
-    return "; a generator written for Ray Tune is taken by from_ray" if field == "train" else ""
 
 
 def _findings(trainable: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - as above
@@ -62,7 +59,7 @@ def _findings(trainable: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - as
         yield "train", f"train = {train.__name__} is a class"
     elif (kind := uncalled(train)) is not None:
         yield "train", f"train = {_name(train)} is {kind}: nothing of it would run"
-    elif not _takes_two(train):
+    elif not _takes(train, 2):
         yield "train", f"train = {_name(train)} cannot be called with a config and a run"
     if not is_config_class(trainable.config):
         yield "config", f"config = {trainable.config.__name__} has no knobs"
@@ -76,6 +73,17 @@ def _findings(trainable: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - as
     for number, module in enumerate(trainable.preload):
         if not all(part.isidentifier() for part in module.removeprefix("?").split(".")):
             yield "preload", f"preload[{number}] = {shown(module)} is no name of a module"
+
+
+def _of_ray_tune(trainable: Any) -> str:  # noqa: ANN401 - as above
+    """Return what takes a refused training function that may be one for Ray Tune, in words."""
+    train, kind = trainable.train, None
+    if isinstance(train, type):
+        kind = "a class" if hasattr(train, "step") else None
+    elif callable(train):
+        kind = uncalled(train) or ("a function" if _takes(train, 1) else None)
+    is_taken = kind in ("a class", "a function", "a generator")
+    return f"; {kind} written for Ray Tune is taken by from_ray" if is_taken else ""
 
 
 def is_config_class(config: object) -> bool:
@@ -92,10 +100,10 @@ def uncalled(function: Any) -> str | None:  # noqa: ANN401 - anything that is ca
     return next((kind for kind, is_one in _NOT_CALLED.items() if is_one(function)), None)
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
-    """Return True if a function can be called with two arguments, as far as it tells."""
+def _takes(function: Callable[..., Any], num_arguments: int) -> bool:
+    """Return True if a function can be called with so many arguments, as far as it tells."""
     try:
-        inspect.signature(function, follow_wrapped=False).bind(None, None)
+        inspect.signature(function, follow_wrapped=False).bind(*[None] * num_arguments)
     except TypeError:
         return False
     except ValueError:  # of a function in C

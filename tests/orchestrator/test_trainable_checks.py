@@ -99,6 +99,31 @@ def test_a_field_of_a_wrong_type_is_refused(
     assert allowed in refused.value.hint
 
 
+class OfRayTune:
+    def step(self) -> dict[str, float]:
+        return {"done": True}
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        (lambda config: None, "function"),
+        (functools.partial(lambda config, data: None, data=3), "function"),
+        (generator, "generator"),
+        (OfRayTune, "class"),
+        (Config, None),
+        (awaited, None),
+        (lambda: None, None),
+        (None, None),
+    ],
+)
+def test_what_is_written_for_ray_tune_is_told_its_way(written: Any, kind: str | None) -> None:  # noqa: ANN401
+    with pytest.raises(SweepFileError) as refused:
+        Trainable(written, Config)
+    told = f"; a {kind} written for Ray Tune is taken by from_ray" if kind else "config, run)"
+    assert refused.value.hint.endswith(told)
+
+
 def test_all_fields_are_told_together() -> None:
     with collecting_problems() as problems:
         Trainable(train, Config, reports=["a"], preload="b", warm=3)  # type: ignore[list-item, arg-type]
