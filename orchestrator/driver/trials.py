@@ -160,21 +160,26 @@ def failed_without_figures(
 ) -> TrialResult:
     """Return the result, ``failed`` where a whole training has none of the sweep's figures.
 
+    One that is not a number was not measured.
+
     Args:
         result: Of ``trial``.
         trial: One of speed alone learns nothing that it could report.
         objectives: What the sweep asks for, by metric name.
     """
     is_whole = result.state is TrialState.COMPLETED and trial.budget.evaluated
-    if not is_whole or any(name in result.metrics for name in objectives):
+    figures = (result.metrics.get(name, math.nan) for name in objectives)
+    if not is_whole or not all(map(math.isnan, figures)):
         return result
     names = list(dict.fromkeys(objectives))
     asked = " and ".join(names)
-    reason = (
-        f"it ended without an error and reported none of what the sweep asks for: {asked}. A "
-        "function for Ray Tune reports by tune.report, one of a run by run.report"
-        f"{batches_hint(names)}"
-    )
+    if not_numbers := [name for name in names if name in result.metrics]:
+        what = f"{' and '.join(not_numbers)} as nan, which counts as not measured"
+        what += f": the sweep asks for {asked}"
+    else:
+        what = f"none of what the sweep asks for: {asked}. A function for Ray Tune reports by "
+        what += f"tune.report, one of a run by run.report{batches_hint(names)}"
+    reason = f"it ended without an error and reported {what}"
     return replace(result, state=TrialState.FAILED, reason=reason)
 
 
