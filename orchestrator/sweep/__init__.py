@@ -3,6 +3,7 @@
 ==========  ==================================================================
 definition  ``Sweep``: the question and the way to its answer
 file        runs a sweep file as a module of its own
+no_ray      Ray while a sweep file is imported: what would start it is refused
 installed   modules that a trainable's processes import, looked for
 loading     from a sweep file to a checked sweep
 checks      checks of every field, all at once

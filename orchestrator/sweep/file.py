@@ -15,6 +15,7 @@ from orchestrator.errors import SweepFileError
 from orchestrator.locations import place
 from orchestrator.regular_files import read_bytes
 from orchestrator.repository import PROJECT, folders_after, folders_before, make_importable
+from orchestrator.sweep.no_ray import HOW_NOT_TO, STARTS_RAY, refusing_ray
 from orchestrator.sweep.tracebacks import explained
 
 _NUM_NAMES = 12
@@ -40,7 +41,8 @@ def run_sweep_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     had_ray, import_path = _has_ray(), sys.path.copy()
     try:
-        exec(compile(source, str(file), "exec"), module.__dict__)
+        with refusing_ray():
+            exec(compile(source, str(file), "exec"), module.__dict__)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - raised again, as a message
@@ -50,15 +52,11 @@ def run_sweep_file(path: Path) -> ModuleType:
         _keep_importable(import_path)
         module.__name__, module.__file__ = name, str(file)
         _keep_streams()
-        starts_ray = _has_ray() and not had_ray
-        if starts_ray:
+        joins_ray = _has_ray() and not had_ray  # by a call that is none of ray.init
+        if joins_ray:
             sys.modules["ray"].shutdown()
-    if starts_ray:
-        raise SweepFileError(
-            f"{place(file)}: it starts Ray, or joins one, when it is imported",
-            "put ray.init, ray.put, ray.get and tuner.fit() under if __name__ == '__main__': the "
-            "program starts its own Ray",
-        )
+    if joins_ray:
+        raise SweepFileError(f"{place(file)}: {STARTS_RAY}", HOW_NOT_TO)
     return module
 
 

@@ -142,15 +142,17 @@ def test_the_project_and_not_its_package_is_what_a_file_imports_from(tmp_path: P
     assert str(ROOT / "orchestrator") not in sys.path
 
 
-def test_a_file_that_starts_ray_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[str] = []
+def test_a_file_that_joins_ray_by_another_call_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined: list[str] = []
     ray = SimpleNamespace(
-        init=lambda: started.append("ray"), is_initialized=lambda: bool(started),
-        shutdown=started.clear,
+        join=lambda: joined.append("ray"), is_initialized=lambda: bool(joined),
+        shutdown=joined.clear,
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "ray", ray)
-    (tmp_path / "starts.py").write_text("import ray\nray.init()\n")
-    told = str(refusal(tmp_path / "starts.py"))
-    assert "starts.py: it starts Ray" in told
+    (tmp_path / "joins.py").write_text("import ray\nray.join()\n")
+    told = str(refusal(tmp_path / "joins.py"))
+    assert "joins.py: it starts Ray" in told
     assert "__main__" in told
-    assert not started, "it is stopped"
+    assert not joined, "it is stopped"
