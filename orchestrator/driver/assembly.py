@@ -21,6 +21,7 @@ from orchestrator.provenance.source_hash import source_hash
 from orchestrator.search.base import Plans
 from orchestrator.search.candidates import ChecksRoles, Enumerates
 from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.search.own import started
 from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.end_to_end import EndToEnd
@@ -192,7 +193,7 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
     """
     sweep = factory.sweep
     problem = (warm_start or WarmStart()).into(search_problem(sweep, factory.machine))
-    search = sweep.search.start(problem)
+    search = started(sweep.search, problem)
     if sweep.stopping is not None:
         pauses = sweep.trainable.keeps_checkpoints
         search = sweep.stopping.start(search, problem, pauses=pauses)

@@ -33,7 +33,7 @@ from orchestrator.execution.ray.token import use_token_if_there_is_one
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
 from orchestrator.named_paths import named_path
-from orchestrator.search.grid import Grid, combinations
+from orchestrator.search.own import require_start
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import (
     RunDirectory,
@@ -239,12 +239,10 @@ def _check_search(sweep: Sweep[Any], machine: Machine) -> None:
 
     Raises:
         SweepFileError: The sweep's constraints exclude every config, one of them or of the
-            trainable's raises, or the grid is too large.
+            trainable's raises, the grid is too large, or a search of the user's own cannot start.
     """
     sweep.trainable.infeasible(sweep.baseline, machine)
-    problem = search_problem(sweep, machine)
-    if isinstance(sweep.search, Grid):
-        next(combinations(problem, sweep.search.points))
+    require_start(sweep.search, search_problem(sweep, machine))
 
 
 def _chosen_data(

@@ -14,11 +14,13 @@ optuna: Optuna's samplers, named in a sweep file
 optuna_search: the search that drives an Optuna study; imports Optuna
 optuna_space: knobs in Optuna's words
 optuna_study: what an Optuna study is told
+own: a search of the user's own, whose answers are checked
 random: configs drawn at random
 rounds: given configs, each as often as the sweep repeats it
 stages: what comes before and after a search
 stopping: ending trials early by what they have shown against the others
 unasked: configs that were not asked for yet
+within: whether a config that a search proposes lies in the space
 """
 
 from orchestrator.search.factored import Factored

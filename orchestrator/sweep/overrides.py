@@ -9,6 +9,7 @@ from typing import Any
 from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
 from orchestrator.search.base import SearchSpec
 from orchestrator.search.named import SEARCHES, named_search
+from orchestrator.search.own import with_trials
 from orchestrator.space.configs import parse_setting, replaced
 from orchestrator.sweep.checks import findings
 from orchestrator.sweep.definition import Sweep
@@ -81,7 +82,7 @@ def _with_search(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
     if overrides.search is not None:
         search = named_search(_known(overrides.search), sweep.search)
     if overrides.trials is not None:
-        search = search.with_trials(overrides.trials)
+        search = with_trials(search, overrides.trials)
     return replace(sweep, search=search)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from orchestrator.search.base import Search, SearchProblem, SearchSpec
 from orchestrator.storage.journal import read_journal
 from tests.conftest import ROOT, RunCli
+from tests.orchestrator.in_process import run_main
 
 PAGE = ROOT / "docs/own-search.md"
 COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--confirm", "0")
@@ -50,6 +51,43 @@ def test_the_example_of_the_page_runs_and_resumes(tmp_path: Path, run_cli: RunCl
     resumed = run_cli("--resume", out, *COMMON)
     assert resumed.returncode == 0, resumed.stderr
     assert configs_asked(out) == [baseline, *others], "replayed to the same answers"
+
+
+def test_an_error_in_the_search_ends_the_run_with_its_place_and_mended_it_goes_on(
+    tmp_path: Path, run_cli: RunCli
+) -> None:
+    file, out = write_example(tmp_path), tmp_path / "run"
+    good = file.read_text()
+    wrong = good.replace("self.num_running -= 1\n", "self.num_running -= 1 / 0\n")
+    line = 1 + wrong[: wrong.index("1 / 0")].count("\n")
+    file.write_text(wrong)
+    done = run_cli(file, "--out", out, "--trials", "2", "--repeats", "1", *COMMON)
+
+    assert done.returncode == 1
+    told = f"my_descent.py:{line}: tell() of Descending raised ZeroDivisionError: division by zero"
+    assert f"{told}\n" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert f"--resume {out}" in done.stdout
+    again = run_cli("--resume", out, *COMMON)
+    assert (again.returncode, told in again.stderr) == (2, True)
+
+    file.write_text(good)
+    resumed = run_cli("--resume", out, *COMMON)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(configs_asked(out)) == 2
+
+
+def test_a_search_that_cannot_start_is_refused_by_the_plan(tmp_path: Path) -> None:
+    file = write_example(tmp_path)
+    text = file.read_text()
+    file.write_text(text.replace("    def should_stop", "    def shuold_stop"))
+    planned = run_main(file, "--plan", "--no-mlflow")
+    assert planned.returncode == 2
+    assert "start() of Descent returned a Descending, which has no should_stop()" in planned.stderr
+    file.write_text(text.replace("return Descent(trials)", "Descent(trials)"))
+    planned = run_main(file, "--plan", "--no-mlflow", "--trials", "2")
+    assert planned.returncode == 2
+    assert "with_trials() of Descent returned None" in planned.stderr
 
 
 def test_the_page_names_every_field_and_method_that_a_search_has() -> None:

@@ -1,0 +1,201 @@
+"""A search of the user's own: what it does wrong becomes one message, with its place."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from orchestrator.errors import SweepError, SweepFileError
+from orchestrator.field_types import shown, with_article, wrong_fields
+from orchestrator.locations import place, place_of
+from orchestrator.search import base
+from orchestrator.search.base import (
+    WAIT,
+    Extends,
+    Pause,
+    Proposal,
+    Search,
+    SearchProblem,
+    SearchSpec,
+    Speaks,
+)
+from orchestrator.search.grid import Grid, combinations
+from orchestrator.search.within import not_within
+from orchestrator.texts import described
+from orchestrator.trial import Report, Trial, TrialResult
+
+_METHODS: Final = ("ask", "tell", "should_stop")
+
+
+def require_start(spec: SearchSpec, problem: SearchProblem) -> None:
+    """Check that a search can be started, before anything runs.
+
+    Raises:
+        SweepFileError: A grid is too large, or one of the user's own raises or is no search.
+    """
+    if isinstance(spec, Grid):
+        next(combinations(problem, spec.points))
+    if _is_own(spec):
+        started(spec, problem)
+
+
+def started(spec: SearchSpec, problem: SearchProblem) -> Search:
+    """Return a fresh search; one of the user's own is held to what a search may do.
+
+    Raises:
+        SweepFileError: It raises, or is no search.
+    """
+    if not _is_own(spec):
+        search = spec.start(problem)
+    else:
+        with _calling(spec, "start"):
+            search = spec.start(problem)
+    if not _is_own(search):
+        return search
+    missing = [name for name in _METHODS if not callable(getattr(search, name, None))]
+    if missing:
+        kind = "None" if search is None else with_article(type(search).__name__)
+        what = f"returned {kind}, which has no {missing[0]}()"
+        raise _refused(spec, "start", what, "a search with ask(), tell() and should_stop()")
+    return OwnSearch(search, problem)
+
+
+def with_trials(spec: SearchSpec, trials: int) -> SearchSpec:
+    """Return the same search, limited to ``trials`` configs.
+
+    Raises:
+        SweepFileError: It is of the user's own, and raises or returns something else.
+    """
+    if not _is_own(spec):
+        return spec.with_trials(trials)
+    with _calling(spec, "with_trials"):
+        limited = spec.with_trials(trials)
+    if not isinstance(limited, type(spec)):
+        allowed = f"{with_article(type(spec).__name__)} for so many configs"
+        raise _refused(spec, "with_trials", f"returned {shown(limited)}", allowed)
+    return limited
+
+
+class OwnSearch:
+    """A search of the user's own, each of whose answers is checked.
+
+    Args:
+        search: The search.
+        problem: What it was started with.
+    """
+
+    def __init__(self, search: Search, problem: SearchProblem) -> None:
+        self._search = search
+        self._problem = problem
+        self._num_out = 0
+
+    def ask(self) -> Proposal | Pause | None:
+        """Return the search's next trial.
+
+        Raises:
+            SweepFileError: It raises, returns something else, or leaves the space.
+        """
+        with _calling(self._search, "ask"):
+            answer = self._search.ask()
+        if answer is None:
+            return None
+        if isinstance(answer, Pause):
+            if self._num_out < 1:
+                what = "returned WAIT while no trial runs that it could wait for"
+                raise self._refused(what, "a Proposal, or None at the end")
+            return WAIT
+        if not isinstance(answer, Proposal):
+            raise self._refused(f"returned {shown(answer)}", "a Proposal, WAIT or None")
+        self._num_out += 1
+        return self._checked(answer)
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Tell the search."""
+        self._num_out -= 1
+        with _calling(self._search, "tell"):
+            self._search.tell(trial, result)
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Return the search's verdict."""
+        with _calling(self._search, "should_stop"):
+            return bool(self._search.should_stop(trial, report))
+
+    @property
+    def extends(self) -> bool:
+        """Return True if the search can go on to more configs."""
+        return isinstance(self._search, Extends) and self._search.extends is True
+
+    def extend(self, trials: int) -> None:
+        """Go on to ``trials`` configs in all."""
+        assert isinstance(self._search, Extends), "it is asked whether it can"
+        with _calling(self._search, "extend"):
+            self._search.extend(trials)
+
+    def notes(self) -> list[str]:
+        """Return the search's notes that were not handed out yet."""
+        if not (isinstance(self._search, Speaks) and callable(self._search.notes)):
+            return []
+        with _calling(self._search, "notes"):
+            return list(self._search.notes())
+
+    def _checked(self, proposal: Proposal) -> Proposal:
+        """Return the proposal, its config in plain numbers, if it may be asked for."""
+        for wrong in wrong_fields(proposal):
+            raise self._refused(f"returned a Proposal with {wrong}", wrong.allowed)
+        config = {name: _plain(value) for name, value in proposal.config.items()}
+        if (wrong_config := not_within(self._problem, config)) is not None:
+            what, allowed = wrong_config
+            raise self._refused(f"proposes {what}", allowed)
+        return replace(proposal, config=config)
+
+    def _refused(self, what: str, allowed: str) -> SweepFileError:
+        return _refused(self._search, "ask", what, allowed)
+
+
+def _is_own(part: object) -> bool:
+    """Return True for what is of no class of this package, nor made from one."""
+    package = __name__.partition(".")[0]
+    return not any(
+        kind.__module__.partition(".")[0] == package and kind.__module__ != base.__name__
+        for kind in type(part).__mro__
+    )
+
+
+@contextmanager
+def _calling(part: object, method: str) -> Iterator[None]:
+    """Make an error of a method of the user's, called within, one message.
+
+    Raises:
+        SweepFileError: In the place of the error.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SweepError):
+        raise
+    except BaseException as error:
+        raised = f"{method}() of {type(part).__name__} raised {described(error)}"
+        raise SweepFileError(f"{_place(error, part, method)}: {raised}") from error
+
+
+def _place(error: BaseException, part: object, method: str) -> str:
+    """Return the last place in the class's own file that led to an error; else its method's."""
+    file = getattr(sys.modules.get(type(part).__module__), "__file__", None)
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+    return place(str(file), lines[-1]) if lines else place_of(getattr(part, method))
+
+
+def _refused(part: object, method: str, what: str, allowed: str) -> SweepFileError:
+    where = place_of(getattr(part, method))
+    message = f"{where}: {method}() of {type(part).__name__} {what}"
+    return SweepFileError(message, f"allowed: {allowed}")
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - the knob's own type
+    """Return a number of NumPy's as Python's own, which a journal holds exactly."""
+    is_numpys = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+    return value.item() if is_numpys else value

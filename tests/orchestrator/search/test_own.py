@@ -1,0 +1,228 @@
+"""What a search of the user's own does wrong is one message, with its class, method and place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from orchestrator.errors import SweepFileError
+from orchestrator.search import SEARCHES, Grid
+from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem, SearchSpec
+from orchestrator.search.own import OwnSearch, require_start, started, with_trials
+from orchestrator.space.domains import integers, uniform
+from orchestrator.trial import Report, Trial, TrialResult
+from tests.orchestrator.search.playing import (
+    Config,
+    completed,
+    play,
+    problem,
+    small_batches_only,
+    trial_of,
+)
+
+REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
+
+
+@dataclass
+class Own:
+    """A search that asks for two configs, with methods that a test may replace."""
+
+    problem: SearchProblem
+    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    num_asked: int = 0
+
+    def ask(self) -> Proposal | Pause | None:
+        if "ask" in self.methods:
+            return cast("Proposal", self.methods["ask"](self.problem))
+        if self.num_asked == 2:
+            return None
+        self.num_asked += 1
+        config = {**self.problem.baseline, "batch": 100 * 10 ** (self.num_asked - 1)}
+        return Proposal(config=config, budget=self.problem.budget)
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        if "tell" in self.methods:
+            self.methods["tell"](trial)
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        return bool("should_stop" in self.methods and self.methods["should_stop"](trial))
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Its specification."""
+
+    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def start(self, problem: SearchProblem) -> Search:
+        start: Callable[..., Any] = self.methods.get("start", Own)
+        return cast("Search", start(problem))
+
+    def with_trials(self, trials: int) -> SearchSpec:
+        limit: Callable[..., Any] = self.methods.get("with_trials", lambda _: self)
+        return cast("SearchSpec", limit(trials))
+
+
+def own(at: SearchProblem | None = None, **methods: Callable[..., Any]) -> Search:
+    """Start a search with some of its methods replaced."""
+    return started(Spec({"start": lambda problem: Own(problem, methods)}), at or problem())
+
+
+def refusal(call: Callable[[], object]) -> SweepFileError:
+    """Return the refusal of a call, which begins with a place in this file."""
+    with pytest.raises(SweepFileError) as refused:
+        call()
+    assert re.match(r"tests/orchestrator/search/test_own.py:\d+: \w+\(\) of ", str(refused.value))
+    return refused.value
+
+
+def proposing(changes: Mapping[str, Any], **fields: object) -> Callable[[SearchProblem], Proposal]:
+    """Return an ``ask`` that proposes the baseline with changes."""
+
+    def ask(problem: SearchProblem) -> Proposal:
+        config = {k: v for k, v in {**problem.baseline, **changes}.items() if v is not ...}
+        return replace(Proposal(config=config, budget=problem.budget), **fields)  # type: ignore[arg-type]
+
+    return ask
+
+
+def test_one_that_does_nothing_wrong_is_played_as_it_is() -> None:
+    assert play(own()).configs == play(Own(problem())).configs
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("my bug"), SystemExit(3), StopIteration(), OSError(2, "x")]
+)
+def test_an_error_in_any_method_names_class_method_and_line(error: BaseException) -> None:
+    def fails(_: object) -> None:
+        raise error
+
+    line = fails.__code__.co_firstlineno + 1
+    trial = trial_of(proposing({})(problem()))
+    calls: dict[str, Callable[[], object]] = {
+        "ask() of Own": lambda: own(ask=fails).ask(),
+        "tell() of Own": lambda: own(tell=fails).tell(trial, completed()),
+        "should_stop() of Own": lambda: own(should_stop=fails).should_stop(trial, REPORT),
+        "start() of Spec": lambda: started(Spec({"start": fails}), problem()),
+        "with_trials() of Spec": lambda: with_trials(Spec({"with_trials": fails}), 3),
+    }
+    for called, call in calls.items():
+        message = refusal(call).message
+        assert f":{line}: {called} raised {type(error).__name__}" in message
+
+
+def test_an_interrupt_and_a_message_go_on_as_they_are() -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        own(ask=interrupted).ask()
+    with pytest.raises(SweepFileError, match="mine"):
+        own(ask=lambda _: exec("raise error", {"error": SweepFileError("mine")})).ask()
+
+
+@pytest.mark.parametrize("answer", [{"batch": 100}, "wait", (), 3, Proposal])
+def test_an_answer_that_is_none_is_refused(answer: object) -> None:
+    refused = refusal(own(ask=lambda _: answer).ask)
+    assert "ask() of Own returned " in refused.message
+    assert refused.hint == "allowed: a Proposal, WAIT or None"
+
+
+def test_waiting_is_for_a_trial_that_runs() -> None:
+    answers: list[Any] = [proposing({})(problem()), WAIT, WAIT]
+    search = own(ask=lambda _: answers.pop(0))
+    proposal = search.ask()
+    assert isinstance(proposal, Proposal)
+    assert search.ask() is WAIT
+    search.tell(trial_of(proposal), completed())
+    assert "ask() of Own returned WAIT while no trial runs" in refusal(search.ask).message
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "allowed"),
+    [
+        ({"batch": 10}, "proposes batch = 10, which is not in the space", "choice(100, 1000)"),
+        ({"batch": "100"}, "proposes batch = '100', which is not in the space", "choice("),
+        ({"lr": 2.0}, "proposes lr = 2.0, which is not in the space", "loguniform(0.001, 1)"),
+        ({"lr": np.zeros(2)}, "proposes lr = array(", "loguniform(0.001, 1)"),
+        ({"bacth": 1}, "'bacth', which is not a knob; did you mean 'batch'?", "the knobs lr, work"),
+        ({"batch": ...}, "proposes a config without batch", "a value for every knob"),
+    ],
+)
+def test_a_config_outside_of_the_space_is_refused(
+    changes: Mapping[str, Any], said: str, allowed: str
+) -> None:
+    refused = refusal(own(ask=proposing(changes)).ask)
+    assert said in refused.message
+    assert allowed in refused.hint
+
+
+def test_what_does_not_vary_and_what_is_excluded_is_refused() -> None:
+    fixed = problem(space=Config(workers=integers(0, 3), batch=10), baseline=Config(batch=20))
+    assert isinstance(own(fixed, ask=proposing({})).ask(), Proposal), "the baseline itself"
+    refused = refusal(own(fixed, ask=proposing({"workers": 1})).ask)
+    assert "batch = 20, which is not in the space" in refused.message
+    assert refused.hint == "allowed: 10, as the space has it: batch does not vary"
+    constrained = problem(constraints=small_batches_only())
+    refused = refusal(own(constrained, ask=proposing({"batch": 1000})).ask)
+    assert "'batch': 1000}, which the sweep's constraints exclude" in refused.message
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("budget", 3), ("repeat", "1"), ("config", [1]), ("stage", "train")]
+)
+def test_a_proposal_of_wrong_types_is_refused(field: str, value: object) -> None:
+    refused = refusal(own(ask=proposing({}, **{field: value})).ask)
+    assert f"returned a Proposal with {field} = {value!r}" in refused.message
+
+
+def test_numbers_of_numpy_become_pythons() -> None:
+    changes = {"lr": np.float64(0.5), "workers": np.int64(2), "batch": np.int64(1000)}
+    at = problem(space=Config(lr=uniform(0.1, 1), workers=integers(0, 3), batch=1000))
+    proposal = own(at, ask=proposing(changes)).ask()
+    assert isinstance(proposal, Proposal)
+    assert [type(proposal.config[name]) for name in changes] == [float, int, int]
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (None, "start() of Spec returned None, which has no ask()"),
+        (3, "start() of Spec returned an int, which has no ask()"),
+        (type("Part", (), {"ask": print, "should_stop": print})(), "a Part, which has no tell()"),
+    ],
+)
+def test_what_is_no_search_is_refused_before_anything_runs(returned: object, said: str) -> None:
+    refused = refusal(lambda: require_start(Spec({"start": lambda _: returned}), problem()))
+    assert said in refused.message
+    assert refused.hint == "allowed: a search with ask(), tell() and should_stop()"
+
+
+def test_for_other_trials_it_is_the_same_search() -> None:
+    assert with_trials(Spec(), 3) == Spec()
+    refused = refusal(lambda: with_trials(Spec({"with_trials": lambda _: None}), 3))
+    assert refused.message.endswith("with_trials() of Spec returned None")
+    assert with_trials(Grid(), 3) == Grid(trials=3)
+
+
+def test_what_is_called_as_an_optional_method_may_be_something_else() -> None:
+    search = Own(problem())
+    vars(search).update(notes=["mine"], extends=print)
+    held = OwnSearch(search, problem())
+    assert held.notes() == []
+    assert not held.extends
+
+
+@pytest.mark.parametrize("name", [name for name in SEARCHES if name != "gp"])
+def test_the_rules_leave_every_search_of_the_package_alone(name: str) -> None:
+    """They are not held to them. So this shows that the rules refuse nothing that is right."""
+    spec = SEARCHES[name].with_trials(12)
+    at = problem(baseline=Config(lr=3.0, workers=1, prefetch=3), repeats=2)
+    assert not isinstance(started(spec, at), OwnSearch)
+    held = play(OwnSearch(spec.start(at), at), capacity=2)
+    assert held.configs == play(spec.start(at), capacity=2).configs
