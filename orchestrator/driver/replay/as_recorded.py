@@ -6,7 +6,7 @@ that were not recorded, too few repeats, a figure that no run has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +18,14 @@ from orchestrator.execution.replay.setup import Replay
 from orchestrator.execution.replay.table import read_recorded
 from orchestrator.metrics import DERIVED
 from orchestrator.search.base import SearchProblem
-from orchestrator.search.candidates import Candidates
+from orchestrator.search.candidates import Candidates, key_of
 from orchestrator.search.grid import Grid
+from orchestrator.search.optuna import Optuna
 from orchestrator.search.random import Random
 from orchestrator.space.configs import built
 from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.problem import search_problem
-from orchestrator.trial import Isolation, Stage
+from orchestrator.trial import Budget, Isolation, Stage
 
 
 def read_replay(sweep: Sweep[Any], options: Options) -> Replay | None:
@@ -38,7 +39,11 @@ def read_replay(sweep: Sweep[Any], options: Options) -> Replay | None:
     table = read_recorded(options.table)
     machine = table.machine(cores=options.cores, nodes=options.nodes)
     replay = Replay(
-        table=table, machine=machine, seed=sweep.seed, reuse_repeats=options.reuse_repeats
+        table=table,
+        machine=machine,
+        seed=sweep.seed,
+        reuse_repeats=options.reuse_repeats,
+        may_stop=_may_stop(sweep),
     )
     _require_same_question(sweep, options, replay)
     return replay
@@ -125,7 +130,7 @@ def _missing(sweep: Sweep[Any], replay: Replay, problem: SearchProblem) -> Itera
         if sweep.trainable.infeasible(built(sweep.trainable.config, config), replay.machine):
             continue
         try:
-            able = drawing.able(config, Stage.TRAIN, sweep.budget)
+            able = drawing.able(config, Stage.TRAIN, _surely_trained(sweep, problem, config))
         except ReplayError as error:
             yield error
             continue
@@ -147,6 +152,20 @@ def _to_train(sweep: Sweep[Any], problem: SearchProblem) -> Iterator[dict[str, A
     if isinstance(sweep.search, (Grid, Random)):
         candidates: Candidates = sweep.search.candidates(problem)
         yield from map(candidates.config, candidates.keys)
+
+
+def _may_stop(sweep: Sweep[Any]) -> bool:
+    """Return True where the search may stop a trial at a report."""
+    if sweep.stopping is not None:
+        return not sweep.trainable.keeps_checkpoints
+    return not isinstance(sweep.search, (Grid, Random, Optuna))
+
+
+def _surely_trained(sweep: Sweep[Any], problem: SearchProblem, config: Mapping[str, Any]) -> Budget:
+    """Return how long a config is trained whatever the results: to the end, or the first rung."""
+    if sweep.stopping is None or key_of(problem, config) == key_of(problem, problem.baseline):
+        return sweep.budget
+    return replace(sweep.budget, pause_after=sweep.stopping.rungs(sweep.epochs)[0])
 
 
 def _too_few(config: str, num_runs: int, why: str, replay: Replay) -> ReplayError:

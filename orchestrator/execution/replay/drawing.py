@@ -7,8 +7,12 @@ Of the runs of a trial's config come first
 2. those of its stage, before those of stage ``train``, from which probes and confirm runs are
    drawn where too few of their own were recorded;
 3. the very run: of the same seed and repeat;
-4. those that were isolated, and looked at the test split, as the trial is to;
-5. the others, in an order drawn by the replay's seed.
+4. those that are long enough, before those that a search had stopped earlier;
+5. those that were isolated, and looked at the test split, as the trial is to;
+6. the others, in an order drawn by the replay's seed.
+
+One that a search had stopped before the trial's end is drawn only where the search may stop the
+trial too.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from orchestrator.execution.replay.recorded import RecordedRun, ReplayError
-from orchestrator.execution.replay.segment import shortfall
+from orchestrator.execution.replay.segment import is_cut_short, shortfall
 from orchestrator.metrics import FIRST_LOSS
 from orchestrator.trial import Budget, Stage, Trial
 
@@ -56,6 +60,7 @@ class Drawing:
         source: Where they are from, for messages.
         seed: Seed of the order in which they are drawn.
         reuse: True where runs may be drawn again once all were.
+        may_stop: True where the search may stop its trainings before their end.
     """
 
     def __init__(
@@ -65,7 +70,9 @@ class Drawing:
         source: str = "the table",
         seed: int = 0,
         reuse: bool = False,
+        may_stop: bool = False,
     ) -> None:
+        self._may_stop = may_stop
         self._source, self._seed, self._reuse = source, seed, reuse
         self._pools: dict[str, list[Recording]] = {}
         self._num_drawn: Counter[int] = Counter()  # by identity
@@ -79,7 +86,8 @@ class Drawing:
             ReplayError: Its config was not tried, its budget is longer than what was recorded, or
                 all runs of the config were drawn.
         """
-        able = self.able(trial.config, trial.stage, trial.budget)
+        may_stop = self._may_stop and trial.stage is Stage.TRAIN
+        able = self.able(trial.config, trial.stage, trial.budget, may_stop=may_stop)
         order = self._shuffled(trial, able)
         chosen = min(order, key=lambda recording: self._rank(trial, recording))
         if self._num_drawn[id(chosen)] and not self._reuse:
@@ -93,8 +101,16 @@ class Drawing:
         same_seed = chosen.trial.seed == trial.seed
         return chosen.run if same_seed else _without_fingerprint(chosen.run)
 
-    def able(self, config: Mapping[str, Any], stage: Stage, budget: Budget) -> list[Recording]:
+    def able(
+        self, config: Mapping[str, Any], stage: Stage, budget: Budget, *, may_stop: bool = False
+    ) -> list[Recording]:
         """Return the runs that a trial may be given, drawn ones among them; at least one.
+
+        Args:
+            config: Of the trial.
+            stage: Its purpose.
+            budget: Its length.
+            may_stop: True where the search may stop it earlier.
 
         Raises:
             ReplayError: There is none, and never was.
@@ -112,7 +128,11 @@ class Drawing:
                 f"{self._source}: has no run for stage {stage} of {self.named(config)}, only of "
                 f"{recorded}"
             )
-        able = [one for one in of_stage if not shortfall(one.run, budget)]
+        able = [
+            one
+            for one in of_stage
+            if not shortfall(one.run, budget) or (may_stop and is_cut_short(one.run))
+        ]
         if not able:
             longest = max(of_stage, key=lambda one: one.run.num_epochs)
             raise ReplayError(
@@ -121,6 +141,10 @@ class Drawing:
                 "ask for a budget that was recorded",
             )
         return able
+
+    def run_of(self, trial: Trial) -> str:
+        """Return how the run of a trial is named in messages."""
+        return f"{self._source}: the run of {self.named(trial.config)}"
 
     def named(self, config: Mapping[str, Any]) -> str:
         """Return a config by the knobs that tell it from a recorded one."""
@@ -142,6 +166,7 @@ class Drawing:
             self._num_drawn[id(recording)],
             recorded.stage is not trial.stage,
             (recorded.seed, recorded.repeat) != (trial.seed, trial.repeat),
+            bool(shortfall(recording.run, trial.budget)),
             recorded.isolated is not trial.isolated,
             recorded.evaluate_test is not trial.evaluate_test,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -18,10 +18,10 @@ from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.replay.garbage import seldom_going_through_all
 from orchestrator.execution.replay.nodes import Nodes, Place
 from orchestrator.execution.replay.playing import Group, Play, stopped_result, whole_result
-from orchestrator.execution.replay.recorded import RecordedRun, RecordedRuns
+from orchestrator.execution.replay.recorded import RecordedRun, RecordedRuns, ReplayError
 from orchestrator.execution.replay.segment import Segment, segment_of
 from orchestrator.machine import Machine
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 """Real seconds between two calls of the conductor's ``tick``."""
@@ -73,6 +73,7 @@ class ReplayExecutor:
         *,
         began_at: float = 0.0,
         max_concurrent: int | None = None,
+        run_of: Callable[[Trial], str] = lambda trial: f"the recorded run of trial {trial.id}",
     ) -> None:
         """Set the clock.
 
@@ -81,10 +82,12 @@ class ReplayExecutor:
             machine: The simulated machine.
             began_at: Unix time at which the clock begins.
             max_concurrent: Most trials at the same time, or None for what fits.
+            run_of: Names the run of a trial in messages.
         """
         self.spent = Spent()
         self._runs, self._machine = runs, machine
         self._nodes = Nodes(machine, max_concurrent)
+        self._run_of = run_of
         self._began_at = self._now = began_at
         self._heap: list[tuple[float, _Kind, str, Play]] = []
         self._begun: dict[str, _Begun] = {}
@@ -105,7 +108,7 @@ class ReplayExecutor:
         """Play everything that ``conductor`` hands out.
 
         Raises:
-            ReplayError: What a trial asks for was not recorded.
+            ReplayError: What a trial asks for was not recorded, or only as far as it was stopped.
         """
         with seldom_going_through_all():
             self._fill(conductor)
@@ -184,7 +187,17 @@ class ReplayExecutor:
             begun=begun.num_reports if begun else 0,
             evaluate_test=trial.evaluate_test,
         )
+        if segment.too_short and not segment.reports:
+            raise self._too_short(trial, segment)
         return run, segment
+
+    def _too_short(self, trial: Trial, segment: Segment) -> ReplayError:
+        """Return the error of a trial that goes on behind the end of its recorded run."""
+        return ReplayError(
+            f"{self._run_of(trial)} was stopped too early: {segment.too_short}",
+            "a search may decide otherwise than the recorded one: give it that one's seed, "
+            "stopping and room, or replay a run whose trials were trained to the end",
+        )
 
     def _push(self, play: Play) -> None:
         """Put the next event of a trial on the heap."""
@@ -206,6 +219,8 @@ class ReplayExecutor:
             _, kind, _, play = heapq.heappop(self._heap)
             if kind is _Kind.REPORT:
                 has_ended |= self._report(play, conductor)
+            elif play.segment.too_short:
+                raise self._too_short(play.trial, play.segment)
             else:
                 has_ended |= self._end(play, whole_result(play), conductor)
         return has_ended

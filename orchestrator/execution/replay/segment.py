@@ -45,6 +45,8 @@ class Segment:
         blocks: Steps timed since its last report.
         num_reports: Reports of the run that are played by its end; a later trial of the same
             curve goes on behind them.
+        too_short: Why the recorded run is too short for the trial, which must have been stopped
+            by the end of this; empty where it is not.
     """
 
     reports: Sequence[Report]
@@ -56,6 +58,7 @@ class Segment:
     tags: Mapping[str, str]
     blocks: Sequence[Row] = ()
     num_reports: int = 0
+    too_short: str = ""
 
     def stopped_at(self, report: Report) -> tuple[Mapping[str, float], Mapping[str, str]]:
         """Return figures and verdicts of the trial if it is stopped at one of its reports."""
@@ -76,9 +79,15 @@ def shortfall(run: RecordedRun, budget: Budget) -> str:
     target = budget.pause_after or budget.epochs
     if any(report.epoch == target for report in run.reports):
         return ""
-    if ends_early and run.reports:
+    if ends_early and run.reports and not _was_stopped_before(budget.steps, run):
         return ""
-    return f"it was recorded for {run.num_epochs} epochs, and {target} are asked for"
+    epochs = f"{run.num_epochs} epoch{'s' * (run.num_epochs != 1)}"
+    return f"it was recorded for {epochs}, and {target} are asked for"
+
+
+def is_cut_short(run: RecordedRun) -> bool:
+    """Return True where a search has stopped ``run``: it may be played up to there."""
+    return run.state is TrialState.STOPPED and bool(run.reports)
 
 
 def segment_of(
@@ -92,6 +101,9 @@ def segment_of(
 ) -> Segment:
     """Return what a trial of ``budget`` plays of ``run``.
 
+    Of a run that a search has stopped, and that is too short, it plays what there is: the search
+    may stop the trial by then.
+
     Args:
         run: The recorded run.
         budget: Of the trial.
@@ -101,18 +113,26 @@ def segment_of(
         evaluate_test: False where the trial may not see what the run found on the test split.
 
     Raises:
-        ReplayError: The run is shorter than the budget.
+        ReplayError: The run is shorter than the budget, and no search has stopped it.
     """
-    if why := shortfall(run, budget):
+    why = shortfall(run, budget)
+    if why and not is_cut_short(run):
         raise ReplayError(f"the recorded run is too short: {why}")
     run = run if budget.evaluated else _unevaluated(run)
     run = run if evaluate_test or not run.tested else _untested(run)
+    if why:
+        return replace(_rest(run, begun), too_short=why)
     within = replace(budget, half_width=None) if ranks > 1 else budget
     if (within.half_width or within.steps) and not _is_whole(run, budget) and run.reports:
         end = early_end(run, within, burst=burst)
         if end is not None and end.report.epoch <= (budget.pause_after or budget.epochs):
             return _ending_within_an_epoch(run, end, begun)
     return _ending_with_an_epoch(run, budget, begun)
+
+
+def _was_stopped_before(steps: int | None, run: RecordedRun) -> bool:
+    """Return True where a search has stopped ``run`` before so many steps."""
+    return steps is not None and is_cut_short(run) and 0 < run.reports[-1].step < steps
 
 
 def _is_whole(run: RecordedRun, budget: Budget) -> bool:
@@ -127,7 +147,8 @@ def _is_whole(run: RecordedRun, budget: Budget) -> bool:
 def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> Segment:
     target = budget.pause_after or budget.epochs
     count = sum(report.epoch <= target for report in run.reports)
-    is_rest = count == len(run.reports)
+    is_paused = budget.pause_after is not None and run.num_epochs >= target
+    is_rest = count == len(run.reports) and not is_paused
     if is_rest and (run.ended_by_itself or _is_whole(run, budget)):
         return _rest(run, begun)
     reason = ""

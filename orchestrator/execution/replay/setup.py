@@ -20,12 +20,14 @@ class Replay:
         machine: The simulated machine.
         seed: Seed of the order in which runs are drawn.
         reuse_repeats: True where a run may be drawn again once all were.
+        may_stop: True where the search may stop its trainings before their end.
     """
 
     table: RecordedTable
     machine: Machine
     seed: int = 0
     reuse_repeats: bool = False
+    may_stop: bool = False
 
     @property
     def source(self) -> str:
@@ -41,14 +43,20 @@ class Replay:
     def drawing(self) -> Drawing:
         """Return what hands out its runs."""
         return Drawing(
-            self.table.recordings, source=self.source, seed=self.seed, reuse=self.reuse_repeats
+            self.table.recordings,
+            source=self.source,
+            seed=self.seed,
+            reuse=self.reuse_repeats,
+            may_stop=self.may_stop,
         )
 
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
         """Return its executor. The clock begins when the recorded sweep began."""
+        drawing = self.drawing()
         return ReplayExecutor(
-            self.drawing(),
+            drawing,
             self.machine,
+            run_of=drawing.run_of,
             began_at=self.table.sweep.started_at,
             max_concurrent=max_concurrent,
         )

@@ -158,6 +158,64 @@ def test_repeats_that_run_out_on_the_way_are_an_error_or_drawn_again(
     assert replayed(finished_run, "--reuse-repeats", file=file).returncode == 0
 
 
+HALVING = 'Asha("samples_per_s", grace=1, factor=2)'
+
+
+def halved(folder: Path, *, pauses: bool, stopping: str = HALVING) -> Path:
+    """Write a sweep whose trials end early, by their speed."""
+    file = write_sweep(folder, "step_ms=choice(6.0, 1.0, 4.0, 2.0)", epochs=4, baseline=6.0)
+    text = file.read_text().replace("import Isolation,", "import Asha, Isolation,")
+    text = text.replace("    workload,", f"    replace(workload, keeps_checkpoints={pauses}),")
+    text = text.replace("    retries=0,", f"    retries=0, stopping={stopping},")
+    file.write_text(f"from dataclasses import replace\n{text}")
+    return file
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["pausing", "ending"])
+def halved_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> FinishedRun:
+    """Run a sweep whose trials pause at rungs, or end there."""
+    folder = tmp_path_factory.mktemp("halved")
+    file = halved(folder, pauses=request.param)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+        done = run_main(file, "--out", folder / "run", "--executor", "inline", "--no-mlflow")
+    assert done.returncode == 0, done.stderr
+    return FinishedRun(done=done, file=file, out=folder / "run")
+
+
+def test_a_sweep_whose_trials_end_early_takes_the_same_decisions(halved_run: FinishedRun) -> None:
+    done = replayed(halved_run)
+    assert done.returncode == 0, done.stderr
+    assert decisions(Path("replay")) == decisions(halved_run.out)
+    states = [one[2] for one in decisions(Path("replay")) if one[0] == "finished"]
+    assert {"stopped", "completed"} == set(states)
+
+
+@pytest.mark.parametrize("halved_run", [True], ids=["pausing"], indirect=True)
+def test_a_rung_that_was_not_recorded_is_an_error_when_it_is_asked_for(
+    halved_run: FinishedRun, tmp_path: Path
+) -> None:
+    slowest = 'Asha(minimize("samples_per_s"), grace=1, factor=2)'
+    done = replayed(halved_run, file=halved(tmp_path, pauses=True, stopping=slowest))
+    assert done.returncode == 1
+    assert f"--table {halved_run.out}: the run of step_ms=" in done.stderr
+    assert "was stopped too early: it was recorded for 1 epoch, and" in done.stderr
+    assert "replay a run whose trials were trained to the end" in done.stderr
+    assert Path("replay").exists(), "it was not known beforehand"
+
+
+def test_without_its_stopping_a_halved_run_is_too_short_before_anything_starts(
+    halved_run: FinishedRun, tmp_path: Path
+) -> None:
+    done = replayed(halved_run, file=halved(tmp_path, pauses=True, stopping="None"))
+    assert done.returncode == 2
+    assert "it was recorded for 1 epoch, and 4 are asked for" in done.stderr
+    assert not Path("replay").exists()
+
+
 def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_path: Path) -> None:
     file = write_sweep(tmp_path, "step_ms=choice(12.0, 4.0)", baseline=12.0)
     objectives = 'objectives=[maximize("samples_per_s"), minimize("peak_gpu_gib")],'

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.execution.replay.drawing import Drawing, Recording, config_key
 from orchestrator.execution.replay.recorded import ReplayError
-from orchestrator.trial import Budget, Stage
+from orchestrator.trial import Budget, Stage, TrialState
 from tests.orchestrator.execution.replay.made_runs import made_run, made_trial
 
 
@@ -76,6 +78,20 @@ def test_an_untried_config_and_a_longer_budget_are_refused() -> None:
 def test_runs_that_are_too_short_are_passed_over() -> None:
     drawing = Drawing([*recorded(2, epochs=1), *recorded(1, epochs=3)])
     assert drawing.draw(made_trial()).num_epochs == 3
+
+
+def test_a_run_that_was_stopped_is_drawn_where_the_search_may_stop_its_trial_too() -> None:
+    (stopped,) = recorded(1, epochs=1)
+    stopped = replace(stopped, run=replace(stopped.run, state=TrialState.STOPPED))
+    whole = recorded(2)[1]
+    for may_stop, epochs in ((False, [3]), (True, [1, 3])):
+        drawing = Drawing([stopped, whole], may_stop=may_stop)
+        trials = [made_trial(seed=repeat, repeat=repeat) for repeat in range(len(epochs))]
+        assert [drawing.draw(trial).num_epochs for trial in trials] == epochs
+    other = made_trial(seed=7, repeat=7)
+    assert Drawing([stopped, whole], may_stop=True).draw(other).num_epochs == 3
+    confirm = made_trial(stage=Stage.CONFIRM)
+    assert Drawing([stopped, whole], may_stop=True).draw(confirm).num_epochs == 3
 
 
 def test_a_config_from_a_journal_is_the_same_config() -> None:

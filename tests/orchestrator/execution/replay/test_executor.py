@@ -68,13 +68,19 @@ class Told:
 
 
 def played(
-    told: Told, *runs: tuple[str, RecordedRun], cpus: int = 2, nodes: int = 1, gpus: int = 0
+    told: Told,
+    *runs: tuple[str, RecordedRun],
+    cpus: int = 2,
+    nodes: int = 1,
+    gpus: int = 0,
+    may_stop: bool = False,
 ) -> Told:
     """Play the launches on runs of these configs."""
     recordings = [Recording(trial=made_trial(name), run=run) for name, run in runs]
     made = [Node(name=f"n{index}", cpus=cpus, gpus=gpus) for index in range(nodes)]
     machine = Machine(nodes=tuple(made))
-    told.executor = ReplayExecutor(Drawing(recordings), machine, began_at=BEGAN)
+    drawing = Drawing(recordings, may_stop=may_stop)
+    told.executor = ReplayExecutor(drawing, machine, began_at=BEGAN, run_of=drawing.run_of)
     told.executor.run(told)
     return told
 
@@ -148,6 +154,27 @@ def test_a_paused_curve_goes_on_with_the_same_run() -> None:
         "epoch 1", "epoch 2", "epoch 3",
     ]  # fmt: skip
     assert told.results["a-0"].reason == "paused after 1 of 3 epochs"
+
+
+def test_a_trial_that_goes_on_behind_where_its_run_was_stopped_is_an_error() -> None:
+    stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
+    paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
+    rest = made_trial("a", id="a-1", budget=Budget(epochs=3, pause_after=2))
+    told = Told([made_launch(paused), made_launch(rest)])
+    with pytest.raises(ReplayError, match=r"the run of name=a was stopped too early: .* 1 epoch,"):
+        played(told, ("a", stopped))
+    assert [text for _, text, _ in told.events] == ["start on n0", "epoch 1", "end"]
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_trial_must_be_stopped_where_its_run_was(stops: bool) -> None:
+    stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
+    told = Told(launches("a"), stops=lambda _trial, _report: stops)
+    if stops:
+        assert played(told, ("a", stopped), may_stop=True).results["a-0"].state == "stopped"
+    else:
+        with pytest.raises(ReplayError, match="was stopped too early"):
+            played(told, ("a", stopped), may_stop=True)
 
 
 def test_another_seed_of_the_config_is_another_curve() -> None:

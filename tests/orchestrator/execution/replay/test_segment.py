@@ -85,6 +85,13 @@ def test_a_failure_behind_the_pause_has_not_happened_yet() -> None:
     assert rest.wall_s == 99.0 - EACH_S
 
 
+def test_a_failure_right_behind_the_pause_has_not_happened_yet_either() -> None:
+    run = made_run(1, state=TrialState.FAILED, reason="it broke", wall_s=99.0)
+    assert segment_of(run, Budget(epochs=3, pause_after=1)).state is TrialState.STOPPED
+    rest = segment_of(run, Budget(epochs=3), begun=1)
+    assert (rest.state, rest.reports) == (TrialState.FAILED, [])
+
+
 def test_without_evaluation_neither_its_time_nor_what_it_found() -> None:
     segment = segment_of(made_run(), Budget(epochs=2, evaluated=False))
     assert segment.wall_s == pytest.approx(SET_UP_S + 2 * TRAIN_S + PROCESS_S)
@@ -137,3 +144,18 @@ def test_a_run_that_a_search_stopped_is_as_long_as_its_reports() -> None:
     stopped = made_run(2, state=TrialState.STOPPED, budget=Budget(epochs=3))
     assert shortfall(stopped, Budget(epochs=3, pause_after=2)) == ""
     assert shortfall(stopped, Budget(epochs=3))
+
+
+def test_a_run_that_a_search_stopped_is_played_up_to_there_and_known_to_be_too_short() -> None:
+    stopped = made_run(2, state=TrialState.STOPPED, budget=Budget(epochs=3))
+    segment = segment_of(stopped, Budget(epochs=3))
+    assert [report.epoch for report in segment.reports] == [1, 2]
+    assert segment.too_short == "it was recorded for 2 epochs, and 3 are asked for"
+    assert not segment_of(made_run(3), Budget(epochs=3)).too_short
+
+
+def test_a_run_that_a_search_stopped_before_its_last_step_is_too_short() -> None:
+    budget = Budget(epochs=9, steps=2500)
+    stopped = made_run(2, state=TrialState.STOPPED, budget=budget)
+    assert segment_of(stopped, budget).too_short
+    assert not segment_of(stopped, Budget(epochs=9, steps=1500)).too_short
