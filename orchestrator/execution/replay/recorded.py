@@ -33,6 +33,7 @@ class RecordedRun:
         device: ``cpu``, or the GPU's name.
         last_blocks: Steps timed since its last report.
         tested: True where it looked at the test split, which another trial may not see.
+        gave_up: True where its own training function has stopped it.
     """
 
     reports: Sequence[Report] = ()
@@ -46,11 +47,12 @@ class RecordedRun:
     device: str = "cpu"
     last_blocks: Sequence[Row] = ()
     tested: bool = False
+    gave_up: bool = False
 
     @property
     def ended_by_itself(self) -> bool:
-        """True where it failed or was infeasible: no budget would have made it longer."""
-        return self.state in (TrialState.FAILED, TrialState.INFEASIBLE)
+        """True where it failed, was infeasible or gave up: no budget would have made it longer."""
+        return self.gave_up or self.state in (TrialState.FAILED, TrialState.INFEASIBLE)
 
     @property
     def num_epochs(self) -> int:

@@ -16,7 +16,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.storage.journal import read_journal, read_steps
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
-from orchestrator.trial import Report, TrialState
+from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +106,20 @@ def _recording(history: TrialHistory, blocks: Sequence[Row]) -> Recording | None
         device=result.device,
         last_blocks=rest,
         tested=history.trial.evaluate_test,
+        gave_up=_gave_up(history.trial, result, reports),
     )
     return Recording(trial=history.trial, run=run)
+
+
+def _gave_up(trial: Trial, result: TrialResult, reports: Sequence[Report]) -> bool:
+    """Return True where its own training function has stopped a trial.
+
+    One that a search has stopped has no reason; the reason of one that is paused is its pause.
+    """
+    if result.state is not TrialState.STOPPED or not result.reason:
+        return False
+    pause_after = trial.budget.pause_after
+    return pause_after is None or not reports or reports[-1].epoch < pause_after
 
 
 def _held_s(history: TrialHistory, wall_s: float) -> float:
@@ -160,6 +172,8 @@ def _joined(pieces: Sequence[Recording]) -> Recording:
     whole, *later = pieces
     for piece in later:
         begun = piece.run.reports[0].restored_epochs if piece.run.reports else 0
+        if not piece.run.reports and piece.run.ended_by_itself:
+            begun = whole.run.num_epochs  # it ended before it had trained anything more
         if begun and begun == whole.run.num_epochs:
             whole = Recording(trial=piece.trial, run=_appended(whole.run, piece.run))
         elif piece.run.num_epochs >= whole.run.num_epochs:  # it was trained from the start

@@ -49,10 +49,13 @@ class Recorder:
         self._journal.append("report", trial_id=trial.id, report=report.to_json())
         self._steps.append("blocks", trial_id=trial.id, blocks=[(epoch - 1, 0, 10, 80, 1.0, 0)])
 
-    def ends(self, trial: Trial, wall_s: float | None, state: str = "completed") -> None:
+    def ends(
+        self, trial: Trial, wall_s: float | None, state: str = "completed", reason: str = ""
+    ) -> None:
         result = TrialResult(
-            state=TrialState(state), wall_s=wall_s, started_at=100.0, metrics={"peak_rss_gib": 1.0}
-        )
+            state=TrialState(state), reason=reason, wall_s=wall_s, started_at=100.0,
+            metrics={"peak_rss_gib": 1.0},
+        )  # fmt: skip
         self._journal.append("finished", trial_id=trial.id, result=result.to_json())
 
     def table(self) -> RecordedTable:
@@ -98,6 +101,43 @@ def test_the_pieces_of_a_curve_are_one_run(recorder: Recorder) -> None:
     assert [r.elapsed_s for r in recording.run.reports] == [5.0, 17.0, 22.0]
     assert recording.run.wall_s == 24.0
     assert recording.run.budget == NINE
+
+
+def test_a_piece_that_failed_before_its_first_report_is_how_the_curve_ended(
+    recorder: Recorder,
+) -> None:
+    first = made_trial(budget=replace(NINE, pause_after=1))
+    rest = made_trial(id="a-1", budget=NINE)
+    for trial in (first, rest):
+        recorder.asks(trial)
+        recorder.starts(trial)
+        if trial is first:
+            recorder.reports(trial, 1, 5.0)
+        recorder.ends(trial, 12.0, "stopped" if trial is first else "failed")
+    (recording,) = recorder.table().recordings
+    assert [r.epoch for r in recording.run.reports] == [1]
+    assert (recording.run.state, recording.run.wall_s) == (TrialState.FAILED, 24.0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "pause_after", "gave_up"),
+    [
+        ("", None, False),
+        ("paused after 1 of 9 epochs", 1, False),
+        ("its training function raised TrialStopped", None, True),
+        ("its training function raised TrialStopped", 3, True),
+    ],
+)
+def test_a_trial_that_stopped_itself_ended_by_itself(
+    recorder: Recorder, reason: str, pause_after: int | None, gave_up: bool
+) -> None:
+    trial = made_trial(budget=replace(NINE, pause_after=pause_after))
+    recorder.asks(trial)
+    recorder.starts(trial)
+    recorder.reports(trial, 1, 5.0)
+    recorder.ends(trial, 12.0, "stopped", reason)
+    (recording,) = recorder.table().recordings
+    assert recording.run.ended_by_itself is gave_up
 
 
 def test_a_retry_goes_on_behind_the_attempt_before(recorder: Recorder) -> None:
