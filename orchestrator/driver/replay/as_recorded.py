@@ -19,6 +19,8 @@ from orchestrator.execution.replay.table import read_recorded
 from orchestrator.metrics import DERIVED
 from orchestrator.search.base import SearchProblem
 from orchestrator.search.candidates import Candidates, key_of
+from orchestrator.search.factored import Factored
+from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.grid import Grid
 from orchestrator.search.optuna import Optuna
 from orchestrator.search.random import Random
@@ -141,7 +143,7 @@ def _missing(sweep: Sweep[Any], replay: Replay, problem: SearchProblem) -> Itera
             )
     if sweep.confirm and not replay.reuse_repeats:
         baseline, searched = problem.baseline, sweep.repeats * trains
-        able = drawing.able(baseline, Stage.CONFIRM, sweep.budget)
+        able = drawing.able(baseline, Stage.CONFIRM, _confirmed(sweep, problem))
         if len(able) < searched + sweep.confirm:
             why = f"the search takes {searched} and the confirm stage {sweep.confirm}"
             yield _too_few(drawing.named(baseline), len(able), why, replay)
@@ -166,6 +168,15 @@ def _surely_trained(sweep: Sweep[Any], problem: SearchProblem, config: Mapping[s
     if sweep.stopping is None or key_of(problem, config) == key_of(problem, problem.baseline):
         return sweep.budget
     return replace(sweep.budget, pause_after=sweep.stopping.rungs(sweep.epochs)[0])
+
+
+def _confirmed(sweep: Sweep[Any], problem: SearchProblem) -> Budget:
+    """Return the budget of the confirm runs that are compared."""
+    if not isinstance(sweep.search, Factored):
+        return sweep.budget
+    search = sweep.search.start(problem)
+    assert isinstance(search, FactoredSearch), "it is factored"
+    return search.confirm_budget
 
 
 def _too_few(config: str, num_runs: int, why: str, replay: Replay) -> ReplayError:

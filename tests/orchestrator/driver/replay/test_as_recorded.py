@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from orchestrator.driver.replay.as_recorded import require_recorded
+from orchestrator.execution.replay.drawing import Recording
+from orchestrator.execution.replay.recorded import ReplayError
+from orchestrator.execution.replay.setup import Replay
+from orchestrator.execution.replay.table import RecordedTable
+from orchestrator.search import Factored
+from orchestrator.space.domains import choice
 from orchestrator.storage.journal import Event, read_journal
 from orchestrator.storage.sweep_record import read_sweep
+from orchestrator.sweep.problem import search_problem
+from orchestrator.trial import Budget, Stage
 from tests.conftest import ROOT
 from tests.forking import Finished
 from tests.orchestrator.driver.conftest import FinishedRun
+from tests.orchestrator.driver.plans import CPU, Config, sweep
 from tests.orchestrator.driver.speed_sweeps import write_sweep
+from tests.orchestrator.execution.replay.made_runs import made_run, made_trial
 from tests.orchestrator.in_process import run_main
+from tests.orchestrator.tracking.journals import make_record
 
 
 @pytest.fixture(autouse=True)
@@ -214,6 +227,24 @@ def test_without_its_stopping_a_halved_run_is_too_short_before_anything_starts(
     assert done.returncode == 2
     assert "it was recorded for 1 epoch, and 4 are asked for" in done.stderr
     assert not Path("replay").exists()
+
+
+def test_a_factored_search_asks_for_short_confirm_runs_of_its_baseline(tmp_path: Path) -> None:
+    """A search to a target may have ended the baseline's own curve before its end."""
+    asked = sweep(search=Factored(), space=Config(workers=choice(0, 2)), confirm=2, epochs=3)
+    config = search_problem(asked, CPU).baseline
+    short = Budget(epochs=3, steps=384, evaluated=False)
+    runs = [
+        Recording(
+            trial=made_trial(config=config, stage=Stage.CONFIRM, repeat=repeat, budget=short),
+            run=made_run(1, budget=short),
+        )
+        for repeat in range(2)
+    ]
+    table = RecordedTable(path=tmp_path, sweep=make_record(), recordings=runs)
+    require_recorded(asked, Replay(table=table, machine=CPU))
+    with pytest.raises(ReplayError, match="the confirm stage 3"):
+        require_recorded(replace(asked, confirm=3), Replay(table=table, machine=CPU))
 
 
 def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_path: Path) -> None:
