@@ -52,11 +52,7 @@ class Replay:
 
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
         """Return its executor. The clock begins when the recorded sweep began."""
-        drawing = self.drawing()
+        drawing, at = self.drawing(), self.table.sweep.started_at
         return ReplayExecutor(
-            drawing,
-            self.machine,
-            run_of=drawing.run_of,
-            began_at=self.table.sweep.started_at,
-            max_concurrent=max_concurrent,
+            drawing, self.machine, began_at=at, max_concurrent=max_concurrent, run_of=drawing.run_of
         )
