@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
+from orchestrator.driver.planning.groups import Group
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.totals import least, most
+from orchestrator.driver.planning.totals import Total, by_group
 from orchestrator.driver.planning.words import count, duration, trials
 from orchestrator.driver.resume import has_ended
 from orchestrator.storage.journal import Event
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, Trial, TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,13 +22,17 @@ class Progress:
 
     Attributes:
         states: Trials in each state, by their last results.
-        num_run: Trials that were started and have a result.
+        num_run: Trials of each group that were started and have a result.
+        num_unable: Those that could not run here, which was known before they were started.
+        has_searched: True where the search is over, and the confirm stage has begun.
         spent: What its trials took.
         has_ended: True where its last process came to the end.
     """
 
     states: Counter[str]
-    num_run: int
+    num_run: Counter[Group]
+    num_unable: Counter[Group]
+    has_searched: bool
     spent: Amount
     has_ended: bool
 
@@ -35,10 +40,21 @@ class Progress:
 def progress_of(past: Sequence[Event], spent: Amount) -> Progress:
     """Return the progress of a run with these events."""
     started = {event["trial_id"] for event in past if event["event"] == "started"}
+    groups = {
+        event["trial"]["id"]: Group.of(Trial.from_json(event["trial"]))
+        for event in past
+        if event["event"] == "asked"
+    }
     ends = {e["trial_id"]: e["result"]["state"] for e in past if e["event"] == "finished"}
     return Progress(
         states=Counter(ends.values()),
-        num_run=sum(key in started and ends[key] != TrialState.NOT_RUN for key in ends),
+        num_run=Counter(
+            groups[key] for key in ends if key in started and ends[key] != TrialState.NOT_RUN
+        ),
+        num_unable=Counter(
+            groups[key] for key in ends if key not in started and ends[key] == TrialState.INFEASIBLE
+        ),
+        has_searched=_has_searched(past),
         spent=spent,
         has_ended=has_ended(past),
     )
@@ -77,15 +93,57 @@ def _left(plan: Plan, progress: Progress, *, goes_on: bool) -> Iterator[str]:
     if progress.has_ended and not num_not_run and not goes_on:
         yield "nothing: the run has ended"
         return
-    low, high = least(plan), most(plan)
-    both = [total for total in (low, high) if total is not None]
-    rest = [max(0, total.trials - progress.num_run) for total in both]
-    times = [
-        duration(total.amount.time_s * number / total.trials)
-        for total, number in zip(both, rest, strict=True)
-        if total.amount is not None and total.trials
+    low, high = by_group(plan)
+    rests = [
+        _rest(plan, progress, totals, search_is_over=progress.has_searched and not goes_on)
+        for totals in (low, high)
+        if totals is not None
     ]
+    times = [duration(rest.amount.time_s) for rest in rests if rest.amount is not None]
     expected = f", about {' to '.join(dict.fromkeys(times))}" if times else ""
-    yield f"{trials(rest[0], rest[-1] if high is not None else None)}{expected}"
+    yield f"{trials(rests[0].trials, rests[-1].trials if high is not None else None)}{expected}"
     if num_not_run:
         yield f"{count(num_not_run, 'trial')} had no room in the budget"
+
+
+def _rest(
+    plan: Plan, progress: Progress, totals: Mapping[Group, Total], *, search_is_over: bool
+) -> Total:
+    """Return what is left of totals: of each group at least nothing, whatever others had more."""
+    num_trials, time_s, is_timed = 0, 0.0, True
+    for group, total in totals.items():
+        is_over = search_is_over and group.is_of_search
+        num = 0 if is_over else max(0, total.trials - _num_done(plan, progress, group))
+        num_trials += num
+        if total.amount is None:
+            is_timed = False
+        elif num:
+            time_s += total.amount.time_s * num / total.trials
+    amount = Amount(time_s=time_s) if is_timed and totals else None
+    return Total(trials=num_trials, amount=amount)
+
+
+def _num_done(plan: Plan, progress: Progress, group: Group) -> int:
+    """Return the trials of a group that a plan has counted and that have a result."""
+    done = progress.num_run
+    if not plan.exact:  # of exact plans they are left out
+        done = done + progress.num_unable
+    # The stages of a search that has rungs of its own are not told apart by them.
+    return sum(
+        number
+        for one, number in done.items()
+        if one == group or (plan.stages and one[:2] == group[:2])
+    )
+
+
+def _has_searched(past: Sequence[Event]) -> bool:
+    """Return True where the confirm stage has begun, and no budget has cut the search before."""
+    has_searched = is_cut = False
+    for event in past:
+        if event["event"] == "asked" and event["trial"]["stage"] == Stage.CONFIRM:
+            has_searched = not is_cut
+        elif event["event"] == "cut" and event["part"] == "search":
+            is_cut = True
+        elif event["event"] == "went_on":
+            has_searched = is_cut = False
+    return has_searched

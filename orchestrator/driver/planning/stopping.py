@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from orchestrator.driver.planning.pieces import num_rows
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.words import count
+from orchestrator.driver.planning.words import count, trials
 
 
 def stopping_lines(plan: Plan) -> Iterator[str]:
@@ -21,7 +22,7 @@ def stopping_lines(plan: Plan) -> Iterator[str]:
     if sweep.trainable.keeps_checkpoints:
         yield (
             f"a trial pauses there; the best {best} go on from their checkpoints, each as a row of "
-            "its own"
+            f"its own{_rows(plan)}"
         )
     else:
         yield f"a trial that is not among the best {best} so far ends there"
@@ -30,3 +31,10 @@ def stopping_lines(plan: Plan) -> Iterator[str]:
         trained = sweep.repeats * sweep.epochs + stopping.epochs_trained(num_others, sweep.epochs)
         yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
     yield "the baseline trains to the end; rows that are stopped are results up to where they ended"
+
+
+def _rows(plan: Plan) -> str:
+    """Return how many rows that makes; nothing where the configs are not known."""
+    if not plan.num_train:
+        return ""
+    return f": {trials(num_rows(plan, most=False), num_rows(plan, most=True))}"

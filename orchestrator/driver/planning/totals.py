@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, MARGIN
+from orchestrator.driver.planning.groups import Group
+from orchestrator.driver.planning.pieces import has_pieces, pieces
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.errors import SweepError
+from orchestrator.trial import Stage
+
+_TRAININGS, _PROBES, _CONFIRM = Group(Stage.TRAIN), Group(Stage.PROBE), Group(Stage.CONFIRM)
+_TEST = Group(Stage.CONFIRM, tests=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +35,13 @@ class _Part:
     """Trials of one stage.
 
     Attributes:
+        group: What they are counted as.
         trials: How many.
         share: Time of each, as a fraction of a whole training's.
         at_once: How many run at the same time.
     """
 
+    group: Group = _TRAININGS
     trials: int
     share: float = 1.0
     at_once: int = 1
@@ -41,30 +49,18 @@ class _Part:
 
 def least(plan: Plan) -> Total:
     """Return the total of what is planned if nothing is added."""
-    parts = [
-        *_searched(plan, most=False),
-        _Part(trials=2 * plan.num_isolated),
-        *_confirmed(plan, plan.num_confirm),
-    ]
-    return _total(plan, parts)
+    return _total(plan, _least_parts(plan))
 
 
 def most(plan: Plan) -> Total | None:
     """Return the total with all that may be added; None where the search has no known end."""
-    if plan.most_searched is None:
-        return None
-    at_once = plan.capacity[0]
-    background = _background(plan)
-    parts = [
-        *_searched(plan, most=True),
-        _Part(trials=2 * plan.num_isolated),
-        # These run beside others, and those that were trained before the check perhaps again.
-        _Part(trials=background, at_once=at_once),
-        _Part(trials=plan.num_repeated, at_once=at_once),
-        *_confirmed(plan, plan.max_confirm),
-        _Part(trials=int(plan.confirms_end_to_end)),
-    ]
-    return _total(plan, parts)
+    return None if plan.most_searched is None else _total(plan, _most_parts(plan))
+
+
+def by_group(plan: Plan) -> tuple[Mapping[Group, Total], Mapping[Group, Total] | None]:
+    """Return the totals :func:`least` and :func:`most` of each group of trials."""
+    low = _grouped(plan, _least_parts(plan))
+    return low, None if plan.most_searched is None else _grouped(plan, _most_parts(plan))
 
 
 def least_useful(plan: Plan) -> Total:
@@ -128,19 +124,46 @@ def require_room(plan: Plan, budgets: Budgets) -> None:
     )
 
 
+def _least_parts(plan: Plan) -> list[_Part]:
+    return [
+        *_searched(plan, most=False),
+        _Part(group=_PROBES, trials=2 * plan.num_isolated),
+        *_confirmed(plan, plan.num_confirm),
+    ]
+
+
+def _most_parts(plan: Plan) -> list[_Part]:
+    at_once = plan.capacity[0]
+    return [
+        *_searched(plan, most=True),
+        _Part(group=_PROBES, trials=2 * plan.num_isolated),
+        # These run beside others, and those that were trained before the check perhaps again.
+        _Part(group=_PROBES, trials=_background(plan), at_once=at_once),
+        _Part(trials=plan.num_repeated, at_once=at_once),
+        *_confirmed(plan, plan.max_confirm),
+        _Part(group=_CONFIRM, trials=int(plan.confirms_end_to_end)),
+    ]
+
+
 def _confirmed(plan: Plan, num: int) -> list[_Part]:
     """Return so many runs of the confirm stage, the last of which is the test run."""
     if not num:
         return []
-    return [_Part(trials=num - 1, share=plan.confirm_share), _Part(trials=1)]
+    compared = _Part(group=_CONFIRM, trials=num - 1, share=plan.confirm_share)
+    return [compared, _Part(group=_TEST, trials=1)]
 
 
 def _searched(plan: Plan, *, most: bool) -> Iterator[_Part]:
-    if not plan.stages:
+    if has_pieces(plan):
+        for part in pieces(plan, most=most):
+            group, at_once = Group(Stage.TRAIN, pause_after=part.pause_after), plan.capacity[0]
+            yield _Part(group=group, trials=part.rows, share=part.share, at_once=at_once)
+    elif not plan.stages:
         share = 1.0 if most else _share_where_stopped(plan)
         yield _Part(trials=plan.least_searched, share=share, at_once=plan.capacity[0])
     for stage in plan.stages:
         yield _Part(
+            group=_PROBES if stage.name == "probe" else _TRAININGS,
             trials=(stage.most or 0) if most else stage.least,
             share=stage.share_of_trial,
             at_once=1 if stage.isolated else plan.capacity[0],
@@ -166,6 +189,11 @@ def _background(plan: Plan) -> int:
     beside = plan.capacity[1] - 1
     trained_before = min(2 * plan.capacity[1], plan.least_searched)
     return 2 * plan.num_isolated * beside + trained_before
+
+
+def _grouped(plan: Plan, parts: list[_Part]) -> dict[Group, Total]:
+    groups = dict.fromkeys(part.group for part in parts)
+    return {one: _total(plan, [part for part in parts if part.group == one]) for one in groups}
 
 
 def _total(plan: Plan, parts: list[_Part]) -> Total:

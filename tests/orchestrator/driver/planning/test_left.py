@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets, Prices
+from orchestrator.driver.planning.groups import Group
 from orchestrator.driver.planning.left import Progress, lines_of_the_rest, progress_of
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.search import Asha, Optuna
 from orchestrator.space.domains import choice
 from orchestrator.storage.journal import Event
-from tests.orchestrator.driver.plans import Config, plan
+from orchestrator.trial import Budget, Stage
+from tests.orchestrator.driver.plans import Config, Staged, plan
+from tests.orchestrator.execution.replay.made_runs import made_trial
 
 SPENT = Amount(time_s=90.0, core_s=7200.0)
+TRAININGS, PROBES, CONFIRMED = Group(Stage.TRAIN), Group(Stage.PROBE), Group(Stage.CONFIRM)
+TESTED = Group(Stage.CONFIRM, tests=True)
 
 
 def event(kind: str, trial: str = "", **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
@@ -24,7 +32,14 @@ def ended(trial: str, state: str) -> Event:
     return event("finished", trial, result={"state": state})
 
 
+def asked(trial: str, stage: Stage = Stage.TRAIN, pause_after: int | None = None) -> Event:
+    budget = Budget(epochs=9, pause_after=pause_after)
+    made = made_trial(trial, id=trial, stage=stage, budget=budget)
+    return {"at": 0.0, "event": "asked", "trial": made.to_json()}
+
+
 PAST = [
+    *map(asked, "abcd"),
     event("started", "a"), ended("a", "completed"), ended("b", "infeasible"),
     event("started", "c"), ended("d", "not_run"),
 ]  # fmt: skip
@@ -33,7 +48,8 @@ PAST = [
 def test_a_trial_counts_as_run_that_was_started_and_has_a_result() -> None:
     progress = progress_of(PAST, SPENT)
     assert progress.states == {"completed": 1, "infeasible": 1, "not_run": 1}
-    assert (progress.num_run, progress.has_ended) == (1, False)
+    assert (progress.num_run, progress.has_ended) == ({TRAININGS: 1}, False)
+    assert progress.num_unable == {TRAININGS: 1}
 
 
 def test_the_last_result_of_a_trial_counts() -> None:
@@ -53,8 +69,28 @@ def told(
     """Return the lines for a plan of 9 to 33 trials of 30 s, of which so many have ended."""
     made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
     ran = states.get("completed", 0)
-    progress = Progress(states=Counter(states), num_run=ran, spent=SPENT, has_ended=True)
+    searched = min(ran, 2)
+    ran_in = {TRAININGS: searched, CONFIRMED: min(ran - searched, 6), TESTED: int(ran > 8)}
+    progress = progress_with(ran_in, states=Counter(states), has_ended=True)
     return lines_of_the_rest(made, progress, budgets or Budgets(), goes_on=goes_on)
+
+
+def progress_with(ran: dict[Group, int], **changes: Any) -> Progress:  # noqa: ANN401 - likewise
+    """Return the progress of a run that is not over, with so many trials of each group."""
+    fields: dict[str, Any] = {
+        "states": Counter(),
+        "num_unable": Counter(),
+        "has_searched": False,
+        "spent": SPENT,
+        "has_ended": False,
+    }
+    return Progress(num_run=Counter(ran), **{**fields, **changes})
+
+
+def left(made: Plan, ran: dict[Group, int], **changes: Any) -> str:  # noqa: ANN401 - likewise
+    return lines_of_the_rest(made, progress_with(ran, **changes), Budgets(), goes_on=False)["left"][
+        0
+    ]
 
 
 def test_what_is_left_is_the_plan_less_what_has_run() -> None:
@@ -77,3 +113,61 @@ def test_what_was_spent_is_held_against_each_budget() -> None:
         "25 % of the budget of 8 core-hours",
         "50 % of the cost of 2",
     ]
+
+
+def test_what_one_stage_had_more_of_is_not_taken_from_another() -> None:
+    made = plan(search=Staged(), confirm=2)
+    # 2 to 8 probes, 1 or 2 trainings, 4 runs or more to confirm, the test run
+    assert left(made, {}).startswith("8 to ")
+    assert left(made, {PROBES: 8}).startswith("6 to ")
+    assert left(made, {PROBES: 8, TRAININGS: 2}).startswith("5 to ")
+    assert left(made, {PROBES: 8, TRAININGS: 2, CONFIRMED: 30}).startswith("1 to ")
+
+
+def test_once_the_confirm_stage_has_begun_nothing_is_left_of_the_search() -> None:
+    made = plan(search=Staged(), confirm=2, max_confirm=2, finalists=1, max_repeats=1)
+    ran = {PROBES: 3, TRAININGS: 1, CONFIRMED: 1}
+    assert left(made, ran) == "4 to 10 trials"
+    assert left(made, ran, has_searched=True) == "4 trials"
+
+
+@pytest.mark.parametrize(
+    ("events", "has_searched"),
+    [
+        ([], False),
+        ([asked("c", Stage.CONFIRM)], True),
+        ([event("cut", part="search"), asked("c", Stage.CONFIRM)], False),
+        ([asked("c", Stage.CONFIRM), event("cut", part="confirm")], True),
+        ([asked("c", Stage.CONFIRM), event("went_on", trials=9)], False),
+        ([event("cut", part="search"), event("went_on"), asked("c", Stage.CONFIRM)], True),
+    ],
+)
+def test_the_journal_tells_whether_the_search_is_over(
+    events: list[Event], has_searched: bool
+) -> None:
+    assert progress_of([asked("a"), *events], SPENT).has_searched is has_searched
+
+
+def test_the_parts_of_a_curve_are_counted_by_their_rungs() -> None:
+    made = pausing_plan(space=Config(workers=choice(*range(9))), epochs=9, confirm=0)
+    first, second = (Group(Stage.TRAIN, pause_after=rung) for rung in (1, 3))
+    assert left(made, {}) == "11 to 22 trials"
+    # However many rows the curves so far have made, those that have not begun are left.
+    assert left(made, {TRAININGS: 1, first: 6, second: 4}) == "2 to 11 trials"
+    past = [asked("p", pause_after=3), event("started", "p"), ended("p", "stopped")]
+    assert progress_of(past, SPENT).num_run == {second: 1}
+
+
+def pausing_plan(**changes: Any) -> Plan:  # noqa: ANN401 - likewise
+    """Return the plan of a sweep whose trials pause at rungs."""
+    made = plan(stopping=Asha("val_acc", grace=1), max_repeats=1, check_isolated=0, **changes)
+    trainable = replace(made.sweep.trainable, keeps_checkpoints=True)
+    return replace(made, sweep=replace(made.sweep, trainable=trainable))
+
+
+def test_a_search_that_chooses_has_spent_a_config_on_each_that_cannot_run() -> None:
+    made = plan(search=Optuna(9), confirm=0, max_repeats=1, check_isolated=0)
+    ran = {TRAININGS: 3}
+    assert left(made, ran, num_unable=Counter({TRAININGS: 2})) == "4 trials"
+    grid = plan(space=Config(workers=choice(0, 2)), confirm=0, max_repeats=1, check_isolated=0)
+    assert left(grid, {}, num_unable=Counter({TRAININGS: 2})) == "2 trials"

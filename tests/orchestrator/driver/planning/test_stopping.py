@@ -24,7 +24,8 @@ def test_it_says_the_rungs_what_happens_there_and_what_a_stopped_row_is() -> Non
     # 8 of 9 configs beside the baseline: 8 epochs, 2 go on to the third and 1 of these to the end
     assert epochs == f"about {9 + 8 + 2 * 2 + 6} of 81 epochs of the search"
     assert rows.startswith("the baseline trains to the end; rows that are stopped are results")
-    assert [line for line in stopping_lines(pauses) if line.startswith("a trial pauses there")]
+    (pausing,) = [line for line in stopping_lines(pauses) if line.startswith("a trial pauses")]
+    assert pausing.endswith("each as a row of its own: 11 to 22 trials")
 
 
 def test_without_stopping_it_says_nothing() -> None:
