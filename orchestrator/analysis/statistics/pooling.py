@@ -29,7 +29,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import flagged, params_of
+from orchestrator.analysis.columns import flagged, varying_params_of
 from orchestrator.analysis.comparable import ALL, GROUP, probed_co_located
 from orchestrator.analysis.wording import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -207,7 +207,7 @@ def _stages(rows: pd.DataFrame) -> pd.Series[str]:
 
 def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
     """Return a number for each row, the same for rows of one config and group."""
-    keys = [*params_of(trials), *([GROUP] if GROUP in trials.columns else [])]
+    keys = [*varying_params_of(trials), *([GROUP] if GROUP in trials.columns else [])]
     return trials.groupby(keys, sort=False, dropna=False).ngroup().rename("config")
 
 
@@ -231,7 +231,7 @@ def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
     The run that evaluates the test split, and the one that trains the far end of the front, have a
     repeat of their own: they are compared with nothing.
     """
-    configs = confirm.groupby(params_of(confirm), dropna=False, sort=False).ngroup()
+    configs = confirm.groupby(varying_params_of(confirm), dropna=False, sort=False).ngroup()
     return configs.groupby(confirm["repeat"]).transform("nunique") > 1
 
 

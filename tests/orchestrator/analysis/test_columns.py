@@ -13,6 +13,7 @@ from orchestrator.analysis.columns import (
     rows_of,
     same_config,
     text_of,
+    varying_params_of,
 )
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
@@ -50,6 +51,34 @@ def test_rows_of_a_config_are_those_with_its_values(
     for c in (config(), config(num_workers=3), config(fanouts=(5, 10))):
         run.add(c)
     assert rows_of(run.trials, changes).tolist() == expected
+
+
+def test_rows_of_a_config_have_no_cell_empty() -> None:
+    table = pd.DataFrame(
+        {
+            "params.word": pd.Series(["a", None, "a"], dtype="str"),
+            "params.number": pd.Series([1, 1, None], dtype="Int64"),
+        }
+    ).set_axis([5, 6, 7])
+    found = rows_of(table, {"word": "a", "number": 1, "unknown": 2})
+    assert found.to_dict() == {5: True, 6: False, 7: False}
+    assert found.dtype == bool
+
+
+def test_a_knob_varies_where_its_cells_differ() -> None:
+    table = pd.DataFrame(
+        {
+            "params.word": ["a", "a"],
+            "params.number": pd.Series([1, 1], dtype="Int64"),
+            "params.lr": [0.1, 0.2],
+            "params.absent": pd.Series([1, None], dtype="Int64"),
+            "params.object": pd.Series([(1,), (1,)], dtype="object"),
+        }
+    )
+    assert varying_params_of(table) == ["params.lr", "params.absent", "params.object"]
+    assert varying_params_of(table[["params.word", "params.number"]]) == ["params.word"]
+    assert varying_params_of(table.iloc[:1]) == ["params.word"], "one, so that it can be grouped by"
+    assert varying_params_of(table[[]]) == []
 
 
 def test_columns_are_told_by_their_prefix_in_the_order_of_the_table() -> None:

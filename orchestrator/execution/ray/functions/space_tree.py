@@ -92,6 +92,9 @@ class _Place:
         return replace(self, path=path, default=default, given=given, start=start)
 
 
+_PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
+
+
 class Knobs:
     """Knobs of a config of defaults and a space over it.
 
@@ -250,6 +253,8 @@ def _is_domain(value: object) -> bool:
 
 def _varies(value: object) -> bool:
     """Return True for a domain, and for what has one at any depth."""
+    if type(value) in _PLAIN:  # each trial's process asks this of all items of long lists
+        return False
     if _is_domain(value):
         return True
     if isinstance(value, dict):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator import choice, integers, uniform
+from orchestrator.execution.ray.functions import space_tree
 from orchestrator.execution.ray.functions.space_tree import Knobs
 
 
@@ -33,6 +34,19 @@ def test_each_value_is_a_knob_by_its_path(
     knobs = Knobs(config, space, {})
     assert list(knobs.leaves) == leaves
     assert not knobs.problems
+
+
+def test_the_items_of_a_long_list_are_not_each_asked_what_they_stand_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+    is_derived = space_tree.is_derived
+    monkeypatch.setattr(
+        space_tree, "is_derived", lambda each: asked.append(each) or is_derived(each)
+    )
+    knobs = Knobs({"a": [*range(10_000), "b", None, 0.5, True]}, {}, {})
+    assert list(knobs.leaves) == ["a"]
+    assert len(asked) < 20
 
 
 def test_values_of_config_space_and_baseline_are_told_apart() -> None:
