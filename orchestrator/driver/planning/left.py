@@ -125,9 +125,10 @@ def _rest(
 
 def _num_done(plan: Plan, progress: Progress, group: Group) -> int:
     """Return the trials of a group that a plan has counted and that have a result."""
-    done = progress.num_run
-    if not plan.exact:  # of exact plans they are left out
-        done = done + progress.num_unable
+    # So many that cannot run are left out of the plan; others take the place of one that can.
+    left_out = (plan.max_configs or 0) - (plan.num_able or 0)
+    unable = {one: max(0, number - left_out) for one, number in progress.num_unable.items()}
+    done = progress.num_run + Counter(unable)
     # The stages of a search that has rungs of its own are not told apart by them.
     return sum(
         number

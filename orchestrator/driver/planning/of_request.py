@@ -15,6 +15,7 @@ from orchestrator.driver.request import DEFAULT_RUNS, Request
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
+from orchestrator.search.own import with_trials
 from orchestrator.space.configs import canonical, values_of
 
 
@@ -65,7 +66,7 @@ def extended(request: Request, trials: int | None) -> Request:
     """Return the request with its search gone on to ``trials`` configs, to plan with."""
     if trials is None:
         return request
-    sweep = replace(request.sweep, search=request.sweep.search.with_trials(trials))
+    sweep = replace(request.sweep, search=with_trials(request.sweep.search, trials))
     return replace(request, sweep=sweep)
 
 

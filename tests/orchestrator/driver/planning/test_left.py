@@ -12,7 +12,7 @@ from orchestrator.driver.budgets.budgets import Amount, Budgets, Prices
 from orchestrator.driver.planning.groups import Group
 from orchestrator.driver.planning.left import Progress, lines_of_the_rest, progress_of
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.search import Asha, Optuna
+from orchestrator.search import Asha, Grid, Optuna
 from orchestrator.space.domains import choice
 from orchestrator.storage.journal import Event
 from orchestrator.trial import Budget, Stage
@@ -166,8 +166,13 @@ def pausing_plan(**changes: Any) -> Plan:  # noqa: ANN401 - likewise
 
 
 def test_a_search_that_chooses_has_spent_a_config_on_each_that_cannot_run() -> None:
-    made = plan(search=Optuna(9), confirm=0, max_repeats=1, check_isolated=0)
-    ran = {TRAININGS: 3}
-    assert left(made, ran, num_unable=Counter({TRAININGS: 2})) == "4 trials"
-    grid = plan(space=Config(workers=choice(0, 2)), confirm=0, max_repeats=1, check_isolated=0)
-    assert left(grid, {}, num_unable=Counter({TRAININGS: 2})) == "2 trials"
+    short: Any = {"confirm": 0, "max_repeats": 1, "check_isolated": 0}
+    made = plan(space=Config(workers=choice(*range(20))), search=Optuna(9), **short)
+    ran, unable = {TRAININGS: 3}, Counter({TRAININGS: 2})
+    assert left(made, ran, num_unable=unable) == "4 trials"
+    # Of 6 configs 4 cannot run, each of which has its row: as many are left as can.
+    space = Config(workers=choice(0, 1), ranks=choice(1, 2, 4))
+    for search in (Optuna(9), Grid()):
+        known = plan(space=space, search=search, **short)
+        assert left(known, {}, num_unable=Counter({TRAININGS: 4})) == "2 trials"
+        assert left(known, {TRAININGS: 1}, num_unable=Counter({TRAININGS: 4})) == "1 trial"
