@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,6 +59,7 @@ class Loops:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.path = folder / "journal.jsonl"
+        self.journals: list[Journal] = []
 
     def __call__(
         self,
@@ -74,7 +75,8 @@ class Loops:
             num_cores=1, isolation=Isolation.LEASED, scratch=self._folder,
             time_budget_s=time_budget_s,
         )  # fmt: skip
-        return ControlLoop(factory, search, Journal(self.path), trackers)
+        self.journals.append(Journal(self.path))
+        return ControlLoop(factory, search, self.journals[-1], trackers)
 
     @property
     def events(self) -> list[Event]:
@@ -86,8 +88,11 @@ class Loops:
 
 
 @pytest.fixture
-def loops(tmp_path: Path) -> Loops:
-    return Loops(tmp_path)
+def loops(tmp_path: Path) -> Iterator[Loops]:
+    made = Loops(tmp_path)
+    yield made
+    for journal in made.journals:
+        journal.close()
 
 
 def launched(loop: ControlLoop) -> Launch:
