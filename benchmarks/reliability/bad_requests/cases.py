@@ -209,7 +209,9 @@ def _of_options() -> Iterator[Request]:
     whole = HEAD + sweep()
     for name, option in DECLARATIONS.items():
         values = _OPTIONS.get(option.metavar, ())
-        for value in values if name != "data_root" else ("", "\udcff"):  # no data: no such folder
+        if name in ("data_root", "experiment"):  # no data: no such folder; any name is one
+            values = ("", "\udcff")
+        for value in values:
             words = (f"{flag(name)}={value}",)
             yield Request(kind="options", name=repr(words[0][:60]), file=whole, arguments=words)
     more: tuple[tuple[str, ...], ...] = (
