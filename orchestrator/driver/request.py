@@ -21,7 +21,7 @@ from orchestrator.data import (
     prepared,
 )
 from orchestrator.driver.budgets.budgets import Budgets, Prices
-from orchestrator.driver.counters import require_counters
+from orchestrator.driver.budgets.counters import require_counters
 from orchestrator.driver.options import Options, contradictions
 from orchestrator.driver.replay.as_recorded import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume

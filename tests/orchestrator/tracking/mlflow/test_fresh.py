@@ -30,6 +30,16 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return DataFolders.default().cache / "mlflow" / TEMPLATE
 
 
+@pytest.fixture
+def own_template(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the template in a cache of the test's own."""
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
+    own = tmp_path / "cache" / "mlflow" / TEMPLATE
+    own.parent.mkdir(parents=True)
+    shutil.copy(template, own)
+    return own
+
+
 def in_child(action: Callable[[], object]) -> int:
     """Run an action in a forked process; return its exit code, negative for a signal."""
     child = FORK.Process(target=action)
@@ -147,37 +157,25 @@ def test_a_process_killed_in_building_the_template_leaves_none(
     assert not (tmp_path / "mlflow.db").exists()
 
 
-def test_the_tables_are_built_once_for_all_databases(
-    tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
-    own = tmp_path / "cache" / "mlflow" / TEMPLATE
-    own.parent.mkdir(parents=True)
-    shutil.copy(template, own)
-    with closing(sqlite3.connect(own)) as database:
+def test_the_tables_are_built_once_for_all_databases(tmp_path: Path, own_template: Path) -> None:
+    with closing(sqlite3.connect(own_template)) as database:
         database.execute("create table marked (made)")
     ensure_database(tmp_path / "mlflow.db")
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database:
         assert database.execute("select * from marked").fetchall() == []
 
 
-def test_a_template_that_is_no_good_is_made_again(
-    tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
-    own = tmp_path / "cache" / "mlflow" / TEMPLATE
-    own.parent.mkdir(parents=True)
-    shutil.copy(template, own)
-    os.truncate(own, 5000)
+def test_a_template_that_is_no_good_is_made_again(tmp_path: Path, own_template: Path) -> None:
+    os.truncate(own_template, 5000)
     ensure_database(tmp_path / "damaged.db")
     assert_whole(tmp_path / "damaged.db")
-    assert_whole(own)
-    own.unlink()
-    os.mkfifo(own)
+    assert_whole(own_template)
+    own_template.unlink()
+    os.mkfifo(own_template)
     ensure_database(tmp_path / "pipe.db")
     assert_whole(tmp_path / "pipe.db")
-    assert_whole(own)
-    assert list(own.parent.iterdir()) == [own]
+    assert_whole(own_template)
+    assert list(own_template.parent.iterdir()) == [own_template]
 
 
 def test_a_folder_in_the_place_of_the_template_stays_and_is_no_matter(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.counters import require_counters
+from orchestrator.driver.budgets.counters import require_counters
 from orchestrator.driver.options import Options
 from orchestrator.errors import SweepError
 from orchestrator.metrics import maximize, minimize
@@ -36,7 +36,7 @@ def test_what_takes_a_gpu_or_a_counter_is_refused_without_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "orchestrator.driver.counters.PackageEnergy", lambda: PackageEnergy(tmp_path)
+        "orchestrator.driver.budgets.counters.PackageEnergy", lambda: PackageEnergy(tmp_path)
     )
     with pytest.raises(SweepError, match=said):
         require_counters(sweep(**fields), Options(**options), CPU)
@@ -51,7 +51,7 @@ def test_what_can_be_counted_is_not_refused(
     for name in ("energy_uj", "max_energy_range_uj"):
         (package / name).write_text("1000\n")
     monkeypatch.setattr(
-        "orchestrator.driver.counters.PackageEnergy", lambda: PackageEnergy(tmp_path)
+        "orchestrator.driver.budgets.counters.PackageEnergy", lambda: PackageEnergy(tmp_path)
     )
     require_counters(sweep(**ENERGY), Options(core_hours=1.0), CPU)
     both = sweep(prices={"cpu_hour": 0.04, "gpu_hour": 2.5})
