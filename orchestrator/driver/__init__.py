@@ -22,7 +22,8 @@ outputs         what trials have printed, kept in the run directory
 analyst         the judge that searches ask, made of the analysis
 best_so_far     the best configs so far, for the live console
 candidates      the configs of a factored search, for the analysis to compose
-record          the record of a sweep: what it asks, and all that ``sweep.json`` holds
+question        the record of what a sweep asks
+sweep_json      the record that ``sweep.json`` holds
 planning        ``--plan``: what would run, counted
 budgets         limits of time, core-hours and cost: spending and cuts
 clean           ``orchestrator clean``: what runs have left elsewhere, removed

@@ -113,6 +113,8 @@ def read_request(given: Options) -> Request:
         SweepError: Something is wrong; the message says what is allowed.
     """
     request = _read(given)
+    if request.replay is None and not request.options.address:
+        require_counters(request.sweep, request.budgets, request.here)
     warm_start = warm_start_of(
         request.options,
         request.sweep,
@@ -145,7 +147,6 @@ def _read(given: Options) -> Request:
     dataset, name, note = _chosen_data(sweep, options, folders)
     if not options.address:  # another cluster's machine is known once it has answered
         require_modules(sweep.trainable)
-        require_counters(sweep, options, local_machine())
         _check_search(sweep, local_machine())
     return Request(
         options=_with_tracking_uri(options),

@@ -29,8 +29,7 @@ from orchestrator.driver.options import Options
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import require_room
-from orchestrator.driver.record.question import question_record
-from orchestrator.driver.record.sweep_json import sweep_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.replay.marks import marked, replay_lines
 from orchestrator.driver.request import (
     Request,
@@ -65,6 +64,7 @@ from orchestrator.driver.starting import (
     starting_executor,
     write_note,
 )
+from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors

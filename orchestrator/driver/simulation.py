@@ -15,7 +15,7 @@ from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_derived, make_search
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.loop import ControlLoop
-from orchestrator.driver.record.question import question_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.base import Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity

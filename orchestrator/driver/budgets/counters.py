@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.driver.options import Options
+from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.errors import SweepError, SweepFileError
 from orchestrator.machine import Machine
 from orchestrator.metrics import OF_GPUS
@@ -12,8 +12,8 @@ from orchestrator.sweep.definition import Sweep
 from orchestrator.system.energy import PackageEnergy
 
 
-def require_counters(sweep: Sweep[Any], options: Options, machine: Machine) -> None:
-    """Check that a machine can measure the objectives and the budgets of a sweep.
+def require_counters(sweep: Sweep[Any], budgets: Budgets, machine: Machine) -> None:
+    """Check that a machine can measure the objectives and the budgets of a run.
 
     Raises:
         SweepError: A budget counts GPU-hours alone, and there is no GPU: it would never end.
@@ -21,7 +21,7 @@ def require_counters(sweep: Sweep[Any], options: Options, machine: Machine) -> N
     """
     if machine.gpus:
         return
-    _require_cores_counted(sweep, options)
+    _require_counted(budgets)
     reported = {objective.metric for objective in sweep.trainable.reports}
     for metric in {objective.metric for objective in sweep.objectives} - reported:
         if metric in OF_GPUS:
@@ -37,13 +37,14 @@ def require_counters(sweep: Sweep[Any], options: Options, machine: Machine) -> N
             )
 
 
-def _require_cores_counted(sweep: Sweep[Any], options: Options) -> None:
+def _require_counted(budgets: Budgets) -> None:
     hint = "give --core-hours or --time-budget, or run on a machine with a GPU"
-    if options.gpu_hours is not None:
-        raise SweepError(f"--gpu-hours {options.gpu_hours:g}: no GPU is here", hint)
-    if options.max_cost is not None and not sweep.prices.get("cpu_hour"):
+    if budgets.gpu_hours is not None:
+        raise SweepError(f"--gpu-hours {budgets.gpu_hours:g}: no GPU is here", hint)
+    prices = budgets.prices
+    if budgets.max_cost is not None and prices is not None and not prices.cpu_hour:
         raise SweepError(
-            f"--max-cost {options.max_cost:g}: only a GPU-hour has a price, and no GPU is here",
+            f"--max-cost {budgets.max_cost:g}: only a GPU-hour has a price, and no GPU is here",
             "give a price of a core-hour as well: --cost cpu_hour=0.04,gpu_hour=2.50",
         )
 

@@ -16,7 +16,7 @@ from orchestrator.driver.planning.of_request import extended, make_spending, pla
 from orchestrator.driver.planning.text import labelled, note, plan_lines
 from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.planning.wrapping import wrapped
-from orchestrator.driver.record.question import question_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import (
     Request,
     data_headers,

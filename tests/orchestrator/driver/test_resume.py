@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.constraints import requires
 from orchestrator.driver.options import Options
-from orchestrator.driver.record.question import question_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.resume import (
     extension,
     first_record,

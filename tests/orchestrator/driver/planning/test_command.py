@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from orchestrator.driver.options import Options
-from orchestrator.driver.record.question import question_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import read_request
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.storage.journal import Event

@@ -15,7 +15,7 @@ from orchestrator.driver.planning.of_request import (
     make_spending,
     planned,
 )
-from orchestrator.driver.record.question import question_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import Request, read_request
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.files import RunFile

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.data import is_path
 from orchestrator.driver.planning.plan import make_plan
-from orchestrator.driver.record.question import question_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.provenance.environment import environment

@@ -8,8 +8,8 @@ import pytest
 
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_factory
-from orchestrator.driver.record.sweep_json import sweep_record
 from orchestrator.driver.request import Request, read_request
+from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.sweep_record import SweepRecord
 from tests.orchestrator.driver.never import write_never

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.record.question import question_record
+from orchestrator.driver.question import question_record
 from orchestrator.driver.request import read_request
 from orchestrator.storage.sweep_record import SweepRecord
 from tests.orchestrator.driver.never import write_never
