@@ -5,83 +5,93 @@
 Both run 32 trials of 5 reports each that import torch and do nothing, every trial in a
 fresh process, on cores of the whole machine, one core a trial, logged to MLflow on sqlite.
 The time is the whole command's, from its start to its end, over the number of trials. A further
-trial is one beyond the 32: of ours by a run of 96, of the peer by its 32 without the time that Ray
-Tune takes for one trial that ends at once. The exit code is 1 where ours takes more than its share.
+trial is one beyond the first ones: of ours from 32 to 96 trials, of the peer from 1 to 32. The
+exit code is 1 where ours takes more than its share.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.harness import ROOT, Comparison, Pairs, in_turn, printed, timed
 from benchmarks.noop_sweep import NUM_TRIALS
-from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn, timed
 from orchestrator.arguments import Parser
 
-ROOT = Path(__file__).resolve().parents[1]
 MOST = 0.07
 """Our wall time a trial over the peer's, the whole command."""
 MOST_FURTHER = 0.02
 """The same of a further trial."""
-MANY = 96
+MANY = 3 * NUM_TRIALS
+
+
+def ours(folder: Path, num_trials: int) -> float:
+    """Return the seconds of a sweep of so many trials."""
+    out = Path(tempfile.mkdtemp(dir=folder))
+    sweep = ROOT / "benchmarks" / "noop_sweep.py"
+    command: list[str | Path] = [
+        sys.executable, "-m", "orchestrator", sweep, "--out", out / "run",
+        "--tracking-uri", f"sqlite:///{out}/mlflow.db",
+    ]  # fmt: skip
+    return timed(command, cwd=folder, env={**_environment(), "NOOP_TRIALS": str(num_trials)})
+
+
+def peer(folder: Path, num_trials: int) -> float:
+    """Return the seconds of Ray Tune for so many trials."""
+    out = tempfile.mkdtemp(dir=folder)
+    words = ["--out", out, "--trials", str(num_trials)]
+    command = [sys.executable, "-m", "benchmarks.peers.noop_ray", *words]
+    return timed(command, cwd=folder, env=_environment())
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def comparisons(whole: Pairs, others: Pairs) -> list[Comparison]:
+    """Return the rows of the table.
+
+    Args:
+        whole: Seconds of :data:`NUM_TRIALS` trials of both sides.
+        others: Seconds of :data:`MANY` trials of ours, and of one of the peer's.
+    """
+    each = Pairs(
+        ours=[s / NUM_TRIALS for s in whole.ours], peer=[s / NUM_TRIALS for s in whole.peer]
+    )
+    further = Pairs(
+        ours=[
+            (many - s) / (MANY - NUM_TRIALS)
+            for many, s in zip(others.ours, whole.ours, strict=True)
+        ],
+        peer=[(s - one) / (NUM_TRIALS - 1) for one, s in zip(others.peer, whole.peer, strict=True)],
+    )
+    what = "wall time a trial, whole command"
+    return [
+        Comparison(what=what, unit="s", pairs=each, at_most=MOST),
+        Comparison(what="a further trial", unit="s", pairs=further, at_most=MOST_FURTHER),
+        Comparison(what=f"ours with {MANY} trials, Ray Tune with one", unit="s", pairs=others),
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run both in turn and print a table; return 1 where the ratio is missed."""
-    parser = Parser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=3, help="runs of each")
+    """Run both in turn and print a table; return 1 where a ratio is missed."""
+    parser = Parser(prog="python -m benchmarks.orchestration", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=3, help="runs of each; default %(default)s")
     options = parser.parse_args(arguments)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with tempfile.TemporaryDirectory() as folder:
-
-        def ours(index: int, trials: int = NUM_TRIALS) -> float:
-            out = Path(folder) / f"ours-{trials}-{index}"
-            sweep = ROOT / "benchmarks" / "noop_sweep.py"
-            uri = f"sqlite:///{out}.db"
-            command: list[str | Path] = [sys.executable, "-m", "orchestrator", sweep, "--out", out,
-                       "--tracking-uri", uri]  # fmt: skip
-            return timed(
-                command, cwd=Path(folder), env={**environment, "NOOP_TRIALS": str(trials)}
-            ) / trials  # fmt: skip
-
-        def peer(index: int) -> float:
-            return with_ray("noop_ray", f"peer-{index}") / NUM_TRIALS
-
-        def with_ray(module: str, name: str) -> float:
-            out = Path(folder) / name
-            out.mkdir()
-            command: list[str | Path] = [sys.executable, "-m", f"benchmarks.peers.{module}",
-                       "--out", out]  # fmt: skip
-            return timed(command, cwd=Path(folder), env=environment)
-
-        pairs = in_turn(ours, peer, pairs=options.pairs)
-        many, empty = [], []
-        for index in range(options.pairs):
-            many.append(ours(index, MANY) * MANY)
-            empty.append(with_ray("empty_tune", f"empty-{index}"))
-    whole = [each * NUM_TRIALS for each in pairs.ours]
-    further = Pairs(
-        ours=[(a - b) / (MANY - NUM_TRIALS) for a, b in zip(many, whole, strict=True)],
-        peer=[
-            (each * NUM_TRIALS - one) / (NUM_TRIALS - 1)
-            for each, one in zip(pairs.peer, empty, strict=True)
-        ],
-    )
-    lines = environment_lines("ray", "mlflow", "torch")
-    what = f"wall time a trial, whole command (to reach: {MOST:g})"
-    print("\n".join([*lines, "", HEADER, pairs.row(what, "s")]))
-    print(further.row(f"a further trial (to reach: {MOST_FURTHER:g})", "s"))
-    print(
-        f"\nRay Tune with one empty trial, the whole command: {statistics.median(empty):.1f} s "
-        f"({min(empty):.1f} to {max(empty):.1f}); ours with {NUM_TRIALS} trials: "
-        f"{statistics.median(whole):.1f} s, with {MANY}: {statistics.median(many):.1f} s"
-    )
-    reached = statistics.median(pairs.ratios) <= MOST
-    return 0 if reached and statistics.median(further.ratios) <= MOST_FURTHER else 1
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        whole = in_turn(
+            lambda _: ours(folder, NUM_TRIALS),
+            lambda _: peer(folder, NUM_TRIALS),
+            pairs=options.pairs,
+        )
+        others = in_turn(
+            lambda _: ours(folder, MANY), lambda _: peer(folder, 1), pairs=options.pairs
+        )
+    return printed(comparisons(whole, others), "ray", "mlflow", "torch")
 
 
 if __name__ == "__main__":

@@ -3,28 +3,22 @@
     python -m benchmarks.planning
 
 The peer is Ray Tune's own expansion of the same grid (``generate_variants``), which gives the
-combinations and nothing more: it neither merges those that say the same, nor applies
-constraints, nor knows what cannot run here. The promise: at most 3 s for the plan as
+combinations and nothing more: it does not merge duplicates, apply constraints or leave out what
+cannot run here. The promise: at most 3 s for the plan as
 ``--plan`` prints it, without Ray or torch being imported.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from benchmarks.side_by_side import HEADER, Pairs, environment_lines, in_turn
+from benchmarks.harness import Comparison, in_fresh_process, in_turn, printed
 from orchestrator.arguments import Parser
 
 PROMISED_S = 3.0
-ROOT = Path(__file__).resolve().parents[1]
 
 GRID: dict[str, list[Any]] = {
     "num_workers": list(range(10)),
@@ -93,46 +87,17 @@ def peer() -> float:
     return elapsed_s
 
 
-def in_a_fresh_process(which: str) -> float:
-    """Seconds that one side prints of itself."""
-    command = [sys.executable, "-m", "benchmarks.planning", "--only", which]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    return float(done.stdout.splitlines()[-1])
-
-
-def measured(num_pairs: int) -> Pairs:
-    """Both sides in turn, each in a process of its own."""
-    return in_turn(
-        lambda _index: in_a_fresh_process("ours"),
-        lambda _index: in_a_fresh_process("peer"),
-        pairs=num_pairs,
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where the promise is not kept."""
     parser = Parser(prog="python -m benchmarks.planning", description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="runs of each; default %(default)s")
-    parser.add_argument("--only", choices=["ours", "peer"], help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.only:
-        print(ours() if options.only == "ours" else peer())
-        return 0
-    print("\n".join(environment_lines("ray")), end="\n\n")
-    pairs = measured(options.pairs)
-    print(HEADER)
-    print(pairs.row("100,000 combinations", "s"))
-    slowest_s = max(pairs.ours)
-    print(f"\nslowest plan: {slowest_s:.2f} s, promised {PROMISED_S:g} s")
-    print(f"median: {statistics.median(pairs.ours):.2f} s")
-    return 0 if slowest_s <= PROMISED_S else 1
+    pairs = in_turn(
+        lambda _: in_fresh_process(ours), lambda _: in_fresh_process(peer), pairs=options.pairs
+    )
+    printed([Comparison(what="100,000 combinations", unit="s", pairs=pairs)], "ray")
+    print(f"\nslowest plan: {max(pairs.ours):.2f} s, promised {PROMISED_S:g} s")
+    return 0 if max(pairs.ours) <= PROMISED_S else 1
 
 
 if __name__ == "__main__":

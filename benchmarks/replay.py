@@ -4,18 +4,15 @@
 
 Trials are runs of a generated table on 1,000 simulated cores, drawn at random from a space of a
 million configs, so that the search itself is cheap. Each has five reports. The journal, the
-console's lines (into a file) and the driver's own books are those of a real sweep; the tables are
-made once at the end and timed apart. The promise: 10,000 trials in 60 s and 2 GiB; the driver's
+console's lines (into a file) and the driver's state are those of a real sweep; the tables are made
+once at the end and timed separately. The promise: 10,000 trials in 60 s and 2 GiB; the driver's
 time a trial flat from 100 to 100,000.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.side_by_side import environment_lines
+from benchmarks.harness import environment_lines, in_fresh_process
 from orchestrator import Sweep, Trainable, integers, knobs, learning, maximize, systems
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
@@ -40,7 +37,6 @@ CORES_PER_TRIAL = 2
 MACHINE = Machine(nodes=tuple(Node(name=f"node-{index}", cpus=40) for index in range(25)))
 """1,000 cores."""
 PROMISED_S, PROMISED_GIB, PROMISED_TRIALS = 60.0, 2.0, 10_000
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @knobs
@@ -123,14 +119,6 @@ def measure(num_trials: int) -> dict[str, float]:
         }
 
 
-def in_a_fresh_process(num_trials: int) -> dict[str, float]:
-    """Return the figures of so many trials, from a process of their own."""
-    command = [sys.executable, "-m", "benchmarks.replay", "--only", str(num_trials)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
-
-
 def table_lines(rows: Sequence[dict[str, float]]) -> Iterator[str]:
     """Yield the table of the results."""
     yield "| trials | replay | CPU time a trial | simulated | peak memory | tables afterwards |"
@@ -155,32 +143,12 @@ def verdict(rows: Sequence[dict[str, float]]) -> tuple[str, bool]:
     return text, kept
 
 
-def draw(rows: Sequence[dict[str, float]], path: Path) -> None:
-    """Draw the driver's CPU time a trial by the number of trials."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5, 3), layout="constrained")
-    axes = figure.subplots()
-    times_ms = [1000 * row["cpu_s"] / row["trials"] for row in rows]
-    axes.semilogx([row["trials"] for row in rows], times_ms, marker="o")
-    axes.set(xlabel="trials", ylabel="driver's CPU time a trial, ms", ylim=(0, None))
-    axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=100)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where the promise is not kept."""
     parser = Parser(prog="python -m benchmarks.replay", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of trials")
-    parser.add_argument("--plot", type=Path, help="draw the times into this file")
-    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.only:
-        print(json.dumps(measure(options.only)))
-        return 0
-    rows = [in_a_fresh_process(size) for size in options.sizes]
-    if options.plot:
-        draw(rows, options.plot)
+    rows = [in_fresh_process(measure, size) for size in options.sizes]
     text, kept = verdict(rows)
     print("\n".join([*environment_lines(), "", *table_lines(rows), "", text]))
     return 0 if kept else 1

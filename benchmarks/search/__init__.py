@@ -9,7 +9,6 @@
 - ``score``: hypervolume, epsilon indicator and regret against the truth's own values
 - ``rivals``: random search, TPE, NSGA-II, plain Optuna, on the same draws
 - ``to_target``: curves of a race to a target, against all of them in full
-- ``audit``: what a real search composed, against real trainings
 - ``planted``: faults that the search has to find, by sweeps of ``planted_sweeps``
 - ``page``: the page of results
 - ``recording``: the sweeps whose runs are recorded

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import environment_lines
 from benchmarks.search.rivals import TARGETS
-from benchmarks.side_by_side import environment_lines
 
 Line = dict[str, Any]
 

@@ -22,8 +22,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.harness import environment_lines
 from benchmarks.search.planted_sweeps import SLOW_LR
-from benchmarks.side_by_side import environment_lines
 from orchestrator.arguments import Parser
 
 ROOT: Final = Path(__file__).parents[2]

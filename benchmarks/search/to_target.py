@@ -17,10 +17,10 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.harness import environment_lines
 from benchmarks.search.__main__ import TRUTHS
 from benchmarks.search.rivals import trial_of
 from benchmarks.search.truth import Draws, Truth
-from benchmarks.side_by_side import environment_lines
 from orchestrator import Factored, at_least, maximize, minimize
 from orchestrator.arguments import Parser
 from orchestrator.execution.replay.recorded import RecordedRun

@@ -20,8 +20,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from benchmarks.harness import environment_lines
 from benchmarks.search.truth import Draws, Timing, Truth
-from benchmarks.side_by_side import environment_lines
 from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
 from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.analysis.tables.load import load_run

@@ -3,7 +3,6 @@
     python -m benchmarks.trainables lenet --data-root DIR
     python -m benchmarks.trainables graphsage
     python -m benchmarks.trainables rgat
-    python -m benchmarks.trainables embeddings --data-root DIR
     python -m benchmarks.trainables accuracy --data-root DIR
 
 Each is a module of its own, whose arguments follow the name (``--help`` lists them). Where speed
@@ -23,7 +22,6 @@ MODULES = {
     "lenet": "benchmarks.trainables.lenet",
     "graphsage": "benchmarks.trainables.graphsage",
     "rgat": "benchmarks.trainables.rgat",
-    "embeddings": "benchmarks.trainables.embeddings",
     "accuracy": "benchmarks.trainables.accuracy.__main__",
 }
 

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.side_by_side import HEADER, Pairs, environment_lines
+from benchmarks.harness import HEADER, Pairs, environment_lines
 from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.system.allocators import allocator_environment

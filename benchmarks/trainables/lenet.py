@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.side_by_side import HEADER, Pairs, environment_lines
+from benchmarks.harness import HEADER, Pairs, environment_lines
 from orchestrator.analysis.statistics.intervals import log_interval
 from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, PreparedData

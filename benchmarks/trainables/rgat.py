@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.side_by_side import HEADER, Pairs, environment_lines
+from benchmarks.harness import HEADER, Pairs, environment_lines
 from orchestrator.arguments import Parser
 from orchestrator.data import DataFolders, PreparedData
 from orchestrator.system.allocators import allocator_environment

@@ -4,7 +4,7 @@ Stopping as soon as an interval looks narrow enough stops at lucky moments, and 
 then holds the true rate less often than it says. Four things keep that small: nothing is
 decided before there are enough steps; interim analyses become rarer as the run gets longer; the
 interval must be narrower than asked for by a margin; and two analyses in a row must agree.
-``python -m benchmarks.stopping`` counts how often the interval then holds.
+``tests/orchestrator/measurement/test_stop_rule.py`` counts how often the interval then holds.
 """
 
 from __future__ import annotations

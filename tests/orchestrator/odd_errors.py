@@ -19,3 +19,10 @@ class Incomparable(Exception):
         raise RuntimeError("not to be compared")
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class NotText(Exception):
+    """Its text is no string."""
+
+    def __str__(self) -> str:
+        return 3  # type: ignore[return-value]

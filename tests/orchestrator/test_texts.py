@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.reliability.bad_trainables.misdeeds import NotText
 from orchestrator.texts import (
     MOST_OF_A_LINE,
     MOST_OF_A_NAME,
@@ -13,7 +12,7 @@ from orchestrator.texts import (
     bounded_name,
     described,
 )
-from tests.orchestrator.odd_errors import Unwritable
+from tests.orchestrator.odd_errors import NotText, Unwritable
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ made: the recordings of a tuning sweep
 lenet_speeds: LeNet-5, 200 settings
 lenet_curves: LeNet-5, 50 curves
 lenet_200: LeNet-5, a real search of 200 configs
-lenet_audit: LeNet-5, some of these configs from end to end
 sage_speeds: GraphSAGE, 42 settings
 sage_curves: GraphSAGE, 30 curves
 sage_long_curves: GraphSAGE, 30 curves of 200 epochs

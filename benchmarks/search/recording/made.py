@@ -1,4 +1,4 @@
-"""The recordings of a tuning sweep: all its speeds, all its curves, and an audit of both."""
+"""The recordings of a tuning sweep: all its speeds, all its curves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from orchestrator import NODE, Isolation, Sweep
-from orchestrator.search import Grid, Random
+from orchestrator.search import Grid
 from orchestrator.space.configs import replaced
 
 NUM_RUNS: Final = 3
@@ -42,24 +42,6 @@ def curves_of(tuning: Sweep[Any], **systems: object) -> Sweep[Any]:
         question="What accuracy does each way to learn reach, epoch by epoch?",
         cores_per_trial=1,
         isolation=Isolation.SHARED,
-    )
-
-
-def audit_of(tuning: Sweep[Any], num_configs: int) -> Sweep[Any]:
-    """Return the sweep that trains configs drawn from ``tuning`` once, whole, each isolated.
-
-    Args:
-        tuning: The tuning sweep.
-        num_configs: How many are drawn.
-    """
-    return replace(
-        _recorded(tuning, {}),
-        question="Does a config take the time, and reach the accuracy, that were composed?",
-        search=Random(num_configs),
-        repeats=1,
-        max_repeats=1,
-        cores_per_trial=NODE,
-        isolation=Isolation.EXCLUSIVE,
     )
 
 

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from benchmarks.side_by_side import environment_lines
+from benchmarks.harness import environment_lines
 from benchmarks.trainables.accuracy.blocks import BlocksBesideStudy
 from benchmarks.trainables.accuracy.cases import Case
 from benchmarks.trainables.accuracy.runs import Outcome

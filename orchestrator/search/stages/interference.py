@@ -13,7 +13,7 @@ run has them beside it from its start to its end (``metrics.others_cores``).
 With two configs and a noise of 3 % from run to run the check finds an effect of 6 % in 80 of 100
 cases, and claims one in fewer than 5 of 100 cases where there is none. The smallest effect
 that is found so often grows in proportion to the noise
-(``python -m benchmarks.analysis.interference``).
+(``benchmarks/results/interference_simulated_2026-11-25.md``).
 """
 
 from __future__ import annotations

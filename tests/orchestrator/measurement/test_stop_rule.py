@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.stopping import LAWS, blocks_of_steps, coverage_of, coverage_of_recorded
 from orchestrator.measurement.stop_rule import MIN_BLOCKS, MIN_STEPS, StopRule
 from tests.orchestrator.measurement.made_blocks import blocks_from
+from tests.orchestrator.measurement.step_laws import (
+    LAWS,
+    blocks_of_steps,
+    coverage_of,
+    coverage_of_recorded,
+)
 
 TRACES = {"independent": 100, "in bursts": 100}
-# 95 % promised, 93 % asked for; 100 traces vary by 2.2 % themselves, 40 by 3.4 %. The benchmark has
-# more.
+# 95 % promised, 93 % asked for; 100 traces vary by 2.2 % themselves, 40 by 3.4 %.
 LEAST = 0.93
 MAX_STEPS = {"independent": 4000, "correlated, 0.5": 6000, "in bursts": 9000}
 

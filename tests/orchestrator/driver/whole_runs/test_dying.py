@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.reliability.kills.victims import victims_of
 from orchestrator.storage.journal import read_journal
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
@@ -20,6 +19,7 @@ from tests.orchestrator.driver.speed_sweeps import (
     trials_of,
     write_sweep,
 )
+from tests.orchestrator.driver.whole_runs.victims import victims_of
 
 NOTICED_S = 30.0
 

@@ -7,7 +7,6 @@ import errno
 import pytest
 import torch
 
-from benchmarks.reliability.bad_trainables.misdeeds import NotText
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.process.failures import (
     failure,
@@ -16,7 +15,7 @@ from orchestrator.execution.process.failures import (
     may_end_otherwise,
 )
 from orchestrator.trial import TrialState
-from tests.orchestrator.odd_errors import Incomparable, Unwritable
+from tests.orchestrator.odd_errors import Incomparable, NotText, Unwritable
 
 CUDA = (
     "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of "

@@ -1,26 +1,15 @@
-"""Coverage of the interval of a run that the stop rule ended: how often it holds the true rate.
-
-    python -m benchmarks.stopping [--traces 200] [--half-width 0.03] [RUN_DIR ...]
-
-Replays step times that were drawn (independent, correlated, in bursts, with rare slow steps,
-between two speeds), and those of a run directory's longest trials from random places on. The
-true rate of a drawn trace is that of its law; of a recorded one that of all of it. Prints
-markdown.
-"""
+"""Laws of step times, and how often the interval of a run that the stop rule ended is right."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
 
-from orchestrator.arguments import Parser
 from orchestrator.measurement.blocks import Block
 from orchestrator.measurement.stop_rule import HALF_WIDTH, StopRule
 from orchestrator.measurement.throughput import Throughput, measure_throughput
@@ -31,7 +20,6 @@ Draw = Callable[[np.random.Generator, int], Floats]
 SAMPLES = 10
 MEAN_S = 0.01
 MAX_STEPS = 20_000
-MIN_BLOCKS_RECORDED = 400
 
 
 def independent(rng: np.random.Generator, count: int) -> Floats:
@@ -165,67 +153,12 @@ def _coverage(
     )
 
 
-# -- recorded traces
-
-
-def recorded(run_dir: Path) -> dict[str, list[Block]]:
-    """Return the steady blocks of a run's trials that have enough of them, by trial."""
-    import pandas as pd
-
-    steps = pd.read_parquet(run_dir / "steps.parquet")
-    by_trial = {}
-    for trial_id, rows in steps[steps["dropped"].isna()].groupby("trial_id"):
-        if len(rows) >= MIN_BLOCKS_RECORDED:
-            places = zip(rows["num_steps"], rows["samples"], rows["duration_s"], strict=True)
-            by_trial[str(trial_id)] = [
-                Block(
-                    epoch=0, first_step=0, num_steps=int(num), samples=int(samples),
-                    duration_s=float(duration), end=None, phases={},
-                )
-                for num, samples, duration in places
-            ]  # fmt: skip
-    return by_trial
-
-
 def coverage_of_recorded(
     blocks: list[Block], *, traces: int, half_width: float, seed: int = 0
 ) -> Coverage:
-    """Replay a recorded trial, going round from random places on."""
+    """Replay a trial from random places on, its beginning after its end."""
     true = sum(b.samples for b in blocks) / sum(b.duration_s for b in blocks)
     starts = np.random.default_rng(seed).integers(len(blocks), size=traces)
     rotated = ([*blocks[start:], *blocks[:start]] for start in starts.tolist())
     burst = max(blocks[0].num_steps // 2, 1)
     return _coverage(rotated, true, half_width=half_width, burst=burst)
-
-
-def main() -> None:
-    """Replay everything and print a table."""
-    parser = Parser(description=__doc__, formatter_class=_Plain)
-    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_DIR")
-    parser.add_argument("--traces", type=int, default=200)
-    parser.add_argument("--half-width", type=float, default=HALF_WIDTH)
-    options = parser.parse_args()
-    print(f"{options.traces} traces each; half-width asked for: {options.half_width:g}\n")
-    print("| step times | interval holds the rate | steps, median | ended by the rule |")
-    print("| --- | --- | --- | --- |")
-    for name, law in LAWS.items():
-        _print(name, coverage_of(law, traces=options.traces, half_width=options.half_width))
-    for run_dir in options.runs:
-        for trial_id, blocks in recorded(run_dir).items():
-            coverage = coverage_of_recorded(
-                blocks, traces=options.traces, half_width=options.half_width
-            )
-            _print(f"{run_dir.name}, {trial_id}", coverage)
-
-
-def _print(name: str, coverage: Coverage) -> None:
-    figures = f"{coverage.share:.3f} | {coverage.steps:.0f} | {coverage.stopped:.2f}"
-    print(f"| {name} | {figures} |", flush=True)
-
-
-class _Plain(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    pass
-
-
-if __name__ == "__main__":
-    main()

@@ -1,20 +1,17 @@
 """Time and memory from a run's directory to its page, by number of trials.
 
-    python -m benchmarks.analysis.report_scale --trials 1000 100000
+    python -m benchmarks.analysis --trials 1000 100000
 
 A made run of 20 knobs: speed and accuracy follow a smooth function of the knobs with 2 % noise,
 one config in ten is run three times. Each size is a process of its own, so that its peak of memory
-is its own; the steps are those of ``python -m orchestrator.analysis RUN_DIR``. CPU time counts
-importing, too.
+is its own; the steps are those of ``python -m orchestrator.analysis RUN_DIR``. CPU time includes
+imports.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -24,7 +21,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.side_by_side import environment_lines
+from benchmarks.harness import environment_lines, in_fresh_process
 from orchestrator.arguments import Parser
 from orchestrator.metrics import maximize
 from orchestrator.space.knob import Role
@@ -107,12 +104,12 @@ def write_run(run_dir: Path, num_trials: int) -> None:
     curves.astype({"trial_id": "str"}).to_parquet(run_dir / RunFile.CURVES)
 
 
-def measure(run_dir: Path) -> dict[str, float]:
+def measure(run: str) -> dict[str, float]:
     """Return the seconds of each step, the peak of memory in GiB and the page's MB."""
     import orchestrator.analysis as an
     from orchestrator.analysis.report.write import write_all
 
-    seconds = {}
+    run_dir, seconds = Path(run), {}
     start = time.perf_counter()
 
     def lap(name: str) -> None:
@@ -120,15 +117,15 @@ def measure(run_dir: Path) -> dict[str, float]:
         seconds[name] = time.perf_counter() - start
         start = time.perf_counter()
 
-    run = an.load(run_dir)
+    loaded = an.load(run_dir)
     lap("load")
-    configs = run.ranked
+    configs = loaded.ranked
     lap("configs")
-    an.pareto_front(configs, objectives=run.rule.directions)
+    an.pareto_front(configs, objectives=loaded.rule.directions)
     lap("front")
-    an.effects(run, on="samples_per_s")
+    an.effects(loaded, on="samples_per_s")
     lap("effects")
-    write_all(run, run_dir)
+    write_all(loaded, run_dir)
     lap("report")
     used = resource.getrusage(resource.RUSAGE_SELF)
     page = (run_dir / RunFile.REPORT).stat().st_size
@@ -142,31 +139,18 @@ def measure(run_dir: Path) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table, a row a size."""
-    parser = Parser(description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(prog="python -m benchmarks.analysis", description=__doc__)
     parser.add_argument("--trials", type=int, nargs="+", default=[1000, 100_000, 1_000_000])
-    parser.add_argument("--of", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.of is not None:
-        print(json.dumps(measure(options.of)))
-        return
     print("\n".join(environment_lines("pandas", "plotly")))
     print(f"\n| trials | {' s | '.join((*STEPS, 'total', 'CPU'))} s | peak GiB | page MB |")
     print("| --- " * (len(STEPS) + 5) + "|")
     for number in options.trials:
         with tempfile.TemporaryDirectory() as folder:
-            run_dir = Path(folder) / "run"
-            write_run(run_dir, number)
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.analysis.report_scale",
-                "--of",
-                str(run_dir),
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-        row = json.loads(done.stdout)
+            write_run(Path(folder) / "run", number)
+            row = in_fresh_process(measure, f"{folder}/run")
         cells = [f"{row[name]:.2f}" for name in (*STEPS, "total", "cpu", "gib", "mb")]
-        print(f"| {number:,} | {' | '.join(cells)} |")
+        print(f"| {number:,} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The processes of a running sweep, by what they do: those that a campaign kills."""
+"""Processes of a running sweep, by what they do."""
 
 from __future__ import annotations
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.analysis.report_scale import NUM_KNOBS, STEPS, measure, write_run
+from benchmarks.analysis import NUM_KNOBS, STEPS, measure, write_run
 from orchestrator.storage.files import RunFile
 
 
 def test_a_made_run_is_measured_from_its_directory_to_its_page(tmp_path: Path) -> None:
     write_run(tmp_path / "run", 60)
-    row = measure(tmp_path / "run")
+    row = measure(f"{tmp_path}/run")
     assert set(row) == {*STEPS, "total", "cpu", "gib", "mb"}
     assert all(value > 0 for value in row.values())
     page = (tmp_path / "run" / RunFile.REPORT).read_text(encoding="utf-8")
