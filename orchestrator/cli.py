@@ -33,9 +33,6 @@ TRAIN = "train"
 INIT = "init"
 """First argument of the command that writes a sweep and a trainable to begin with."""
 
-CLEAN = "clean"
-"""First argument of the command that removes what runs have left elsewhere."""
-
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command line.
@@ -57,10 +54,6 @@ def main(arguments: Sequence[str]) -> int:
             from orchestrator.init import main as init
 
             return init(arguments[1:])
-        if arguments[:1] == [CLEAN]:
-            from orchestrator.driver.clean.command import main as clean
-
-            return clean(arguments[1:])
         _require_no_command(arguments)
         options = parse(arguments)
         with refusing_os_errors():
@@ -95,7 +88,7 @@ def _require_no_command(arguments: Sequence[str]) -> None:
 
     meant = {
         "run": "SWEEP.py", "plan": "SWEEP.py --plan", "resume": "--resume RUN_DIR",
-        **{name: f"{name} ..." for name in (TRAIN, INIT, CLEAN)},
+        **{name: f"{name} ..." for name in (TRAIN, INIT)},
     }  # fmt: skip
     asks = {name: f"{name} RUN_DIR" for name in COMMANDS} | dict.fromkeys(
         ("analysis", "report"), "RUN_DIR"

@@ -216,7 +216,7 @@ def options_shown() -> dict[tuple[str, ...], set[str]]:
         text = re.sub(r"\\\n", " ", page.read_text(encoding="utf-8"))
         for module, rest in re.findall(line, text, re.M):
             typed = rest.partition(" #")[0]
-            words = re.findall(r"^ ([a-z]+)(?![\w./])", typed)  # ``train``, ``clean``
+            words = re.findall(r"^ ([a-z]+)(?![\w./])", typed)  # ``train``, ``init``
             found = re.findall(r"(?<![\w-])--[a-z][\w-]*", typed)
             shown.setdefault((module, *words), set()).update(found)
     return {command: options for command, options in shown.items() if options}

@@ -26,6 +26,5 @@ question        the record of what a sweep asks
 sweep_json      the record that ``sweep.json`` holds
 planning        ``--plan``: what would run, counted
 budgets         limits of time, core-hours and cost: spending and cuts
-clean           ``orchestrator clean``: what runs have left elsewhere, removed
 ==============  ==================================================================
 """

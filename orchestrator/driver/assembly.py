@@ -17,7 +17,7 @@ from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import SHORT_S, ChecksNodes, Executor, Needs, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
-from orchestrator.provenance.source_hash import source_hash
+from orchestrator.provenance.source import source_hash
 from orchestrator.search.base import Plans
 from orchestrator.search.candidates import ChecksRoles, Enumerates
 from orchestrator.search.factored.search import FactoredSearch

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.metrics import OF_THE_TARGET, Objective
-from orchestrator.provenance.source_text import source_text
+from orchestrator.provenance.source import source_text
 from orchestrator.repository import PROJECT
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of

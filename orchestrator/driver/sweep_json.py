@@ -12,8 +12,7 @@ from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.question import question_record
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.provenance.environment import environment
-from orchestrator.provenance.node_tags import nodes_record
+from orchestrator.provenance.environment import environment, nodes_record
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.mlflow.uris import shown, shown_words
 

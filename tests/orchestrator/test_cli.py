@@ -47,7 +47,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([], ["no sweep file given", "--help"]),
         (["nevr.py"], ["nevr.py: no such file", "did you mean 'never.py'?"]),
         (["trian", "runs/x"], ["'trian' is neither", "did you mean 'train'?"]),
-        (["claen"], ["'claen' is neither a sweep file nor a command", "did you mean 'clean'?"]),
         (["compare", "a", "b"], ["python -m orchestrator.analysis compare RUN_DIR"]),
         (["plan", "never.py"], ["'plan' is neither", "python -m orchestrator SWEEP.py --plan"]),
         (["broken.py"], ["broken.py:16", "choise(0.1, 0.2)", "'choise' is not defined"]),

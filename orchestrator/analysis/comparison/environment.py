@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.errors import SweepError, nearest
-from orchestrator.provenance.node_tags import TIMED_PACKAGES
+from orchestrator.provenance.environment import TIMED_PACKAGES
 from orchestrator.storage.sweep_record import SweepRecord
 
 NOT_RECORDED: Final = "not recorded"

@@ -15,8 +15,8 @@ from orchestrator.driver.warm.warm_start import WarmStart, refused
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.machine import Machine
 from orchestrator.metrics import OF_THE_TARGET, Objective
-from orchestrator.provenance.node_tags import TIMED_PACKAGES
-from orchestrator.provenance.source_hash import source_hash
+from orchestrator.provenance.environment import TIMED_PACKAGES
+from orchestrator.provenance.source import source_hash
 from orchestrator.rules import SelectionRule
 from orchestrator.search.base import EarlierConfig, SearchProblem, WarmStarts
 from orchestrator.search.candidates import Key, key_of, varied_within

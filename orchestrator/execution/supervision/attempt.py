@@ -22,7 +22,7 @@ from orchestrator.execution.process.ranks import RankEnd, StartRank, log_of, ran
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor
-from orchestrator.provenance.node_tags import node_tags
+from orchestrator.provenance.environment import node_tags
 from orchestrator.system.network import LOOPBACK
 from orchestrator.trial import Report, TrialResult, TrialState
 
