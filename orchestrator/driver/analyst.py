@@ -68,7 +68,7 @@ class Analyst:
 
     def finalists(self, results: Results) -> Sequence[Config]:
         """Return the selected config, then its contenders, as many as the sweep asks for."""
-        from orchestrator.analysis.recommendation.finalists import finalists
+        from orchestrator.analysis.recommendation.choice import finalists
         from orchestrator.analysis.recommendation.selection import select
 
         selection = select(self._tables(results))
@@ -77,14 +77,14 @@ class Analyst:
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
         """Return the best config and the nearest that it is not told from."""
-        from orchestrator.analysis.recommendation.repeats import to_repeat
+        from orchestrator.analysis.recommendation.selection import to_repeat
 
         named = to_repeat(self._tables(results), max_runs=max_runs)
         return _as_asked(named, results)
 
     def is_decided(self, results: Results) -> bool:
         """Return True if the confirm runs decide about the config that the search selected."""
-        from orchestrator.analysis.recommendation.finalists import is_decided
+        from orchestrator.analysis.recommendation.choice import is_decided
         from orchestrator.analysis.recommendation.selection import select
 
         tables = self._tables(results)

@@ -9,8 +9,7 @@ import pandas as pd
 from orchestrator.analysis.answer.accuracy import Difference
 from orchestrator.analysis.answer.changes import changes_of, named
 from orchestrator.analysis.columns import rows_of, same_config
-from orchestrator.analysis.recommendation.choice import Choice
-from orchestrator.analysis.recommendation.finalists import confirmed_configs
+from orchestrator.analysis.recommendation.choice import Choice, confirmed_configs
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.recommendation.sentences import reasons_not_known, taken_by
 from orchestrator.analysis.recommendation.speedup import Speedup, speed_up

@@ -10,9 +10,16 @@ import pandas as pd
 
 from orchestrator.analysis.columns import metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.composition.keys import COMBINATION, CONFIG, KEYS, SETTING, with_keys
-from orchestrator.analysis.composition.learned import curve_ends, learned_of
-from orchestrator.analysis.composition.speeds import speeds_of
+from orchestrator.analysis.composition.parts import (
+    COMBINATION,
+    CONFIG,
+    KEYS,
+    SETTING,
+    curve_ends,
+    learned_of,
+    speeds_of,
+    with_keys,
+)
 from orchestrator.analysis.composition.times import (
     RATE,
     TIMES,

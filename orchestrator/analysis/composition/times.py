@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import text_of
-from orchestrator.analysis.composition.keys import COMBINATION
+from orchestrator.analysis.composition.parts import COMBINATION
 from orchestrator.analysis.statistics.by_config import TOTALS
 from orchestrator.trial import Stage, TrialState
 
@@ -41,9 +41,9 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
     has none of its own.
 
     Args:
-        trials: From :func:`~orchestrator.analysis.composition.keys.with_keys`.
+        trials: From :func:`~orchestrator.analysis.composition.parts.with_keys`.
         ends: The last rows of the curves, from
-        :func:`~orchestrator.analysis.composition.learned.curve_ends`.
+        :func:`~orchestrator.analysis.composition.parts.curve_ends`.
         curves: One row a report; without any the samples are told from the rates.
     """
     per_epoch, setup_s = _shares(trials)

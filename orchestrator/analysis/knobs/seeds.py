@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import params_of
-from orchestrator.analysis.composition.keys import COMBINATION, with_keys
+from orchestrator.analysis.composition.parts import COMBINATION, with_keys
 from orchestrator.analysis.statistics.pooling import config_ids
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.trial import Stage, TrialState

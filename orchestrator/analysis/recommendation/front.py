@@ -1,23 +1,141 @@
-"""The table of the front: the configs that no other one beats in every objective."""
+"""One row a config, its confirm runs before its searching runs; the tables made of these rows.
+
+``front.csv`` has the configs that no other one beats in every objective, ``composed.parquet`` those
+of a factored search.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import configs_of, params_of
+from orchestrator.analysis.columns import configs_of, metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, with_confirmed
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import telling_knobs
+from orchestrator.analysis.wording import counted, runs_text, telling_knobs
+from orchestrator.trial import Stage, TrialState
 
+MEASURED_IN: Final = "measured_in"
+"""Column of the stage that a config's speed is of."""
+
+_ENDS: Final = ("_low", "_high", "_within_low", "_within_high")
+_RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids")
+SIGN: Final = "†"
+"""Stands behind figures of configs that were not themselves both trained and probed."""
+_IDS: Final = ("speed_ids", "curve_ids")
+_LEFT_OUT: Final = ("trial_ids", "timed_ids")
+"""Columns that the ids of probes and curves say already."""
 _FIGURES: Final = ("test_acc", "epoch_s", "epoch_start_s", "train_s", "step_ms", "peak_rss_gib")
 _AGAINST_BEST: Final = (
     "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", "verdict", "ratio_to_best",
     GROUP, "trial_ids",
 )  # fmt: skip
+
+
+def measured_runs_text(row: Mapping[Any, Any], learned: str) -> str:
+    """Return the number of runs that a config's figures are of, as ``3 to confirm``.
+
+    Args:
+        row: From :func:`with_confirmed`, or without ``measured_in``.
+        learned: ``accuracy``, or what else was learned.
+    """
+    if row.get(MEASURED_IN) != Stage.CONFIRM:
+        return runs_text(row, learned)
+    evaluated = row["num_all_runs"] or row["num_runs"]
+    return f"{runs_text({**row, 'num_all_runs': evaluated}, learned)} to confirm"
+
+
+def with_confirmed(
+    configs: pd.DataFrame, confirmed: pd.DataFrame, speed_column: str
+) -> pd.DataFrame:
+    """Return the configs with the figures of their confirm runs, which selected nothing.
+
+    A figure that the confirm runs lack stays that of the searching runs. Verdict and front are
+    those that selected. The baseline and the recommended config have a row also where only
+    confirm runs trained them.
+
+    Args:
+        configs: With ``verdict``, ``on_front``, ``is_baseline`` and ``is_recommended``.
+        confirmed: Configs of the confirm stage, one row each, with the same marks.
+        speed_column: The figure that ``measured_in`` is of.
+    """
+    shown = configs.assign(**{MEASURED_IN: str(Stage.TRAIN)})
+    if confirmed.empty:
+        return shown
+    keys = [*params_of(configs), GROUP]
+    there = configs[keys].assign(row=configs.index).merge(
+        confirmed[keys].assign(confirm=confirmed.index), on=keys
+    )  # fmt: skip
+    new = confirmed.loc[there["confirm"]].set_axis(pd.Index(there["row"]))
+    for figure in (c for c in metrics_of(configs) if c in new and not c.endswith(_ENDS)):
+        rows = new.index[new[figure].notna()]
+        ends = [f"{figure}{end}" for end in _ENDS if f"{figure}{end}" in shown]
+        shown.loc[rows, figure] = new.loc[rows, figure]
+        for end in ends:
+            shown.loc[rows, end] = new.loc[rows, end] if end in new else float("nan")
+    timed = new.index[new[speed_column].notna()] if speed_column in new else new.index[:0]
+    for column in (c for c in _RUNS if c in new and c in shown):
+        # By place: cells may be tuples.
+        cells = shown[column].astype("object").to_dict() | new.loc[timed, column].to_dict()
+        shown[column] = pd.Series(cells).astype(shown[column].dtype)
+    if COMPOSED in shown and "num_all_runs" in new:
+        shown.loc[timed.intersection(new.index[new["num_all_runs"] > 0]), COMPOSED] = False
+    shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
+    alone = confirmed[confirmed["is_baseline"] | confirmed["is_recommended"]]
+    alone = alone[~alone.index.isin(there["confirm"])]
+    if alone.empty:
+        return shown
+    alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(Stage.CONFIRM)})
+    return pd.concat([shown, alone], ignore_index=True)
+
+
+def sign_of(row: Mapping[Any, Any]) -> str:
+    """Return the sign behind a composed figure, or ""."""
+    return f" {SIGN}" if row.get(COMPOSED, False) else ""
+
+
+def rests_on(row: Mapping[Any, Any], learned: str) -> str:
+    """Return ``speed from 4 probes, accuracy from 1 curve`` for a composed config's row."""
+    probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
+    return f"speed from {counted(probes, 'probe')}, {learned} from {counted(curves, 'curve')}"
+
+
+def composed_notes(row: Mapping[Any, Any], learned: str, *, is_trained: bool) -> list[str]:
+    """Return the note on a recommended config that was not itself both trained and probed.
+
+    Args:
+        row: Its row among the configs that were searched.
+        learned: ``accuracy``, or what else was learned.
+        is_trained: True where confirm runs trained it end to end.
+    """
+    if not row.get(COMPOSED, False):
+        return []
+    since = "; confirm runs trained it since" if is_trained else ""
+    return [f"selected by composed figures, {rests_on(row, learned)}{since}"]
+
+
+def composed_table(tables: RunTables) -> pd.DataFrame:
+    """Return what ``composed.parquet`` holds: every config whose speed and curve are known.
+
+    ``state`` is ``completed``, or ``stopped`` where the curve was: its accuracy is not a final
+    one. ``group``, ``verdict`` and ``on_front`` are as in the report. Figures that no config has
+    are left out.
+    """
+    stopped = tables.composed(TrialState.STOPPED)
+    parts = [
+        tables.ranked.assign(state=str(TrialState.COMPLETED)),
+        stopped.assign(state=str(TrialState.STOPPED), verdict="", on_front=False),
+    ]
+    known = [part for part in parts if len(part)]
+    table = pd.concat(known, ignore_index=True) if known else parts[0]
+    first = ["state", GROUP, COMPOSED, "on_front", "verdict"]
+    known_figures = table.columns[table.notna().any()]
+    others = [name for name in known_figures if name not in (*first, *_LEFT_OUT)]
+    table = table[[*first, *others]]
+    return table.assign(**{name: table[name].map(" ".join) for name in _IDS if name in table})
 
 
 def front_table(tables: RunTables) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.caveats import caveats_of, how_sure
 from orchestrator.analysis.recommendation.choice import Choice, choose
-from orchestrator.analysis.recommendation.composed import composed_notes
+from orchestrator.analysis.recommendation.front import composed_notes
 from orchestrator.analysis.recommendation.sentences import speedup_text, why_chosen, why_none
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of

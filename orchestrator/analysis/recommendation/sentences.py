@@ -8,9 +8,8 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of, rows_of, text_of
-from orchestrator.analysis.recommendation.choice import Choice
+from orchestrator.analysis.recommendation.choice import Choice, FasterFinalist
 from orchestrator.analysis.recommendation.cost import cheaper_text
-from orchestrator.analysis.recommendation.finalists import FasterFinalist
 from orchestrator.analysis.recommendation.pairs import Pairs, interim_analyses
 from orchestrator.analysis.recommendation.selection import Selection, select
 from orchestrator.analysis.recommendation.speedup import Basis, Speedup

@@ -17,8 +17,7 @@ from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.sentences import labels_of, regressions
 from orchestrator.analysis.comparison.text import common_text
-from orchestrator.analysis.recommendation.confirmed import measured_runs_text
-from orchestrator.analysis.recommendation.front import front_table, main_front
+from orchestrator.analysis.recommendation.front import front_table, main_front, measured_runs_text
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.summary import summary
 from orchestrator.analysis.rule import rule_of

@@ -11,8 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of, text_of
-from orchestrator.analysis.recommendation.composed import sign_of
-from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, measured_runs_text
+from orchestrator.analysis.recommendation.front import MEASURED_IN, measured_runs_text, sign_of
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.rule_words import learned_word

@@ -15,7 +15,7 @@ from orchestrator.analysis.answer.machine_checks import busy_machine
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.against_measured import against_measured
-from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, with_confirmed
+from orchestrator.analysis.recommendation.front import MEASURED_IN, with_confirmed
 from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.thinning import MAX_DRAWN, thinned
 from orchestrator.analysis.rule import Rule, column_of

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from orchestrator.analysis.answer.content import recommended_json
-from orchestrator.analysis.recommendation.composed import composed_table
-from orchestrator.analysis.recommendation.front import front_table
+from orchestrator.analysis.recommendation.front import composed_table, front_table
 from orchestrator.analysis.recommendation.recommend import Recommendation, recommend
 from orchestrator.analysis.report.figures import write_tables
 from orchestrator.analysis.report.markdown import answer_markdown

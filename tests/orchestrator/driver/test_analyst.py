@@ -10,10 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.recommendation.choice import choose
-from orchestrator.analysis.recommendation.finalists import finalists, is_decided
-from orchestrator.analysis.recommendation.repeats import to_repeat
-from orchestrator.analysis.recommendation.selection import select
+from orchestrator.analysis.recommendation.choice import choose, finalists, is_decided
+from orchestrator.analysis.recommendation.selection import select, to_repeat
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.derived import DerivedFigures

@@ -12,7 +12,7 @@ from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.composition.against_measured import TRAIN_S, errors
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.composition.times import WALL
-from orchestrator.analysis.recommendation.composed import SIGN
+from orchestrator.analysis.recommendation.front import SIGN
 from orchestrator.analysis.report.tables import Cell, Table, figure_cell
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import column_of

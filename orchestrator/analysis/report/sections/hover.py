@@ -12,8 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import by_value, config_of, text_of
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.recommendation.composed import rests_on
-from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
+from orchestrator.analysis.recommendation.front import MEASURED_IN, rests_on
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.wording import runs_text, short, shown, telling_knobs, verdict_text

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.columns import as_plain, config_of, rows_of
-from orchestrator.analysis.recommendation.composed import sign_of
+from orchestrator.analysis.recommendation.front import sign_of
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.wording import short, shown

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from orchestrator.analysis.columns import params_of
-from orchestrator.analysis.recommendation.confirmed import MEASURED_IN
+from orchestrator.analysis.recommendation.front import MEASURED_IN
 from orchestrator.analysis.report.figures import Figure
 from orchestrator.analysis.report.marks import (
     BASELINE,

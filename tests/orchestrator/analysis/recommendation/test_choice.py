@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.recommendation.choice import Choice, choose
-from orchestrator.analysis.recommendation.finalists import is_decided
+from orchestrator.analysis.recommendation.choice import Choice, choose, is_decided
 from orchestrator.analysis.recommendation.sentences import why_not_known
 from orchestrator.analysis.recommendation.speedup import Basis
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.analysis.recommendation.composed import (
+from orchestrator.analysis.recommendation.front import (
     SIGN,
     composed_notes,
     composed_table,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.recommendation.confirmed import MEASURED_IN, with_confirmed
+from orchestrator.analysis.recommendation.front import MEASURED_IN, with_confirmed
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.recommendation.finalists import (
+from orchestrator.analysis.recommendation.choice import (
     confirmed_configs,
     faster_finalist,
     finalists,

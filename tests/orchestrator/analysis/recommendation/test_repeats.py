@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from orchestrator.analysis.recommendation.repeats import to_repeat
+from orchestrator.analysis.recommendation.selection import to_repeat
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.analysis.recommendation.finalists import finalists
+from orchestrator.analysis.recommendation.choice import finalists
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.tables.run_tables import RunTables

@@ -11,7 +11,7 @@ import pandas as pd
 
 from orchestrator.analysis.knobs.effects import Verdict
 from orchestrator.analysis.knobs.figures import Kind, Mean
-from orchestrator.analysis.recommendation.composed import SIGN, sign_of
+from orchestrator.analysis.recommendation.front import SIGN, sign_of
 from orchestrator.analysis.report.style import AMBER, FAINT, GREEN, MUTED
 from orchestrator.analysis.report.tables import Cell
 from orchestrator.analysis.rule import Rule

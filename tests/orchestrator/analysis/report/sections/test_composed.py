@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.recommendation.composed import SIGN
+from orchestrator.analysis.recommendation.front import SIGN
 from orchestrator.analysis.report.sections.composed import composed_of
 from orchestrator.analysis.report.summary import summary
 from orchestrator.analysis.report.tables import front_table

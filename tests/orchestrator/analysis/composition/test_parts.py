@@ -7,8 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.composition.keys import COMBINATION
-from orchestrator.analysis.composition.learned import curve_ends, learned_of
+from orchestrator.analysis.composition.parts import COMBINATION, curve_ends, learned_of
 from orchestrator.trial import TrialState
 from tests.orchestrator.analysis.composition.composing import ACCURACY, composed, row_of
 from tests.orchestrator.analysis.composition.made_factored import Factory, grid

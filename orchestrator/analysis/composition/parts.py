@@ -1,0 +1,162 @@
+"""The parts of composed figures: the speed of each setting, the accuracy of each combination.
+
+:func:`with_keys` numbers the settings and the combinations of both tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.columns import metrics_of, params_of
+from orchestrator.analysis.comparable import probed_co_located
+from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.statistics.curves import last_of_curves
+from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.metrics import is_learned
+from orchestrator.space.knob import Role
+from orchestrator.trial import Stage, TrialState
+
+SETTING: Final = "params.setting"
+"""Column of a number that is the same for configs whose steps take as long."""
+COMBINATION: Final = "params.combination"
+"""Column of a number that is the same for configs that learn alike."""
+CONFIG: Final = "params.config"
+"""Column of a number that is the same for equal configs."""
+
+KEYS: Final = (SETTING, COMBINATION, CONFIG)
+
+_START: Final = "metrics.epoch_start_s"
+ENDED: Final = (TrialState.COMPLETED, TrialState.STOPPED)
+_REACHED: Final = "metrics.time_to_accuracy_s"
+_ROLES: Final = {
+    SETTING: (Role.SYSTEMS, Role.BOTH),
+    COMBINATION: (Role.LEARNING, Role.BOTH),
+    CONFIG: tuple(Role),
+}
+
+
+def with_keys(
+    trials: pd.DataFrame, candidates: pd.DataFrame, roles: Mapping[str, Role]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both tables with the columns :data:`KEYS`, which have one meaning in the two.
+
+    Args:
+        trials: The trials, with a ``params.`` column for each knob.
+        candidates: Configs, with the same columns.
+        roles: Role of each knob.
+    """
+    columns = [name for name in params_of(trials) if name in candidates.columns]
+    like_trials = candidates.astype({name: trials[name].dtype for name in columns})
+    both = pd.concat([trials[columns], like_trials[columns]], ignore_index=True)
+    keys = {key: _numbers(both, of, roles).to_numpy() for key, of in _ROLES.items()}
+    return (
+        trials.assign(**{key: values[: len(trials)] for key, values in keys.items()}),
+        like_trials.assign(**{key: values[len(trials) :] for key, values in keys.items()}),
+    )
+
+
+def _numbers(
+    configs: pd.DataFrame, of: tuple[Role, ...], roles: Mapping[str, Role]
+) -> pd.Series[int]:
+    deciding = [name for name in configs.columns if roles[name.removeprefix("params.")] in of]
+    if not deciding:
+        return pd.Series(0, index=configs.index)
+    return configs.groupby(deciding, sort=False, dropna=False).ngroup()
+
+
+def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
+    """Return one row a setting and group.
+
+    The columns are those of :func:`~orchestrator.analysis.statistics.by_config.by_config`. The runs
+    of a setting are repeats of each other, whatever the ``learning`` knobs of each: the spread
+    between them is pooled over the settings. A setting that was never probed has the speed of its
+    training runs. One that was trained has the start of an epoch from there: a probe sees the first
+    epoch's, in which workers that persist are started.
+
+    Args:
+        trials: From :func:`~orchestrator.analysis.composition.parts.with_keys`.
+        speed: The measured rate.
+    """
+    others = [name for name in params_of(trials) if name != SETTING]
+    runs = trials.drop(columns=others)
+    isolated = runs[~probed_co_located(runs)]
+    if (isolated["stage"] == Stage.PROBE).any():  # co-located ones are the interference check's
+        runs = isolated
+    probed, trained = (
+        by_config(runs, stage=stage, states=ENDED, speed=speed)
+        for stage in (Stage.PROBE, Stage.TRAIN)
+    )
+    probed = _with_starts(probed, trained)
+    unprobed = trained[~trained[SETTING].isin(probed[SETTING])]
+    known = [table for table in (probed, unprobed) if len(table)]
+    return pd.concat(known, ignore_index=True) if known else probed
+
+
+def _with_starts(probed: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFrame:
+    if _START not in probed.columns or trained.empty:
+        return probed
+    starts = probed[SETTING].map(trained.groupby(SETTING)[_START].mean())
+    return probed.assign(**{_START: starts.fillna(probed[_START])})
+
+
+def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> pd.DataFrame:
+    """Return the last row of each curve of stage ``train`` that ended in ``state``.
+
+    Of stopped ones only those of combinations of which no curve was trained in full.
+
+    Args:
+        trials: From :func:`~orchestrator.analysis.composition.parts.with_keys`.
+        state: ``completed`` or ``stopped``.
+        to_target: True where a curve that has reached the target is trained in full.
+    """
+    of_stage = trials[trials["stage"] == Stage.TRAIN]
+    ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
+    ends = ended[last_of_curves(ended)]
+    completed = ends["state"] == TrialState.COMPLETED
+    if to_target and _REACHED in ends.columns:
+        completed |= ends[_REACHED].notna()
+    if state is TrialState.COMPLETED:
+        return ends[completed]
+    return ends[~ends[COMBINATION].isin(ends.loc[completed, COMBINATION])]
+
+
+def learned_of(ends: pd.DataFrame, objectives: Sequence[str]) -> pd.DataFrame:
+    """Return one row a combination, by its number: means over its seeds.
+
+    Columns: every figure of what was learned; ``_low`` and ``_high`` of the objectives among them,
+    a t interval for the mean with the spread between seeds pooled over all combinations that were
+    trained with several, NaN where none was; ``num_all_runs``, its curves, and their
+    ``curve_ids``.
+
+    Args:
+        ends: From :func:`curve_ends`.
+        objectives: Metrics that get an interval.
+    """
+    columns = [name for name in metrics_of(ends) if is_learned(name.removeprefix("metrics."))]
+    of_seed = ends.groupby([COMBINATION, "seed"], sort=False, dropna=False)[columns].mean()
+    of_combination = of_seed.groupby(level=COMBINATION, sort=False)
+    means, counts = of_combination.mean(), of_combination.count()
+    wanted = {f"metrics.{name}" for name in objectives}
+    bounded = [name for name in columns if name in wanted]
+    half = _half_widths(of_combination[bounded].var(), counts[bounded])
+    ids = ends.groupby(COMBINATION, sort=False)["trial_id"].agg(tuple)
+    return means.assign(
+        **{f"{name}_low": means[name] - half[name] for name in bounded},
+        **{f"{name}_high": means[name] + half[name] for name in bounded},
+        num_all_runs=ids.map(len),
+        curve_ids=ids,
+    )
+
+
+def _half_widths(variances: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
+    """Return half of each interval: the pooled variance within combinations, with its quantile."""
+    df = (counts - 1).clip(lower=0)
+    pooled_df = df.sum()
+    pooled = (variances.fillna(0.0) * df).sum() / pooled_df.where(pooled_df > 0)
+    quantile = t_quantile(pooled_df.where(pooled_df > 0).to_numpy(dtype=np.float64))
+    variances_of_means: pd.DataFrame = pooled / counts.where(counts > 0)
+    return variances_of_means**0.5 * quantile
