@@ -178,6 +178,7 @@ class RunCli(Protocol):
         cwd: Path | None = ...,
         timeout_s: float = ...,
         fresh: bool = ...,
+        page: bool = ...,
     ) -> Finished:
         """Run it; a command that takes longer than ``timeout_s`` fails the test."""
 
@@ -233,7 +234,8 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
     """Run the program as a user would and wait for it. See :func:`start_cli`.
 
     It is forked from a process that has the libraries imported already. With ``fresh`` it is a new
-    interpreter: where its start, its imports or its memory are what the test is about.
+    interpreter: where its start, its imports or its memory are what the test is about. A sweep
+    writes its page (``report.html``, ``front.png``, ``figures/``) with ``page`` or ``fresh`` only.
     """
 
     def run(
@@ -243,6 +245,7 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
         cwd: Path | None = None,
         timeout_s: float = 100.0,
         fresh: bool = False,
+        page: bool = False,
     ) -> Finished:
         if not fresh:
             try:
@@ -252,6 +255,7 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
                     env=_environment(env),
                     cwd=cwd or tmp_path,
                     timeout_s=timeout_s,
+                    page=page or module != "orchestrator",
                 )
             except TookTooLong as late:
                 pytest.fail(f"{module} {args} took over {timeout_s:g} s: {late}")

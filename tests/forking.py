@@ -17,9 +17,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import forkserver
 from pathlib import Path
+from unittest.mock import patch
 
-PRELOADED = ("torch", "pandas", "pyarrow.parquet", "optuna", "plotly.graph_objects", "rich.live")
+PRELOADED = (
+    "torch", "pandas", "pyarrow.parquet", "scipy.stats", "optuna", "plotly.graph_objects",
+    "matplotlib.figure", "rich.live",
+)  # fmt: skip
 """Libraries that are slow to import; none of the project's own modules, which tests may change."""
+
+PAGE = "orchestrator.analysis.report.write.write_page"
+"""Writes the page, its picture and the tables of its figures at the end of a sweep."""
 
 CONTEXT = multiprocessing.get_context("forkserver")
 """Starts processes as forks of that one."""
@@ -38,6 +45,10 @@ class TookTooLong(Exception):
     """A command that ran into its time limit; ``args`` has its :class:`Finished`."""
 
 
+def no_page(view: object, run_dir: Path) -> None:
+    """Write nothing, instead of :data:`PAGE`."""
+
+
 def start_server() -> None:
     """Start the process that commands are forked from; it ends with this process."""
     # The folder of its socket is removed with the run's other files, before multiprocessing would.
@@ -47,16 +58,30 @@ def start_server() -> None:
 
 
 def run_forked(
-    module: str, args: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout_s: float
+    module: str,
+    args: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    timeout_s: float,
+    page: bool,
 ) -> Finished:
     """Run ``python -m MODULE ARGS`` to its end, as if in a fresh interpreter.
+
+    Args:
+        module: The module.
+        args: Its arguments.
+        env: All of its environment variables.
+        cwd: Its current folder.
+        timeout_s: A limit on its time.
+        page: False to write no report page, which takes longer than a short sweep's trials.
 
     Raises:
         TookTooLong: It ran into the time limit.
     """
     with tempfile.TemporaryDirectory(prefix="cli-") as folder:
         output = Path(folder)
-        process = CONTEXT.Process(target=_run, args=(module, args, dict(env), cwd, output))
+        process = CONTEXT.Process(target=_run, args=(module, args, dict(env), cwd, output, page))
         process.start()
         process.join(timeout_s)
         in_time = process.exitcode is not None
@@ -78,7 +103,9 @@ def _read(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def _run(module: str, args: Sequence[str], env: dict[str, str], cwd: Path, output: Path) -> None:
+def _run(
+    module: str, args: Sequence[str], env: dict[str, str], cwd: Path, output: Path, page: bool
+) -> None:
     """Become ``python -m MODULE ARGS``: the body of the forked process."""
     os.setsid()
     for fd, file in ((0, Path(os.devnull)), (1, output / "stdout"), (2, output / "stderr")):
@@ -91,6 +118,8 @@ def _run(module: str, args: Sequence[str], env: dict[str, str], cwd: Path, outpu
     os.chdir(cwd)
     sys.path.insert(0, str(cwd))
     sys.argv = [module, *args]
+    if not page:
+        patch(PAGE, no_page).start()
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:

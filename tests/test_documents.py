@@ -196,7 +196,7 @@ def test_the_sweeps_of_a_page_can_be_planned(
 def test_the_sweeps_of_a_page_run(
     name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli
 ) -> None:
-    done = run_cli(*ready(name, sweep, tmp_path, run_cli), *QUICKLY, timeout_s=280)
+    done = run_cli(*ready(name, sweep, tmp_path, run_cli), *QUICKLY, timeout_s=280, page=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "run/report.html").exists()
     recommended = json.loads((tmp_path / "run/recommended.json").read_text())

@@ -24,7 +24,11 @@ Preload = Sequence[tuple[str, tuple[str, ...]]]
 """Allocators and the modules that their fork servers import."""
 
 
-_NEEDED_LATER: Final = ("orchestrator.analysis.report.write",)
+_NEEDED_LATER: Final = (
+    "orchestrator.analysis.report.write",
+    "orchestrator.analysis.report.page",
+    "orchestrator.analysis.report.plot",
+)
 """What the driver imports while Ray comes up, or short trials run: it takes a second."""
 
 

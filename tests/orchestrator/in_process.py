@@ -5,17 +5,28 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 from orchestrator.cli import main
-from tests.forking import Finished
+from tests.forking import PAGE, Finished, no_page
 
 
-def run_main(*arguments: str | Path) -> Finished:
-    """Run ``python -m orchestrator ARGS`` to its end; the current folder is the test's."""
+def run_main(*arguments: str | Path, page: bool = False) -> Finished:
+    """Run ``python -m orchestrator ARGS`` to its end; the current folder is the test's.
+
+    Args:
+        arguments: The arguments.
+        page: True where a sweep writes its page, which takes longer than its trials.
+    """
     stdout, stderr = io.StringIO(), io.StringIO()
-    with redirect_stdout(stdout), redirect_stderr(stderr), importing_nothing_for_good():
+    with (
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+        importing_nothing_for_good(),
+        nullcontext() if page else patch(PAGE, no_page),
+    ):
         try:
             code = main([str(argument) for argument in arguments])
         except SystemExit as end:

@@ -33,7 +33,8 @@ def test_a_study_runs_on_the_set_that_comes_with_it(
     (tmp_path / "short.py").write_text(SHORT.format(sweep=sweep))
     arguments = ("--executor", "inline", "--no-mlflow", "--out", "run", "--trials", "3")
     smaller = ("--data", DATA[sweep]) if "@" in DATA[sweep] else ()
-    done = run_cli("short.py", *arguments, "--isolation", "shared", *smaller, timeout_s=280)
+    arguments += ("--isolation", "shared", *smaller)
+    done = run_cli("short.py", *arguments, timeout_s=280, page=True)
 
     assert done.returncode == 0, done.stdout + done.stderr
     trials = pd.read_parquet(tmp_path / "run/trials.parquet")

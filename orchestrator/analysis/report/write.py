@@ -8,11 +8,8 @@ from pathlib import Path
 from orchestrator.analysis.answer.content import recommended_json
 from orchestrator.analysis.recommendation.front import composed_table, front_table
 from orchestrator.analysis.recommendation.recommend import Recommendation, recommend
-from orchestrator.analysis.report.figures import write_tables
 from orchestrator.analysis.report.markdown import answer_markdown
-from orchestrator.analysis.report.page import report_of
-from orchestrator.analysis.report.plot import write_front_png
-from orchestrator.analysis.report.view import view_of
+from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
@@ -35,18 +32,13 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
     front = front_table(tables)
     content = recommended_json(recommendation, view.answer, tables.key)
     text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-    report = report_of(view)
     replace_file(run_dir / RunFile.FRONT, lambda path: front.to_csv(path, index=False))
     replace_file(
         run_dir / RunFile.RECOMMENDED, lambda path: path.write_text(text, encoding="utf-8")
     )
-    replace_file(
-        run_dir / RunFile.REPORT, lambda path: path.write_text(report.html, encoding="utf-8")
-    )
     answer = answer_markdown(tables, recommendation, view.answer)
     replace_file(run_dir / RunFile.ANSWER, lambda path: path.write_text(answer, encoding="utf-8"))
-    write_tables(report.tables, run_dir)
-    replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))
+    write_page(view, run_dir)
     if tables.is_composed:
         composed = composed_table(tables)
         replace_file(
@@ -56,3 +48,18 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
             run_dir / RunFile.COMPOSED_TEXT, lambda path: composed.to_csv(path, index=False)
         )
     return recommendation
+
+
+def write_page(view: View, run_dir: Path) -> None:
+    """Write ``report.html``, the tables of its figures and ``front.png``."""
+    # Not at the top: Matplotlib takes half a second to import.
+    from orchestrator.analysis.report.figures import write_tables
+    from orchestrator.analysis.report.page import report_of
+    from orchestrator.analysis.report.plot import write_front_png
+
+    report = report_of(view)
+    replace_file(
+        run_dir / RunFile.REPORT, lambda path: path.write_text(report.html, encoding="utf-8")
+    )
+    write_tables(report.tables, run_dir)
+    replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))

@@ -52,10 +52,11 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
 def _run(folder: Path) -> Finished:
     space = "step_ms=choice(12.0, 4.0), act=choice('train', 'raise')"
     file = write_sweep(folder, space, confirm=2, baseline=12.0)
+    words = (file, "--out", folder / "run", "--executor", "inline", "--no-mlflow")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
         monkeypatch.setenv("PYTHONPATH", str(ROOT))
-        done = run_main(file, "--out", folder / "run", "--executor", "inline", "--no-mlflow")
+        done = run_main(*words, page=True)
     assert done.returncode == 0, done.stderr
     return done
 

@@ -223,11 +223,11 @@ def test_a_real_run_resumed_elsewhere_prints_a_command_that_trains_what_it_found
     file = write_printed(here, "hidden=64, fanouts=choice((5,), (10, 25))")
     options = ["--set", "hidden=16", "shuffle=true", "--data-root", "my data"]
     run = ("--executor", "inline", "--no-mlflow")
-    assert run_main(file.name, *options, "--out", "run", *run).returncode == 0
+    assert run_main(file.name, *options, "--out", "run", *run, page=True).returncode == 0
     before = printed_in((here / "run" / RunFile.REPORT).read_text())
 
     monkeypatch.chdir(elsewhere)
-    assert run_main("--resume", here / "run").returncode == 0
+    assert run_main("--resume", here / "run", page=True).returncode == 0
     command = printed_in((here / "run" / RunFile.REPORT).read_text())
     assert command == before
     assert run_main(*command, "--out", "again", *run).returncode == 0

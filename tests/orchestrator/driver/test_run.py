@@ -140,7 +140,7 @@ def test_a_sweep_on_ray_leaves_the_same_as_one_inline(
     run_cli: RunCli, tmp_path: Path, finished_run: FinishedRun
 ) -> None:
     out = tmp_path / "run"
-    done = run_cli(finished_run.file, "--out", out, "--executor", "ray", "--no-mlflow")
+    done = run_cli(finished_run.file, "--out", out, "--executor", "ray", "--no-mlflow", page=True)
     assert done.returncode == 0, done.stderr
     columns = ["params.act", "params.step_ms", "stage", "state"]
     rows, expected = (

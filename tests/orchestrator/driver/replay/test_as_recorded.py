@@ -38,11 +38,14 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def replayed(
-    run: FinishedRun, *more: str | Path, out: str = "replay", file: Path | None = None
+    run: FinishedRun,
+    *more: str | Path,
+    out: str = "replay",
+    file: Path | None = None,
+    page: bool = False,
 ) -> Finished:
-    return run_main(
-        file or run.file, "--executor", "replay", "--table", run.out, "--out", out, *more
-    )
+    arguments = (file or run.file, "--executor", "replay", "--table", run.out, "--out", out, *more)
+    return run_main(*arguments, page=page)
 
 
 def decisions(run_dir: Path) -> list[tuple[str, ...]]:
@@ -84,7 +87,7 @@ def test_the_same_command_writes_the_same_journal(finished_run: FinishedRun) -> 
 
 
 def test_summary_report_and_record_say_that_it_is_a_replay(finished_run: FinishedRun) -> None:
-    done = replayed(finished_run)
+    done = replayed(finished_run, page=True)
     assert f"recorded runs of {finished_run.out} on a simulated clock" in done.stdout
     assert "simulated:   0:" in done.stdout
     assert "core-hours" in done.stdout

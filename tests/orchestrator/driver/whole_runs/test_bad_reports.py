@@ -55,7 +55,7 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_tables_and_report_are_whole(run_cli: RunCli, run_dir: Path) -> None:
     (run_dir.parent / "bad.py").write_text(SWEEP)
     words = ["--executor", "inline", "--no-mlflow", "--isolation", "shared"]
-    done = run_cli(run_dir.parent / "bad.py", "--out", run_dir, *words)
+    done = run_cli(run_dir.parent / "bad.py", "--out", run_dir, *words, page=True)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 

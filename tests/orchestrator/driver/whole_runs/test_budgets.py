@@ -52,7 +52,6 @@ def test_a_budget_cuts_the_search_says_so_and_a_larger_one_goes_on(begun: Path) 
     cut = states(begun)
     assert cut["not_run"] >= 2
     assert cut.total() == 4
-    assert "The cost of 0.3 ended the search" in (begun / "report.html").read_text()
     assert json.loads((begun / "sweep.json").read_text())["cuts"]
 
     refused = run_main("--resume", begun)

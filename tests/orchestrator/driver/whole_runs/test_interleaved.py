@@ -96,7 +96,7 @@ def test_a_sweep_may_run_its_rounds_one_after_another(run_cli: RunCli, tmp_path:
     assert list(rows["repeat"]) == [0, 0, 1, 1]
     ends = rows["started_at"] + pd.to_timedelta(rows["wall_s"], unit="s")
     assert (rows["started_at"].iloc[1:].to_numpy() >= ends.iloc[:-1].to_numpy()).all()
-    assert "2 pairs of confirm runs" in (out / "report.html").read_text(), "not of interleaved ones"
+    assert "2 pairs of confirm runs" in (out / "answer.md").read_text(), "not of interleaved ones"
 
 
 @pytest.mark.slow

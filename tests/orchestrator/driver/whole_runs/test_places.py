@@ -26,7 +26,7 @@ def test_a_home_folder_and_mlflow_s_own_variables_are_obeyed(
     }
     done = run_cli(file, "--out=~/x", *QUICK, env=where)
     assert done.returncode == 0, done.stderr
-    assert (home / "x" / "report.html").exists()
+    assert (home / "x" / "trials.csv").exists()
     assert not (tmp_path / "~").exists()
     assert not (tmp_path / "runs").exists()
     again = run_cli("--resume", home / "x", env={"HOME": str(home)})  # without the variables

@@ -45,4 +45,3 @@ def test_the_embedded_set_is_named_first_and_in_every_row(run_cli: RunCli, tmp_p
     trials = pd.read_parquet(out / "trials.parquet")
     assert trials["state"].tolist() == ["completed"]
     assert trials["data"].tolist() == ["digits"]
-    assert "running on digits instead" in (out / "report.html").read_text()
