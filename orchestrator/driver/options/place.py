@@ -40,7 +40,7 @@ class PlaceOptions:
             read=isolation,
             stored=True,
             replaces="isolation",
-            more=" ([what they mean](isolation.md#cores))",
+            more=" ([what they mean](measurement.md#cores))",
         ),
     )
     executor: str | None = field(
