@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from orchestrator.derived import DerivedFigures
 from orchestrator.search.candidates import ChecksRoles
 from orchestrator.search.stages.judge import Config, Interference, Results
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import Asked, Event, Finished, Opened
 from orchestrator.storage.sweep_record import SweepRecord
 
 if TYPE_CHECKING:
@@ -108,12 +108,11 @@ class Analyst:
         from orchestrator.analysis.tables.run_tables import RunTables
         from orchestrator.storage.tables import trials_table
 
-        events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": self._record.to_json()}]
+        events: list[Event] = [Opened(at=0.0, sweep=self._record.to_json())]
         for trial, result in results:
-            events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
+            events.append(Asked(at=0.0, trial=trial))
             result_now = self._derived.completed(trial, result)
-            finished = {"trial_id": trial.id, "result": result_now.to_json()}
-            events.append({"at": 0.0, "event": "finished", **finished})
+            events.append(Finished(at=0.0, trial_id=trial.id, result=result_now))
         tables = RunTables(trials=trials_table(events), sweep=self._record)
         candidates = self.candidates
         if candidates is None:

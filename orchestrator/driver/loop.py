@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final, cast
 
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.budgets.limits import Limits
@@ -24,9 +24,24 @@ from orchestrator.driver.trials import TrialFactory, failed_without_figures, wit
 from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.base import Launch
 from orchestrator.search.base import Pause, Proposal, Search, Speaks
-from orchestrator.storage.events import OF_A_DAMAGED_LINE
+from orchestrator.storage.events import (
+    DAMAGED,
+    Asked,
+    BlockRow,
+    Ended,
+    Event,
+    Finished,
+    Merged,
+    Noted,
+    Opened,
+    Reported,
+    Resumed,
+    Started,
+    Timed,
+    Waiting,
+)
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Event, Journal
+from orchestrator.storage.journal import Journal
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.texts import bounded_name
 from orchestrator.tracking.base import Tracker
@@ -100,11 +115,11 @@ class ControlLoop:
         if past:
             for tracker in self._trackers:
                 tracker.resume(past)
-        self._record("resumed" if past else "sweep", sweep=sweep.to_json())
+        self._record((Resumed if past else Opened)(sweep=sweep.to_json()))
         if past:
             self._limits.resumed()
         for note in notes:
-            self._record("note", text=note)
+            self._record(Noted(text=note))
         if trials is not None or self._limits.has_more:
             self._limits.go_on(trials)
 
@@ -120,7 +135,7 @@ class ControlLoop:
     def close(self, exit_code: int) -> None:
         """Journal how the sweep ended, and close the journal."""
         try:
-            self._record("ended", exit_code=exit_code)
+            self._record(Ended(exit_code=exit_code))
         finally:
             self.abandon()
 
@@ -150,14 +165,15 @@ class ControlLoop:
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         """Journal the start of a trial's process, or of another from a checkpoint."""
-        restored = {"restored_epochs": restored_epochs} if restored_epochs else {}
-        self._record("started", trial_id=trial.id, node=node, cores=cores, **restored)
-        self._steps.append("started", trial_id=trial.id)
+        self._record(
+            Started(trial_id=trial.id, node=node, cores=cores, restored_epochs=restored_epochs)
+        )
+        self._steps.append(Started(trial_id=trial.id))
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Journal a trial's report; return True if the trial is to stop."""
         self._store_blocks(trial, report.blocks)
-        self._record("report", trial_id=trial.id, report=_of_journal(report.to_json()))
+        self._record(Reported(trial_id=trial.id, report=report))
         self._derived.reported(trial, report)
         return self._search.should_stop(trial, report)
 
@@ -172,20 +188,20 @@ class ControlLoop:
         self._store_blocks(trial, result.blocks)
         result = with_idle_knobs(self._derived.completed(trial, result), trial, self._config)
         result = failed_without_figures(result, trial, self._names)
-        self._record("finished", trial_id=trial.id, result=_of_journal(result.to_json()))
+        self._record(Finished(trial_id=trial.id, result=result))
         if note := self._outputs.keep(trial, result):
             self.note(note)
         self._tell(trial, replace(result, blocks=(), output=""))
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """Journal that a trial has been waiting to start for ``seconds``, for ``what``."""
-        self._record("waiting", trial_id=trial.id, seconds=round(seconds, 1), what=what)
+        self._record(Waiting(trial_id=trial.id, seconds=round(seconds, 1), what=what))
 
     def note(self, text: str) -> None:
         """Journal a note for the user on how trials run; the same text counts once."""
         if text not in self._noted:
             self._noted.add(text)
-            self._record("note", text=text)
+            self._record(Noted(text=text))
 
     def tick(self) -> None:
         """Let the trackers do what they do now and then; an executor may come round more often."""
@@ -204,14 +220,14 @@ class ControlLoop:
         while True:
             proposal = self._search.ask()
             for note in self._take_notes():
-                self._record("note", text=note)
+                self._record(Noted(text=note))
             if not isinstance(proposal, Proposal):
                 return proposal
             trial = self._factory.trial(proposal)
             if trial.id not in self._results and trial.id not in self._running:
-                self._record("asked", trial=trial.to_json())
+                self._record(Asked(trial=trial))
                 return trial
-            self._record("merged", trial=trial.to_json())
+            self._record(Merged(trial=trial))
             self._answer_again(trial)
 
     def _interleaved_with(self, trial: Trial) -> list[Trial]:
@@ -288,15 +304,15 @@ class ControlLoop:
 
     # -- the journal
 
-    def _record(self, event: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
-        line = self._journal.append(event, **content)
+    def _record(self, event: Event) -> None:
+        line = self._journal.append(event)
         self._limits.apply(line)
         for tracker in self._trackers:
             tracker.on_event(line)
 
     def _store_blocks(self, trial: Trial, blocks: Sequence[Sequence[float]]) -> None:
         if blocks:
-            self._steps.append("blocks", trial_id=trial.id, blocks=blocks)
+            self._steps.append(Timed(trial_id=trial.id, blocks=cast("Sequence[BlockRow]", blocks)))
 
     # -- resuming
 
@@ -311,7 +327,7 @@ class ControlLoop:
             try:
                 self._limits.replay(event)
                 self._replay_event(event, asked)
-            except OF_A_DAMAGED_LINE as error:
+            except DAMAGED as error:
                 if isinstance(error, SweepError):
                     raise
                 raise RunDirectoryError(
@@ -329,22 +345,16 @@ class ControlLoop:
             self._results.pop(trial.id, None)
 
     def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
-        kind = event["event"]
-        if kind in ("asked", "merged"):
-            trial = Trial.from_json(event["trial"])
+        if isinstance(event, Asked | Merged):
+            trial = event.trial
             require_asked(self._search, trial, self._journal.path)
-            if kind == "asked":
+            if isinstance(event, Asked):
                 asked[trial.id] = trial
             else:
                 self._answer_again(trial)
-        elif kind == "report":
-            trial, report = asked[event["trial_id"]], Report.from_json(event["report"])
-            self._derived.reported(trial, report)
-            self._search.should_stop(trial, report)
-        elif kind == "finished":
-            self._tell(asked[event["trial_id"]], TrialResult.from_json(event["result"]))
-
-
-def _of_journal(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a report or a result as the journal has it: what has files of its own left out."""
-    return {name: value for name, value in fields.items() if name not in ("blocks", "output")}
+        elif isinstance(event, Reported):
+            trial = asked[event.trial_id]
+            self._derived.reported(trial, event.report)
+            self._search.should_stop(trial, event.report)
+        elif isinstance(event, Finished):
+            self._tell(asked[event.trial_id], event.result)

@@ -16,7 +16,7 @@ from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
 from orchestrator.search.base import Proposal, Search
 from orchestrator.storage.belonging import key_of_run
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import Continued, Ended, Event, Opened
 from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Trial
@@ -65,11 +65,11 @@ def first_record(past: Sequence[Event], run_dir: Path) -> SweepRecord | None:
     """
     if not past:
         return None
-    if "sweep" not in past[0]:
+    if not isinstance(past[0], Opened):
         raise RunDirectoryError(
             f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
         )
-    return SweepRecord.from_json(past[0]["sweep"], f"--resume {run_dir}: its journal")
+    return SweepRecord.from_json(past[0].sweep, f"--resume {run_dir}: its journal")
 
 
 def require_same(now: SweepRecord, before: SweepRecord, part: Part, run_dir: Path) -> None:
@@ -131,14 +131,14 @@ def extension(trials: int | None, sweep: Sweep[Any], past: Sequence[Event]) -> i
 
 def last_extension(past: Sequence[Event]) -> int | None:
     """Return the configs that a run was extended to last; None where it never was."""
-    extended = [event["trials"] for event in past if event["event"] == "went_on"]
+    extended = [event.trials for event in past if isinstance(event, Continued)]
     return next((trials for trials in reversed(extended) if trials is not None), None)
 
 
 def has_ended(past: Sequence[Event]) -> bool:
     """Return True if the last process of a run came to the end."""
-    last = past[-1] if past else {"event": ""}
-    return bool(last["event"] == "ended" and last["exit_code"] == 0)
+    last = past[-1] if past else None
+    return isinstance(last, Ended) and last.exit_code == 0
 
 
 def require_more(

@@ -70,7 +70,8 @@ from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, ExecutorLost, KeepsTime
 from orchestrator.execution.placement import cap_note
-from orchestrator.storage.journal import Event, Journal, read_journal
+from orchestrator.storage.events import Event
+from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder

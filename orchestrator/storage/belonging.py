@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.events import Opened
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import key_of
 from orchestrator.storage.journal import read_journal
@@ -33,11 +34,11 @@ def key_of_run(run_dir: Path, record: SweepRecord) -> str:
     path = run_dir / RunFile.JOURNAL
     try:
         first = next(read_journal(path), None)
-        started = None if first is None else SweepRecord.from_json(first["sweep"], str(path))
-    except (FileNotFoundError, KeyError, RunDirectoryError):
-        return ""  # tables are read without it, and a resumption says what is wrong with it
-    if first is None or started is None:
-        return ""
+        if not isinstance(first, Opened):
+            return ""
+        started = SweepRecord.from_json(first.sweep, str(path))
+    except (FileNotFoundError, RunDirectoryError):
+        return ""  # tables are read without it, and a resumption reports what is wrong with it
     if not isinstance(started.format, int) or started.format > FORMAT:
         raise RunDirectoryError(
             f"{path}: is of format {started.format}, this version reads up to {FORMAT}",

@@ -15,8 +15,9 @@ import pandas as pd
 
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.throughput import warm_up
+from orchestrator.storage.events import Event, Started, Timed
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Event, read_steps
+from orchestrator.storage.journal import read_steps
 
 _DTYPES = {
     "trial_id": "str", "epoch": "Int64", "first_step": "Int64", "num_steps": "Int64",
@@ -45,10 +46,10 @@ def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:
 def _by_trial(events: Iterable[Event]) -> dict[str, list[Block]]:
     blocks: dict[str, list[Block]] = defaultdict(list)
     for event in events:
-        if event["event"] == "started":
-            blocks.pop(event["trial_id"], None)
-        else:
-            blocks[event["trial_id"]] += map(Block.from_row, event["blocks"])
+        if isinstance(event, Started):
+            blocks.pop(event.trial_id, None)
+        elif isinstance(event, Timed):
+            blocks[event.trial_id] += map(Block.from_row, event.blocks)
     return blocks
 
 

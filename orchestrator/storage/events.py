@@ -1,122 +1,287 @@
-"""Checks of the journal's events, and of those of ``steps.jsonl``: what a reader relies on."""
+"""The events of a sweep, and their one codec.
+
+Every fact of a sweep is an event: a frozen dataclass here, one JSON object a line in the journal.
+Each line has ``at`` (Unix time, to the millisecond) and ``event``, the word of its kind:
+
+==========  ====================  =============================================================
+event       class                 meaning
+==========  ====================  =============================================================
+sweep       :class:`Opened`       the sweep as resolved; the first line
+resumed     :class:`Resumed`      the same, of a later process
+asked       :class:`Asked`        the search proposed a trial
+merged      :class:`Merged`       it proposed the trial again; the row with its id is the answer
+started     :class:`Started`      a process of the trial started
+report      :class:`Reported`     a report of a running trial
+finished    :class:`Finished`     the trial ended, in whatever way
+waiting     :class:`Waiting`      it cannot start yet
+cut         :class:`Cut`          a budget ended a part of the search
+went_on     :class:`Continued`    the search continues after a cut, or is extended
+note        :class:`Noted`        something the user should know, once
+ended       :class:`Ended`        the process ended
+==========  ====================  =============================================================
+
+``steps.jsonl`` has ``started`` and ``blocks`` (:class:`Timed`). A trial that was asked for and has
+no ``finished`` line was interrupted; on resume it runs again under the same id. Reports before its
+last ``started`` line are void, except those of the epochs that it restored.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import msgspec
+
 from orchestrator.errors import SweepError
-from orchestrator.field_types import checked_against, require_types
-from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
 
-Event = dict[str, Any]
+Scalar = bool | int | float | str | None
+_Config = dict[str, Scalar | tuple[Scalar, ...]]
+BlockRow = tuple[int, int, int, int, float, int]
+"""A block of steps, as :meth:`~orchestrator.measurement.blocks.Block.to_row` has it."""
 
-OF_A_DAMAGED_LINE: Final = (
+DAMAGED: Final = (
     ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, SweepError,
 )  # fmt: skip
-"""What reading a damaged line raises."""
+"""What decoding or applying a damaged line raises; msgspec's errors are ValueErrors."""
 _LAST: Final = 253_402_300_799
 """Unix time of the last second that a calendar has, of the year 9999."""
-_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "sweep": {"sweep": Mapping[str, Any]},
-    "resumed": {"sweep": Mapping[str, Any]},
-    "asked": {"trial": Mapping[str, Any]},
-    "merged": {"trial": Mapping[str, Any]},
-    "started": {"trial_id": str},
-    "report": {"trial_id": str, "report": Mapping[str, Any]},
-    "finished": {"trial_id": str, "result": Mapping[str, Any]},
-    "waiting": {"trial_id": str, "seconds": float, "what": str},
-    "cut": {"part": str, "by": str, "limits": Mapping[str, float | None], "text": str},
-    "went_on": {"trials": int | None},
-    "note": {"text": str},
-    "ended": {"exit_code": int},
-    "blocks": {"trial_id": str, "blocks": list[tuple[int, int, int, int, float, int]]},
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """A fact of a sweep.
+
+    Attributes:
+        at: Unix time, to the millisecond; the journal sets it.
+    """
+
+    at: float = -1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened(Event):
+    """The sweep as resolved: :meth:`SweepRecord.to_json`."""
+
+    sweep: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumed(Event):
+    """The sweep as resolved, of a later process."""
+
+    sweep: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Event):
+    """The search proposed a trial."""
+
+    trial: Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merged(Event):
+    """The search proposed a trial that it had proposed before."""
+
+    trial: Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTrial(Event):
+    """An event of a trial that was asked for before."""
+
+    trial_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started(OfTrial):
+    """A process of a trial started; in ``steps.jsonl`` without its place.
+
+    Attributes:
+        node: Host.
+        cores: Number of cores that it holds.
+        restored_epochs: Epochs that it found done in a checkpoint.
+    """
+
+    node: str = ""
+    cores: int = 0
+    restored_epochs: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported(OfTrial):
+    """A report of a running trial, without its blocks."""
+
+    report: Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished(OfTrial):
+    """The end of a trial; its result without blocks and output."""
+
+    result: TrialResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting(OfTrial):
+    """A trial has waited to start for ``seconds``, for ``what``."""
+
+    seconds: float
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timed(OfTrial):
+    """Blocks of steps."""
+
+    blocks: Sequence[BlockRow]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut(Event):
+    """A budget ended a part of the search.
+
+    Attributes:
+        part: ``search`` or ``confirm``.
+        by: The budget without room for more.
+        limits: All budgets.
+        text: What was left out.
+    """
+
+    part: str
+    by: str
+    limits: Mapping[str, float | None]
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Continued(Event):
+    """The search continues: to ``trials`` configs in all, or, with None, after a cut."""
+
+    trials: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noted(Event):
+    """Something the user should know."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended(Event):
+    """The process ended."""
+
+    exit_code: int
+
+
+KINDS: Final[Mapping[str, type[Event]]] = {
+    "sweep": Opened, "resumed": Resumed, "asked": Asked, "merged": Merged, "started": Started,
+    "report": Reported, "finished": Finished, "waiting": Waiting, "cut": Cut,
+    "went_on": Continued, "note": Noted, "ended": Ended, "blocks": Timed,
+}  # fmt: skip
+"""The class of each word."""
+_WORDS: Final = {kind: word for word, kind in KINDS.items()}
+_LEFT_OUT: Final[Mapping[type, Mapping[str, Any]]] = {
+    Budget: {"pause_after": None, "evaluated": True},
+    Started: {"node": "", "cores": 0, "restored_epochs": 0},
 }
-"""Fields of the events that are known, beside ``at`` and ``event``."""
-_OPTIONAL: Final[Mapping[str, Mapping[str, Any]]] = {
-    "started": {"node": str, "cores": int, "restored_epochs": int}
-}
-_CHECKS: Final = {
-    kind: {name: checked_against(hint) for name, hint in fields.items()}
-    for kind, fields in _FIELDS.items()
-}
-_OPTIONAL_CHECKS: Final = {
-    kind: {name: checked_against(hint) for name, hint in fields.items()}
-    for kind, fields in _OPTIONAL.items()
-}
-_SETTING: Final = checked_against(
-    bool | int | float | str | None | tuple[bool | int | float | str, ...]
-)
+"""Fields that a line lacks while they have these values: most lines."""
+_ELSEWHERE: Final[Mapping[type, Sequence[str]]] = {
+    Report: ("blocks",), TrialResult: ("blocks", "output"),
+}  # fmt: skip
+"""Fields that have files apart from the journal."""
 
 
-class EventReader:
-    """Reads the lines of one file, each held against those before it."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, TrialState | None] = {}
-
-    def read(self, line: bytes, *, of_trials: bool) -> Event:
-        """Return the event on a line.
-
-        Args:
-            line: The line.
-            of_trials: True where trials are asked for before anything else is said of them.
-
-        Raises:
-            Exception: One of :data:`OF_A_DAMAGED_LINE`: it is none that a run writes.
-        """
-        event = json.loads(line)
-        if not isinstance(event, dict):
-            raise ValueError(f"it is a {type(event).__name__}, not an object")
-        kind = event["event"]
-        if not isinstance(kind, str):
-            raise TypeError(f"'event' is a {type(kind).__name__}")
-        _require_time("at", event["at"])
-        _require_fields(kind, event)
-        if of_trials:
-            self._follow(kind, event)
-        return event
-
-    def _follow(self, kind: str, event: Event) -> None:
-        if kind in ("asked", "merged"):
-            trial = Trial.from_json(event["trial"])
-            require_types(trial)
-            for name, setting in trial.config.items():
-                if _SETTING(setting) is not None:
-                    raise TypeError(f"{name!r} of the config is a {type(setting).__name__}")
-            if kind == "asked":
-                self._states.setdefault(trial.id, None)
-            elif trial.id not in self._states:
-                raise ValueError(f"trial {trial.id!r} was never asked for")
-        elif kind in ("started", "report", "finished", "waiting"):
-            if (trial_id := event["trial_id"]) not in self._states:
-                raise ValueError(f"trial {trial_id!r} was never asked for")
-            if kind == "started" and "cores" not in event:  # only in the journal they are there
-                raise KeyError("cores")
-            if kind == "report":
-                require_types(Report.from_json(event["report"]))
-            elif kind == "finished":
-                self._finish(trial_id, TrialResult.from_json(event["result"]))
-
-    def _finish(self, trial_id: str, result: TrialResult) -> None:
-        require_types(result)
-        if result.started_at is not None:
-            _require_time("started_at", result.started_at)
-        if self._states[trial_id] not in (None, TrialState.NOT_RUN):
-            raise ValueError(f"trial {trial_id!r} has ended before")
-        self._states[trial_id] = result.state
+def encode(event: Event) -> bytes:
+    """Return an event as a line of the journal, without its end."""
+    return json.dumps(plain(event), separators=(",", ":"), default=_plain_value).encode()
 
 
-def _require_time(name: str, value: object) -> None:
+def plain(event: Event) -> dict[str, Any]:
+    """Return the object on an event's line; its values are not plain yet."""
+    fields = dict(_plain_value(event))
+    return {"at": fields.pop("at"), "event": _WORDS[type(event)], **fields}
+
+
+def _plain_value(value: object) -> Any:  # noqa: ANN401 - JSON, or a dictionary of such values
+    if type(value) not in _WRITTEN:
+        return str(value)
+    left_out, elsewhere = _LEFT_OUT.get(type(value), {}), _ELSEWHERE.get(type(value), ())
+    return {
+        name: each
+        for name, each in vars(value).items()
+        if name not in elsewhere and not (name in left_out and each == left_out[name])
+    }
+
+
+_WRITTEN: Final = frozenset({*_WORDS, Trial, Budget, Report, TrialResult})
+
+
+def word_of(event: Event) -> str:
+    """Return the word of an event's kind, as its line has it."""
+    return _WORDS[type(event)]
+
+
+def decode(line: bytes) -> Event | None:
+    """Return the event on a line; None for a kind that this version does not know.
+
+    Raises:
+        Exception: One of :data:`DAMAGED`: no run writes such a line.
+    """
+    fields = json.loads(line)
+    if not isinstance(fields, dict):
+        raise ValueError(f"it is a {type(fields).__name__}, not an object")
+    word = fields["event"]
+    if not isinstance(word, str):
+        raise TypeError(f"'event' is a {type(word).__name__}")
+    require_time("at", fields["at"])
+    if (kind := KINDS.get(word)) is None:
+        return None
+    event: Event = msgspec.convert(fields, kind)
+    if isinstance(event, Asked | Merged):
+        config = msgspec.convert(event.trial.config, _Config)  # lists become tuples again
+        return replace(event, trial=replace(event.trial, config=config))
+    return event
+
+
+def require_time(name: str, value: object) -> None:
+    """Check a Unix time.
+
+    Raises:
+        ValueError: It is none.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LAST:
         raise ValueError(f"{name!r} is no Unix time")
 
 
-def _require_fields(kind: str, event: Event) -> None:
-    for name, check in _CHECKS.get(kind, {}).items():
-        if (wrong := check(event[name])) is not None:
-            raise TypeError(f"{name}{wrong.path} is not {wrong.allowed}")
-    for name, check in _OPTIONAL_CHECKS.get(kind, {}).items():
-        if name in event and (wrong := check(event[name])) is not None:
-            raise TypeError(f"{name}{wrong.path} is not {wrong.allowed}")
+class Checked:
+    """A check of a journal's events against those before them."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, TrialState | None] = {}
+
+    def check(self, event: Event) -> Event:
+        """Return the event.
+
+        Raises:
+            ValueError: Its trial was never asked for, or has ended before.
+        """
+        if isinstance(event, Asked):
+            self._states.setdefault(event.trial.id, None)
+            return event
+        trial_id = event.trial.id if isinstance(event, Merged) else getattr(event, "trial_id", None)
+        if trial_id is None:
+            return event
+        if trial_id not in self._states:
+            raise ValueError(f"trial {trial_id!r} was never asked for")
+        if isinstance(event, Finished):
+            if event.result.started_at is not None:
+                require_time("started_at", event.result.started_at)
+            if self._states[trial_id] not in (None, TrialState.NOT_RUN):
+                raise ValueError(f"trial {trial_id!r} has ended before")
+            self._states[trial_id] = event.result.state
+        return event

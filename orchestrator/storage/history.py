@@ -14,7 +14,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import (
+    Asked,
+    Ended,
+    Event,
+    Finished,
+    OfTrial,
+    Opened,
+    Reported,
+    Resumed,
+    Started,
+    Waiting,
+    plain,
+)
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
@@ -219,10 +231,9 @@ class SweepHistory:
         Raises:
             RunDirectoryError: The event does not describe the sweep as it should.
         """
-        kind, at = event["event"], float(event["at"])
-        self.last_at = at
-        if kind in ("sweep", "resumed"):
-            self._sweep = SweepRecord.from_json(event["sweep"], f"the journal's event {kind!r}")
+        at = self.last_at = event.at
+        if isinstance(event, Opened | Resumed):
+            self._sweep = SweepRecord.from_json(event.sweep, "the journal's record of the sweep")
             self.processes.append(key_of(event))
             if self.began_at is None:
                 self.began_at, self.key = at, self.processes[0]
@@ -231,17 +242,17 @@ class SweepHistory:
                 self._count(trial, -1)
                 _cut_short(trial)
                 self._count(trial, 1)
-        elif kind == "ended":
-            self.exit_code = int(event["exit_code"])
-        elif kind == "asked":
-            return self._asked(Trial.from_json(event["trial"]))
-        elif kind in ("started", "report", "finished", "waiting"):
-            trial = self.trials[event["trial_id"]]
-            if kind == "report":
-                self._report(trial, at, event)
+        elif isinstance(event, Ended):
+            self.exit_code = event.exit_code
+        elif isinstance(event, Asked):
+            return self._asked(event.trial)
+        elif isinstance(event, OfTrial):
+            trial = self.trials[event.trial_id]
+            if isinstance(event, Reported):
+                self._report(trial, event)
                 return trial
             self._count(trial, -1)
-            _advance(trial, kind, at, event)
+            _advance(trial, event)
             self._count(trial, 1)
             return trial
         return None
@@ -262,14 +273,14 @@ class SweepHistory:
         if trial.node:
             self.nodes.add(trial.node)
 
-    def _report(self, trial: TrialHistory, at: float, event: Event) -> None:
-        report = Report.from_json(event["report"])
+    def _report(self, trial: TrialHistory, event: Reported) -> None:
+        report = event.report
         if trial.waits_for:
             trial.waits_for = ""
             self.held_up.pop(trial.trial.id, None)
         if not self.keeps_reports:
             trial.reports.clear()
-        trial.reports.append((at, report))
+        trial.reports.append((event.at, report))
         trial.latest |= report.metrics
 
     def _asked(self, trial: Trial) -> TrialHistory:
@@ -281,7 +292,7 @@ class SweepHistory:
 
 def key_of(event: Event) -> str:
     """Return the hash of an event; of a journal's first one it is the run's key."""
-    text = json.dumps(event, sort_keys=True, default=str)
+    text = json.dumps(plain(event), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -293,20 +304,17 @@ def _cut_short(history: TrialHistory) -> None:
         history.latest = {}
 
 
-def _advance(history: TrialHistory, kind: str, at: float, event: Event) -> TrialHistory:
-    if kind == "waiting":
-        history.waits_for, history.waits_since = str(event["what"]), at - float(event["seconds"])
-        return history
+def _advance(history: TrialHistory, event: OfTrial) -> None:
     history.waits_for = ""
-    if kind == "started":
-        restored = event.get("restored_epochs", 0)
-        history.keep_reports(lambda report: report.epoch <= restored)
-        history.started_at, history.running = at, True
-        history.node, history.cores = event.get("node", ""), event.get("cores")
-    else:
-        history.result = TrialResult.from_json(event["result"])
-        history.finished_at, history.running = at, False
-    return history
+    if isinstance(event, Waiting):
+        history.waits_for, history.waits_since = event.what, event.at - event.seconds
+    elif isinstance(event, Started):
+        history.keep_reports(lambda report: report.epoch <= event.restored_epochs)
+        history.started_at, history.running = event.at, True
+        history.node, history.cores = event.node, event.cores or None
+    elif isinstance(event, Finished):
+        history.result = event.result
+        history.finished_at, history.running = event.at, False
 
 
 def read_history(events: Iterable[Event]) -> SweepHistory:

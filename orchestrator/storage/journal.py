@@ -1,30 +1,6 @@
 """The journal: the append-only file that every fact of a sweep is written to first.
 
-One JSON object a line. Each has ``at`` (Unix time, to the millisecond) and ``event``:
-
-==========  ===============================================================
-event       further keys
-==========  ===============================================================
-sweep       ``sweep``: :meth:`SweepRecord.to_json`; the first line
-resumed     ``sweep``: the same, of the process that went on
-asked       ``trial``: :meth:`Trial.to_json`
-started     ``trial_id``, ``node``, ``cores``, and ``restored_epochs`` where it goes on from a
-            checkpoint
-report      ``trial_id``, ``report``: :meth:`Report.to_json`
-finished    ``trial_id``, ``result``: :meth:`TrialResult.to_json`
-merged      ``trial``: asked for again; the row that has its id is the answer
-waiting     ``trial_id``, ``seconds``, ``what``: it cannot start yet
-cut         ``part``: ``search`` or ``confirm``; ``by``: the budget that has no room for more;
-            ``limits``: all budgets; ``text``: what was left out
-went_on     ``trials``: configs to try in all from here on, or null: the search goes on after a
-            cut, or is extended
-note        ``text``: something the user should know, once
-ended       ``exit_code``
-==========  ===============================================================
-
-A trial that was asked for and has no ``finished`` line was interrupted; on resume it
-runs again under the same id. Reports before its last ``started`` line are void, except those
-of the epochs that it restored.
+One event a line; :mod:`orchestrator.storage.events` has their kinds and their codec.
 """
 
 from __future__ import annotations
@@ -35,15 +11,14 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.regular_files import open_regular, open_to_append, open_to_change
-from orchestrator.storage.events import OF_A_DAMAGED_LINE, Event, EventReader
+from orchestrator.storage.events import DAMAGED, Checked, Event, decode, encode
 from orchestrator.texts import bounded
-
-__all__ = ["Event", "Journal", "read_journal", "read_steps"]
 
 _SHOWN: Final = 300
 """Characters of the reason that are shown."""
@@ -70,15 +45,15 @@ class Journal:
         _cut_torn_line(path)
         self._file = open_to_append(path)
 
-    def append(self, event: str, **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
-        """Write one event; return it as a reader would see it."""
-        line: Event = {"at": round(self.now(), 3), "event": event, **content}
-        self._file.write(json.dumps(line, separators=(",", ":"), default=str).encode() + b"\n")
+    def append(self, event: Event) -> Event:
+        """Write one event, with the time; return it with that."""
+        event = replace(event, at=round(self.now(), 3))
+        self._file.write(encode(event) + b"\n")
         # To the kernel, which keeps it if this process is killed; close() waits for the disk.
         self._file.flush()
-        if self._is_removed:  # the kernel takes what is written to it, and nobody can read that
+        if self._is_removed:  # the kernel takes what is written, and no one can read it
             raise OSError(errno.ENOENT, "it was removed while the run wrote to it", str(self.path))
-        return line
+        return event
 
     def close(self) -> None:
         """Write the file through to the disk and close it; one that was removed is put back.
@@ -113,16 +88,19 @@ def read_journal(path: Path) -> Iterator[Event]:
         RunDirectoryError: It cannot be read, or a line of it that is whole is damaged; names
             the line.
     """
-    reader = EventReader()
+    checked = Checked()
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n") and not _is_whole(line):
                 return  # it is being written now, or its writer was killed within it
             try:
-                event = reader.read(line, of_trials=True)
-            except OF_A_DAMAGED_LINE as error:
+                event = decode(line)
+                if event is not None:
+                    checked.check(event)
+            except DAMAGED as error:
                 raise _damaged(path, number, error) from None
-            yield event
+            if event is not None:
+                yield event
 
 
 def read_steps(path: Path) -> Iterator[Event]:
@@ -130,11 +108,11 @@ def read_steps(path: Path) -> Iterator[Event]:
 
     Nothing but the times of steps is in them: a run is neither resumed nor judged by those.
     """
-    reader = EventReader()
     with _opened(path) as file:
         for line in file:
-            with suppress(*OF_A_DAMAGED_LINE):
-                yield reader.read(line, of_trials=False)
+            with suppress(*DAMAGED):
+                if (event := decode(line)) is not None:
+                    yield event
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -26,9 +26,10 @@ import pandas as pd
 from orchestrator.metrics import MEASURED
 from orchestrator.storage.belonging import RUN_KEY
 from orchestrator.storage.block_times import steps_table
+from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
-from orchestrator.storage.journal import Event, read_journal
+from orchestrator.storage.journal import read_journal
 from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import Event
 
 
 class Tracker(Protocol):

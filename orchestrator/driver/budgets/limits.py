@@ -1,30 +1,19 @@
 """Limits of a run: what its budgets have no room for is not run, and the search learns of it.
 
 Each such decision depends on the clock, so it is an event of the journal before it takes effect. A
-resumed run takes the same decisions from its journal::
-
-    cut      part: "search" or "confirm"; by: the limit in words; limits: all of them;
-             text: what was left out
-    went_on  trials: configs to try in all from here on, or null
+resumed run takes the same decisions from its journal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.execution.base import TimeBudget
 from orchestrator.search.base import Limited, Search
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import Continued, Cut, Event, Noted, Resumed
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
-
-
-class Record(Protocol):
-    """Writes an event to the journal, and hands it on."""
-
-    def __call__(self, event: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
-        """Write one event."""
 
 
 class Limits:
@@ -33,12 +22,16 @@ class Limits:
     Args:
         spending: What was spent, and what there is room for.
         search: The search; None where it is not asked anything.
-        record: Writes an event.
+        record: Writes an event to the journal, and hands it on.
         now: Unix time now.
     """
 
     def __init__(
-        self, spending: Spending, search: Search | None, record: Record, now: Callable[[], float]
+        self,
+        spending: Spending,
+        search: Search | None,
+        record: Callable[[Event], object],
+        now: Callable[[], float],
     ) -> None:
         self._spending = spending
         self._search = search if isinstance(search, Limited) else None
@@ -114,7 +107,7 @@ class Limits:
 
     def go_on(self, trials: int | None) -> None:
         """Let the search go on after a cut, or to more configs."""
-        self._record("went_on", trials=trials)
+        self._record(Continued(trials=trials))
         self._went_on(trials)
 
     def _may_start(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
@@ -131,10 +124,10 @@ class Limits:
 
     def _cut(self, part: str, by: str, *, left_out: bool = False) -> None:
         limits, text = self._spending.budgets.limits, self._note(part, by, left_out=left_out)
-        content = {"part": part, "by": by, "limits": limits, "text": text}
-        self._record("cut", **content)
-        self._take_cut(content)
-        self._record("note", text=text)
+        cut = Cut(part=part, by=by, limits=limits, text=text)
+        self._record(cut)
+        self._take_cut(cut)
+        self._record(Noted(text=text))
 
     def _note(self, part: str, by: str, *, left_out: bool) -> str:
         if part == "confirm" and left_out:
@@ -155,22 +148,21 @@ class Limits:
         """Count an event of an earlier process, and repeat the decision that it is."""
         self._replaying = True
         self.apply(event)
-        if event["event"] == "cut":
+        if isinstance(event, Cut):
             self._take_cut(event)
-        elif event["event"] == "went_on":
-            self._went_on(event["trials"])
-        elif event["event"] == "resumed":
+        elif isinstance(event, Continued):
+            self._went_on(event.trials)
+        elif isinstance(event, Resumed):
             self.resumed()
 
     def replayed(self) -> None:
         """Decide by the clock again: the journal has been repeated."""
         self._replaying = False
 
-    def _take_cut(self, content: Mapping[str, Any]) -> None:
-        part = content["part"]
-        self._cut_by[part], self._texts[part] = content["by"], content["text"]
-        self._limits_then = content["limits"]
-        if part == "search" and self._search is not None:
+    def _take_cut(self, cut: Cut) -> None:
+        self._cut_by[cut.part], self._texts[cut.part] = cut.by, cut.text
+        self._limits_then = cut.limits
+        if cut.part == "search" and self._search is not None:
             self._search.cut()
 
     def _went_on(self, trials: int | None) -> None:

@@ -7,14 +7,13 @@ rest on it depend on the clock, so the control loop journals them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, MARGIN, Config, Expectation
-from orchestrator.storage.journal import Event
-from orchestrator.trial import Budget, Stage, Trial, TrialState
+from orchestrator.storage.events import Asked, Event, Finished, Opened, Resumed, Started
+from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
 
 @dataclass(kw_only=True)
@@ -72,17 +71,16 @@ class Spending:
 
     def apply(self, event: Event) -> None:
         """Count one event of the journal."""
-        kind, at = event["event"], float(event["at"])
-        if kind in ("sweep", "resumed"):
+        at = event.at
+        if isinstance(event, Opened | Resumed):
             self._break_off()
             self._began = at
-        elif kind == "asked":
-            trial = Trial.from_json(event["trial"])
-            self._asked[trial.id] = trial
-        elif kind == "started":
-            self._start(self._asked[event["trial_id"]], at, int(event["cores"]))
-        elif kind == "finished":
-            self._finish(self._asked[event["trial_id"]], at, event["result"])
+        elif isinstance(event, Asked):
+            self._asked[event.trial.id] = event.trial
+        elif isinstance(event, Started):
+            self._start(self._asked[event.trial_id], at, event.cores)
+        elif isinstance(event, Finished):
+            self._finish(self._asked[event.trial_id], at, event.result)
         self._last = at
 
     def expect(self, trials: Sequence[Trial]) -> None:
@@ -112,13 +110,13 @@ class Spending:
         if trial.interleaved and self._interleaved_since is None:
             self._interleaved_since = at
 
-    def _finish(self, trial: Trial, at: float, result: Mapping[str, Any]) -> None:
+    def _finish(self, trial: Trial, at: float, result: TrialResult) -> None:
         self._begun.discard(trial.id)
         self._to_start.pop(trial.id, None)
         held = self._held.get(trial.id)
-        paused = result["state"] == TrialState.STOPPED and trial.budget.pause_after is not None
-        if held is not None and (paused or result["state"] == TrialState.COMPLETED):
-            seconds = result["wall_s"] if trial.interleaved else at - held.since
+        paused = result.state is TrialState.STOPPED and trial.budget.pause_after is not None
+        if held is not None and (paused or result.state is TrialState.COMPLETED):
+            seconds = result.wall_s if trial.interleaved else at - held.since
             if seconds is not None:
                 kind = _kind(trial.budget)
                 for name in (kind, kind + _key(trial.config)):

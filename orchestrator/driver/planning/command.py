@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from dataclasses import replace
-from typing import Any
 
 from orchestrator.data import DataHeaders
 from orchestrator.driver.budgets.limits import Limits
@@ -33,8 +32,9 @@ from orchestrator.driver.resume import (
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, cores_of_trial
 from orchestrator.search.base import Extends
+from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Event, read_journal
+from orchestrator.storage.journal import read_journal
 from orchestrator.sweep.problem import search_problem
 
 
@@ -110,7 +110,7 @@ def _extends(request: Request) -> bool:
     return isinstance(search, Extends) and search.extends
 
 
-def _record_nothing(event: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
+def _record_nothing(event: Event) -> None:
     """Write no event: a plan changes nothing."""
 
 

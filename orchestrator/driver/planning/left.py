@@ -12,8 +12,8 @@ from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import Total, by_group
 from orchestrator.driver.planning.words import count, duration, trials
 from orchestrator.driver.resume import has_ended
-from orchestrator.storage.journal import Event
-from orchestrator.trial import Stage, Trial, TrialState
+from orchestrator.storage.events import Asked, Continued, Cut, Event, Finished, Started
+from orchestrator.trial import Stage, TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +39,9 @@ class Progress:
 
 def progress_of(past: Sequence[Event], spent: Amount) -> Progress:
     """Return the progress of a run with these events."""
-    started = {event["trial_id"] for event in past if event["event"] == "started"}
-    groups = {
-        event["trial"]["id"]: Group.of(Trial.from_json(event["trial"]))
-        for event in past
-        if event["event"] == "asked"
-    }
-    ends = {e["trial_id"]: e["result"]["state"] for e in past if e["event"] == "finished"}
+    started = {event.trial_id for event in past if isinstance(event, Started)}
+    groups = {event.trial.id: Group.of(event.trial) for event in past if isinstance(event, Asked)}
+    ends = {event.trial_id: event.result.state for event in past if isinstance(event, Finished)}
     return Progress(
         states=Counter(ends.values()),
         num_run=Counter(
@@ -141,10 +137,10 @@ def _has_searched(past: Sequence[Event]) -> bool:
     """Return True where the confirm stage has begun, and no budget has cut the search before."""
     has_searched = is_cut = False
     for event in past:
-        if event["event"] == "asked" and event["trial"]["stage"] == Stage.CONFIRM:
+        if isinstance(event, Asked) and event.trial.stage is Stage.CONFIRM:
             has_searched = not is_cut
-        elif event["event"] == "cut" and event["part"] == "search":
+        elif isinstance(event, Cut) and event.part == "search":
             is_cut = True
-        elif event["event"] == "went_on":
+        elif isinstance(event, Continued):
             has_searched = is_cut = False
     return has_searched

@@ -20,6 +20,7 @@ from orchestrator.provenance.source import source_hash
 from orchestrator.rules import SelectionRule
 from orchestrator.search.base import EarlierConfig, SearchProblem, WarmStarts
 from orchestrator.search.candidates import Key, key_of, varied_within
+from orchestrator.storage.events import Asked, Finished
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import read_journal
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
@@ -179,12 +180,11 @@ def _results(run: Path, problem: SearchProblem) -> list[tuple[Trial, TrialResult
     ended: dict[str, TrialResult] = {}
     journal = run / RunFile.JOURNAL
     for event in read_journal(journal) if journal.exists() else ():
-        if event["event"] == "asked":
-            trial = Trial.from_json(event["trial"])
-            asked[trial.id] = trial
-        elif event["event"] == "finished":
-            ended.pop(event["trial_id"], None)
-            ended[event["trial_id"]] = TrialResult.from_json(event["result"])
+        if isinstance(event, Asked):
+            asked[event.trial.id] = event.trial
+        elif isinstance(event, Finished):
+            ended.pop(event.trial_id, None)
+            ended[event.trial_id] = event.result
     names = [objective.metric for objective in problem.objectives]
     told = [
         (trial, result)

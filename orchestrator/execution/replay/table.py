@@ -12,6 +12,7 @@ from orchestrator.execution.replay.drawing import Recording
 from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.machine import Machine, Node
 from orchestrator.measurement.blocks import Block, Row
+from orchestrator.storage.events import Started, Timed
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.storage.journal import read_journal, read_steps
@@ -160,10 +161,10 @@ def _blocks(path: Path) -> dict[str, list[Row]]:
     """Return the blocks of steps of each trial's last start."""
     blocks: dict[str, list[Row]] = defaultdict(list)
     for event in read_steps(path) if path.exists() else ():
-        if event["event"] == "started":
-            blocks.pop(event["trial_id"], None)
-        elif event["event"] == "blocks":
-            blocks[event["trial_id"]] += event["blocks"]
+        if isinstance(event, Started):
+            blocks.pop(event.trial_id, None)
+        elif isinstance(event, Timed):
+            blocks[event.trial_id] += event.blocks
     return blocks
 
 

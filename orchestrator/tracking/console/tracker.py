@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO
 
+from orchestrator.storage.events import Ended, Event, Noted, word_of
 from orchestrator.storage.history import SweepHistory, TrialHistory
-from orchestrator.storage.journal import Event
 from orchestrator.tracking.console.best import BestSoFar, FindBest
 from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView
@@ -87,14 +87,13 @@ class ConsoleTracker:
             return
         self._introduce()
         self._tell_of_the_interrupt()
-        kind = event["event"]
-        if kind == "note":
-            self.note(event["text"])
-        elif kind == "ended":
+        if isinstance(event, Noted):
+            self.note(event.text)
+        elif isinstance(event, Ended):
             self._over = True
             self._view.ended()
         elif trial is not None:
-            self._view.happened(kind, trial, self._history)
+            self._view.happened(word_of(event), trial, self._history)
 
     def tick(self) -> None:
         """Bring the view up to date."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from orchestrator.regular_files import read_text
 from orchestrator.storage.belonging import RUN_KEY, is_of_another, journalled_key
-from orchestrator.storage.events import OF_A_DAMAGED_LINE
+from orchestrator.storage.events import DAMAGED
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.mlflow.content import (
@@ -74,7 +74,7 @@ def read_answer(run_dir: Path) -> RunAnswer:
     """Return what the analysis left in a run directory; nothing where that is damaged."""
     try:
         return _read(run_dir)
-    except (*OF_A_DAMAGED_LINE, OSError, csv.Error):
+    except (*DAMAGED, OSError, csv.Error):
         return RunAnswer()
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from orchestrator.errors import refusing_os_errors
 from orchestrator.regular_files import open_to_append, require_plain
 from orchestrator.repository import package_path
+from orchestrator.storage.events import Event, Opened, Resumed, Started
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Event
 from orchestrator.storage.replacing import replace_file
 from orchestrator.system.processes import let_go_on
 from orchestrator.tracking.mlflow.places import how_to_open
@@ -76,9 +76,9 @@ class MlflowMirror:
 
     def on_event(self, event: Event) -> None:
         """Start the writer, which reads the journal by itself, and has it yield to trials."""
-        if event["event"] in ("sweep", "resumed") and self._writer is None:
+        if isinstance(event, Opened | Resumed) and self._writer is None:
             self._start()
-        elif event["event"] == "started" and not self._trials_run:
+        elif isinstance(event, Started) and not self._trials_run:
             self._trials_run = True
             self._send("yield")
 

@@ -7,13 +7,12 @@ tags, takes runs with a final status as whole and completes the others point by 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from orchestrator.storage.events import Event, decode
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, TrialHistory
-from orchestrator.storage.journal import Event
 from orchestrator.tracking.mlflow.answer import RunAnswer
 from orchestrator.tracking.mlflow.children import Child
 from orchestrator.tracking.mlflow.content import (
@@ -64,8 +63,8 @@ class JournalTail:
                 if not line.endswith(b"\n"):
                     return
                 self._offset += len(line)
-                event: Event = json.loads(line)
-                yield event
+                if (event := decode(line)) is not None:
+                    yield event
 
 
 class Mirror:

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.storage.journal import read_journal
+from tests.orchestrator.journalled import lines_of
 
 SWEEP = """
 from orchestrator import Isolation, Sweep, choice, maximize, minimize
@@ -71,7 +71,7 @@ def journal_text(run_dir: Path) -> str:
 def finished_counts(run_dir: Path) -> Counter[str]:
     """Count the ends of each trial; none before there is a journal."""
     path = run_dir / "journal.jsonl"
-    events = read_journal(path) if path.exists() else ()
+    events = lines_of(path) if path.exists() else ()
     return Counter(event["trial_id"] for event in events if event["event"] == "finished")
 
 

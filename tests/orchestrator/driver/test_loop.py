@@ -16,12 +16,16 @@ from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.storage.journal import Event, Journal, read_journal
+from orchestrator.storage.events import Event, Finished, Noted, word_of
+from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
+from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed
 
-REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={}, blocks=((1.0, 2.0),))
+REPORT = Report(
+    step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={}, blocks=((0, 0, 8, 80, 0.5, 0),)
+)
 
 
 def proposal(workers: int, **fields: object) -> Proposal:
@@ -84,7 +88,7 @@ class Loops:
 
     @property
     def kinds(self) -> list[str]:
-        return [event["event"] for event in self.events]
+        return [word_of(event) for event in self.events]
 
 
 @pytest.fixture
@@ -130,8 +134,8 @@ def test_a_training_that_reports_nothing_asked_for_has_failed(
     loop.started(trial, node="here", cores=1)
     loop.finished(trial, completed(**figures))
     assert search.told == [(0, TrialState.FAILED)]
-    [finished] = [event for event in loops.events if event["event"] == "finished"]
-    said = finished["result"]["reason"]
+    [finished] = [event for event in loops.events if isinstance(event, Finished)]
+    said = finished.result.reason
     assert reason in said
     if "none of what" in reason:
         assert said.endswith(
@@ -160,8 +164,8 @@ def test_the_search_decides_after_each_report_whether_the_trial_stops(loops: Loo
 def test_timed_steps_go_to_a_file_of_their_own(loops: Loops) -> None:
     loop = loops(Script(proposal(0)))
     loop.reported(launched(loop).trial, REPORT)
-    assert "blocks" not in loops.events[-1]["report"]
-    assert "[1.0,2.0]" in loops.path.with_name("steps.jsonl").read_text()
+    assert "blocks" not in lines_of(loops.path)[-1]["report"]
+    assert "[0,0,8,80,0.5,0]" in loops.path.with_name("steps.jsonl").read_text()
 
 
 def test_a_trial_asked_for_twice_runs_once_and_is_told_twice(loops: Loops) -> None:
@@ -212,7 +216,7 @@ def test_after_the_time_budget_trials_have_a_row_and_the_search_is_not_told(loop
 
 def test_notes_of_the_search_are_journalled(loops: Loops) -> None:
     loops(Script(proposal(0), notes=["the rounds are not interleaved"])).next_launch()
-    assert [e["text"] for e in loops.events if e["event"] == "note"] == [
+    assert [e.text for e in loops.events if isinstance(e, Noted)] == [
         "the rounds are not interleaved"
     ]
 

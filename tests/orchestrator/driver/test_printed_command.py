@@ -24,8 +24,8 @@ from orchestrator.driver.assembly import make_factory, make_search
 from orchestrator.driver.request import prepared_data, read_request
 from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.machine import Machine, Node
+from orchestrator.storage.events import Asked, Event, Finished, Opened
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.storage.tables import trials_table
 from orchestrator.trial import Trial, TrialResult, TrialState
@@ -92,11 +92,10 @@ def _answer(trial: Trial) -> TrialResult:
 
 
 def _tables(record: SweepRecord, trials: Sequence[Trial]) -> RunTables:
-    events: list[Event] = [{"at": 0.0, "event": "sweep", "sweep": record.to_json()}]
+    events: list[Event] = [Opened(sweep=record.to_json())]
     for trial in trials:
-        events.append({"at": 0.0, "event": "asked", "trial": trial.to_json()})
-        ended = {"trial_id": trial.id, "result": _answer(trial).to_json()}
-        events.append({"at": 0.0, "event": "finished", **ended})
+        events.append(Asked(trial=trial))
+        events.append(Finished(trial_id=trial.id, result=_answer(trial)))
     return RunTables(trials=trials_table(events), sweep=record)
 
 

@@ -24,7 +24,7 @@ from orchestrator.errors import RunDirectoryError
 from orchestrator.machine import Machine
 from orchestrator.search import Grid, Random
 from orchestrator.search.base import SearchSpec
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import Continued, Event, Noted, Opened
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation
@@ -49,7 +49,7 @@ def asked(**changes: object) -> SweepRecord:
 
 def journalled(record: SweepRecord) -> SweepRecord:
     """Return the record as a later process finds it."""
-    past: Sequence[Event] = [{"at": 1.0, "event": "sweep", "sweep": record.to_json()}]
+    past: Sequence[Event] = [Opened(sweep=record.to_json())]
     found = first_record(past, RUN)
     assert found is not None
     return found
@@ -98,7 +98,7 @@ def test_before_anything_was_journalled_there_is_no_record() -> None:
 
 def test_a_journal_begins_with_the_sweep() -> None:
     with pytest.raises(RunDirectoryError, match="its journal does not begin with the sweep"):
-        first_record([{"at": 1.0, "event": "note", "text": "?"}], RUN)
+        first_record([Noted(text="?")], RUN)
 
 
 def test_the_sweep_file_is_that_of_the_run_unless_another_is_given() -> None:
@@ -155,7 +155,7 @@ def test_a_run_of_an_earlier_version_is_refused_in_one_sentence(more: list[str])
 
 
 def went_on(*trials: int | None) -> list[Event]:
-    return [{"at": 1.0, "event": "went_on", "trials": number} for number in trials]
+    return [Continued(trials=number) for number in trials]
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ from orchestrator.search.base import WAIT, Pause, Proposal, SearchProblem
 from orchestrator.search.candidates import config_of
 from orchestrator.search.grid import Grid
 from orchestrator.space.domains import choice
-from orchestrator.storage.journal import Event, read_journal
 from orchestrator.storage.tables import write_tables
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.search.playing import TRAINABLE, Config
 
 EPOCHS = 4
@@ -144,23 +144,23 @@ def test_the_journal_is_one_of_a_sweep(tmp_path: Path) -> None:
 
 def test_no_decision_rests_on_what_was_reported_later(tmp_path: Path) -> None:
     played(tmp_path / "whole")
-    whole = list(read_journal(tmp_path / "whole" / "journal.jsonl"))
+    whole = lines_of(tmp_path / "whole" / "journal.jsonl")
     moments = sorted({event["at"] for event in whole if event["event"] in ("report", "finished")})
     assert len(moments) > 20
     for number, moment in enumerate(moments):
         run_dir = tmp_path / str(number)
         played(run_dir, Made(known_s(whole, moment)))
-        poisoned = list(read_journal(run_dir / "journal.jsonl"))
+        poisoned = lines_of(run_dir / "journal.jsonl")
         assert until(poisoned, moment) == until(whole, moment)
 
 
-def known_s(events: Sequence[Event], moment: float) -> dict[str, float]:
+def known_s(events: Sequence[dict[str, Any]], moment: float) -> dict[str, float]:
     """Return the seconds of its own that each trial has run by a moment."""
     starts = {e["trial_id"]: e["at"] for e in events if e["event"] == "started"}
     return {trial_id: moment - at + 0.001 for trial_id, at in starts.items() if at <= moment}
 
 
-def until(events: Sequence[Event], moment: float) -> list[str]:
+def until(events: Sequence[dict[str, Any]], moment: float) -> list[str]:
     """Return the events up to a moment, those that the search answers with included."""
     return [json.dumps(event) for event in events[1:] if event["at"] <= moment]
 

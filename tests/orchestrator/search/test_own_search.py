@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.search.base import Search, SearchProblem, SearchSpec
-from orchestrator.storage.journal import read_journal
 from tests.conftest import ROOT, RunCli
 from tests.orchestrator.in_process import run_main
+from tests.orchestrator.journalled import lines_of
 
 PAGE = ROOT / "docs/own-search.md"
 COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--confirm", "0")
@@ -32,7 +32,7 @@ def write_example(folder: Path) -> Path:
 
 def configs_asked(run: Path) -> list[Mapping[str, Any]]:
     """Return the configs asked for, in order, repeats left out."""
-    events = read_journal(run / "journal.jsonl")
+    events = lines_of(run / "journal.jsonl")
     trials = [event["trial"] for event in events if event["event"] == "asked"]
     return [trial["config"] for trial in trials if trial["repeat"] == 0]
 

@@ -11,6 +11,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.tables import write_tables
 from tests.conftest import RunCli
+from tests.orchestrator.journalled import append
 from tests.orchestrator.measurement.made_blocks import blocks_from
 from tests.orchestrator.tracking.journals import make_record
 
@@ -66,9 +67,9 @@ def test_what_came_before_a_trial_was_started_again_is_void(tmp_path: Path) -> N
     log = Journal(tmp_path / RunFile.STEPS)
     rows = [block.to_row() for block in blocks_from([[0.5, *[0.01] * 20]])]
     for trial_id in ("a", "b", "a"):
-        log.append("started", trial_id=trial_id)
-        log.append("blocks", trial_id=trial_id, blocks=rows[:4])
-        log.append("blocks", trial_id=trial_id, blocks=rows[4:])
+        append(log, "started", trial_id=trial_id)
+        append(log, "blocks", trial_id=trial_id, blocks=rows[:4])
+        append(log, "blocks", trial_id=trial_id, blocks=rows[4:])
     log.close()
     found = steps_table(tmp_path, {"a"})
     assert set(found["trial_id"]) == {"a"}
@@ -78,9 +79,9 @@ def test_what_came_before_a_trial_was_started_again_is_void(tmp_path: Path) -> N
 
 def test_types_do_not_depend_on_the_content(tmp_path: Path) -> None:
     log = Journal(tmp_path / RunFile.STEPS)
-    log.append("started", trial_id="a")
+    append(log, "started", trial_id="a")
     empty = steps_table(tmp_path, {"a"})
-    log.append("blocks", trial_id="a", blocks=[[0, 0, 1, 8, 0.25, 1], [0, 1, 2, 16, 0.5, 0]])
+    append(log, "blocks", trial_id="a", blocks=[[0, 0, 1, 8, 0.25, 1], [0, 1, 2, 16, 0.5, 0]])
     log.close()
     full = steps_table(tmp_path, {"a"})
     assert full.dtypes.equals(empty.dtypes)
@@ -92,7 +93,7 @@ def test_types_do_not_depend_on_the_content(tmp_path: Path) -> None:
 
 def test_tables_of_a_run_without_times_of_steps(tmp_path: Path) -> None:
     journal = Journal(tmp_path / RunFile.JOURNAL)
-    journal.append("sweep", sweep=make_record().to_json())
+    append(journal, "sweep", sweep=make_record().to_json())
     journal.close()
     write_tables(tmp_path, complete=with_run_intervals)
     assert len(list(read_journal(tmp_path / RunFile.JOURNAL))) == 1

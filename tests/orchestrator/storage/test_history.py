@@ -11,8 +11,18 @@ from statistics import fmean
 import pytest
 
 from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.events import (
+    Asked,
+    Event,
+    Finished,
+    Opened,
+    Reported,
+    Resumed,
+    Started,
+    Waiting,
+)
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, read_history
-from orchestrator.storage.journal import Event
 from orchestrator.trial import Report, TrialResult, TrialState
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_record, make_trial
 
@@ -35,8 +45,8 @@ def test_a_history_begins_with_the_sweep(scribe: Scribe) -> None:
 
 
 def test_a_sweep_that_is_none_is_refused() -> None:
-    event = {"at": 1.0, "event": "sweep", "sweep": {"format": 2}}
-    with pytest.raises(RunDirectoryError, match="the journal's event 'sweep': does not describe"):
+    event = Opened(sweep={"format": 2})
+    with pytest.raises(RunDirectoryError, match="record of the sweep: does not describe"):
         read_history([event])
 
 
@@ -83,7 +93,8 @@ def test_a_trial_that_was_not_run_keeps_its_result_until_it_has_run(scribe: Scri
 
 def test_events_of_unknown_kinds_are_passed_over(scribe: Scribe) -> None:
     before = history(scribe).trials
-    scribe.record("something new", trial_id="of a later version")
+    with (scribe.run_dir / RunFile.JOURNAL).open("a") as file:
+        file.write('{"at": 1.0, "event": "something new", "trial_id": "of a later version"}\n')
     assert history(scribe).trials == before
 
 
@@ -106,30 +117,30 @@ def test_trials_that_have_ended_are_counted_as_they_end(scribe: Scribe) -> None:
 def made_events(seed: int) -> Iterator[Event]:
     """Yield what could be in a journal, and some of what could not."""
     draw, at = random.Random(seed), 0.0
-    yield {"at": at, "event": "sweep", "sweep": make_record().to_json()}
+    yield Opened(at=at, sweep=make_record().to_json())
     trials = [make_trial(number) for number in range(6)]
     for trial in trials:
-        yield {"at": at, "event": "asked", "trial": trial.to_json()}
+        yield Asked(at=at, trial=trial)
     for _ in range(200):
         at += draw.random()
-        about = {"at": at, "trial_id": draw.choice(trials).id}
+        about = draw.choice(trials).id
         match draw.choice(("started", "report", "report", "finished", "waiting", "resumed")):
             case "started":
-                restored = draw.choice(({}, {"restored_epochs": 1}))
-                yield {**about, "event": "started", "node": "n", "cores": 1, **restored}
+                restored = draw.choice((0, 1))
+                yield Started(at=at, trial_id=about, node="n", cores=1, restored_epochs=restored)
             case "report":
                 epoch = draw.randint(1, 3)
                 figures = {"val_acc": draw.random(), f"of_{epoch}": 1.0}
                 report = Report(step=1, epoch=epoch, samples=1, elapsed_s=at, metrics=figures)
-                yield {**about, "event": "report", "report": report.to_json()}
+                yield Reported(at=at, trial_id=about, report=report)
             case "finished":
                 state = draw.choice(list(TrialState))
                 result = TrialResult(state=state, wall_s=draw.choice((None, draw.random())))
-                yield {**about, "event": "finished", "result": result.to_json()}
+                yield Finished(at=at, trial_id=about, result=result)
             case "waiting":
-                yield {**about, "event": "waiting", "seconds": 1.0, "what": "cores"}
+                yield Waiting(at=at, trial_id=about, seconds=1.0, what="cores")
             case "resumed" if draw.random() < 0.1:
-                yield {"at": at, "event": "resumed", "sweep": make_record().to_json()}
+                yield Resumed(at=at, sweep=make_record().to_json())
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -157,13 +168,13 @@ def test_a_history_that_keeps_the_last_report_alone_knows_the_latest_figures() -
     whole, short = SweepHistory(), SweepHistory(keeps_reports=False)
     trial = make_trial(0)
     for event in (
-        {"at": 0.0, "event": "sweep", "sweep": make_record().to_json()},
-        {"at": 0.0, "event": "asked", "trial": trial.to_json()},
-        {"at": 0.0, "event": "started", "trial_id": trial.id, "node": "n", "cores": 1},
+        Opened(at=0.0, sweep=make_record().to_json()),
+        Asked(at=0.0, trial=trial),
+        Started(at=0.0, trial_id=trial.id, node="n", cores=1),
         *(
-            {"at": 1.0, "event": "report", "trial_id": trial.id, "report": Report(
+            Reported(at=1.0, trial_id=trial.id, report=Report(
                 step=e, epoch=e, samples=e, elapsed_s=e, metrics={"val_acc": e / 10, f"of_{e}": 1.0}
-            ).to_json()}
+            ))
             for e in (1, 2, 3)
         ),
     ):  # fmt: skip

@@ -12,7 +12,8 @@ from orchestrator.storage.files import RunFile
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.places import artifact_root
 from orchestrator.tracking.mlflow.store import Target
-from tests.orchestrator.tracking.journals import events_of, histories
+from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.tracking.journals import histories
 
 
 def sqlite(folder: Path) -> str:
@@ -42,7 +43,9 @@ def assert_mirrored(uri: str, run_dir: Path) -> None:
     expected = histories(run_dir)
     ids = [child.data.tags["sweep.trial_id"] for child in children]
     assert sorted(ids) == sorted(expected)
-    finished = {e["trial_id"]: e for e in events_of(run_dir) if e["event"] == "finished"}
+    finished = {
+        e["trial_id"]: e for e in lines_of(run_dir / "journal.jsonl") if e["event"] == "finished"
+    }
     for id_, child in zip(ids, children, strict=True):
         assert child.data.tags["mlflow.parentRunId"] == parents[0].info.run_id
         assert child.data.tags["state"] == finished[id_]["result"]["state"]

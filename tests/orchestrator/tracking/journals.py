@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,10 +10,12 @@ from typing import Any
 
 from orchestrator.metrics import MEASURED, maximize
 from orchestrator.space.knob import Role
+from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Event, Journal
+from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
+from tests.orchestrator.journalled import append, lines_of
 
 WORKERS = (0, 3, 6, 8)
 UNMEASURED = {"test_acc", "peak_gpu_gib", "gpu_util"}
@@ -100,7 +101,7 @@ class Scribe:
         self._tell = tell
 
     def record(self, event: str, **content: object) -> None:
-        self._tell(self._journal.append(event, **content))
+        self._tell(append(self._journal, event, **content))
 
     def sweep(self, **changes: object) -> None:
         self.record("sweep", sweep=make_record(**changes).to_json())
@@ -160,18 +161,18 @@ class Scribe:
 
 
 def events_of(run_dir: Path) -> list[Event]:
-    return [json.loads(line) for line in (run_dir / RunFile.JOURNAL).read_text().splitlines()]
+    return list(read_journal(run_dir / RunFile.JOURNAL))
 
 
 def histories(run_dir: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
     """Return steps and values of every metric of every finished trial, as due in MLflow."""
-    events = events_of(run_dir)
+    events = lines_of(run_dir / RunFile.JOURNAL)
     finished = {e["trial_id"]: e["result"] for e in events if e["event"] == "finished"}
     return {id_: _history(id_, result, events) for id_, result in finished.items()}
 
 
 def _history(
-    id_: str, result: dict[str, Any], events: list[Event]
+    id_: str, result: dict[str, Any], events: list[dict[str, Any]]
 ) -> dict[str, list[tuple[int, float]]]:
     points: dict[str, list[tuple[int, float]]] = defaultdict(list)
     reports = list(_valid_reports(id_, events))
@@ -185,7 +186,7 @@ def _history(
     return dict(points)
 
 
-def _valid_reports(id_: str, events: list[Event]) -> Iterator[dict[str, Any]]:
+def _valid_reports(id_: str, events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     own = [event for event in events if event.get("trial_id") == id_]
     starts = [index for index, event in enumerate(own) if event["event"] == "started"]
     for event in own[starts[-1] :] if starts else []:

@@ -17,6 +17,7 @@ from orchestrator.storage.journal import Journal
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, Row
+from tests.orchestrator.journalled import append
 
 
 def write_run(run: MadeRun, run_dir: Path) -> Path:
@@ -24,10 +25,10 @@ def write_run(run: MadeRun, run_dir: Path) -> Path:
     run_dir.mkdir(parents=True, exist_ok=True)
     (run_dir / RunFile.SWEEP).write_text(json.dumps(run.sweep))
     journal = Journal(run_dir / RunFile.JOURNAL)
-    journal.append("sweep", sweep=run.sweep)
+    append(journal, "sweep", sweep=run.sweep)
     for row in run.rows:
         _write_trial(row, run, journal)
-    journal.append("ended", exit_code=0)
+    append(journal, "ended", exit_code=0)
     journal.close()
     write_tables(run_dir, complete=with_run_intervals)
     write_all(load_run(run_dir), run_dir)
@@ -45,16 +46,16 @@ def _write_trial(row: Row, run: MadeRun, journal: Journal) -> None:
         seed=row["seed"],
         repeat=row["repeat"],
     )
-    journal.append("asked", trial=trial.to_json())
+    append(journal, "asked", trial=trial.to_json())
     if row.get("started_at") is not None:
-        journal.append("started", trial_id=trial_id, node=row["node"], cores=row["cores"])
+        append(journal, "started", trial_id=trial_id, node=row["node"], cores=row["cores"])
         for curve in run.curves:
             if curve["trial_id"] == trial_id:
                 report = Report(
                     metrics=_named(curve, "metrics."),
                     **{k: curve[k] for k in ("step", "epoch", "samples", "elapsed_s")},
                 )
-                journal.append("report", trial_id=trial_id, report=report.to_json())
+                append(journal, "report", trial_id=trial_id, report=report.to_json())
     result = TrialResult(
         state=TrialState(row["state"]),
         reason=row["reason"] or "",
@@ -67,7 +68,7 @@ def _write_trial(row: Row, run: MadeRun, journal: Journal) -> None:
         cores=row["cores"],
         isolation=row["isolation"] or "",
     )
-    journal.append("finished", trial_id=trial_id, result=result.to_json())
+    append(journal, "finished", trial_id=trial_id, result=result.to_json())
 
 
 def _named(cells: Row, prefix: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from orchestrator.storage.journal import Journal
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.analysis.made_runs import config, content_of, factored_run, sweep_json
+from tests.orchestrator.journalled import append
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +48,16 @@ def _written(tmp_path: Path) -> tuple[Path, str]:
     sweep = sweep_json()
     (run_dir / "sweep.json").write_text(json.dumps(sweep))
     journal = Journal(run_dir / "journal.jsonl")
-    journal.append("sweep", sweep=sweep)
+    append(journal, "sweep", sweep=sweep)
     for trial, result in _journalled():
-        journal.append("asked", trial=trial.to_json())
+        append(journal, "asked", trial=trial.to_json())
         if result.started_at is not None:
-            journal.append("started", trial_id=trial.id, node="node-a", cores=4)
+            append(journal, "started", trial_id=trial.id, node="node-a", cores=4)
             report = Report(
                 step=20, epoch=1, samples=20_000, elapsed_s=2.5, metrics={"val_acc": 0.7}
             )
-            journal.append("report", trial_id=trial.id, report=report.to_json())
-        journal.append("finished", trial_id=trial.id, result=result.to_json())
+            append(journal, "report", trial_id=trial.id, report=report.to_json())
+        append(journal, "finished", trial_id=trial.id, result=result.to_json())
     journal.close()
     write_tables(run_dir, complete=with_run_intervals)
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"

@@ -21,7 +21,8 @@ from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha
-from orchestrator.storage.journal import Event, Journal, read_journal
+from orchestrator.storage.events import Cut, Event, Noted
+from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed, six_configs
 from tests.orchestrator.search.stages.test_confirm import Deciding
@@ -47,7 +48,7 @@ class Run:
     ) -> None:
         self.path = folder / "journal.jsonl"
         past = list(read_journal(self.path)) if self.path.exists() else []
-        self.at = past[-1]["at"] + 1000.0 if past else 0.0
+        self.at = past[-1].at + 1000.0 if past else 0.0
         problem = six_configs(epochs=3 if stopping else 1)
         inner = (search or Grid()).start(problem)
         if stopping:
@@ -83,7 +84,7 @@ class Run:
 
     @property
     def cuts(self) -> list[str]:
-        return [event["part"] for event in self.events if event["event"] == "cut"]
+        return [event.part for event in self.events if isinstance(event, Cut)]
 
 
 def _confirming(last: int, runs: int) -> Confirming:
@@ -133,7 +134,7 @@ def test_the_search_is_cut_so_that_the_confirm_stage_fits(tmp_path: Path) -> Non
     assert states.count(TrialState.NOT_RUN) == 2, "a row for each config"
     (text,) = run.loop.limits.cuts
     assert text.endswith("ended the search: 2 configs were not tried")
-    assert [e["text"] for e in run.events if e["event"] == "note"] == [text]
+    assert [e.text for e in run.events if isinstance(e, Noted)] == [text]
 
 
 def test_a_search_that_chooses_is_asked_no_further(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.storage.journal import Event
 from orchestrator.trial import Budget, Stage, Trial
+from tests.orchestrator.journalled import event_of
 
 WHOLE = Budget(epochs=9)
 BASELINE = {"a": 0}
@@ -34,11 +34,10 @@ class Clock:
         self.at = 100.0
         expectation = Expectation(num_cores=2, budget=WHOLE, baseline=BASELINE, **expected)
         self.spending = Spending(budgets or Budgets(), expectation, lambda: self.at)
-        self.event("sweep")
+        self.event("sweep", sweep={})
 
     def event(self, kind: str, **content: Any) -> None:  # noqa: ANN401 - plain JSON values
-        event: Event = {"at": self.at, "event": kind, **content}
-        self.spending.apply(event)
+        self.spending.apply(event_of({"at": self.at, "event": kind, **content}))
 
     def start(self, one: Trial, cores: int = 2) -> None:
         self.event("asked", trial=one.to_json())
@@ -89,9 +88,9 @@ def test_what_an_earlier_process_spent_counts_up_to_the_last_that_was_heard_of_i
     run.ran(trial(0), 10.0)
     run.start(trial(1))
     run.at += 5.0
-    run.event("report", trial_id=trial(1).id)
+    run.event("waiting", trial_id=trial(1).id, seconds=1, what="")
     run.at += 1000.0
-    run.event("resumed")
+    run.event("resumed", sweep={})
     assert run.spending.spent == Amount(time_s=15.0, core_s=30.0)
     assert run.spending.began_at == run.at - 15.0
     run.at += 1.0

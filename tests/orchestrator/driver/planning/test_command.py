@@ -16,7 +16,6 @@ from orchestrator.driver.options import Options
 from orchestrator.driver.question import question_record
 from orchestrator.driver.request import read_request
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.storage.journal import Event
 from orchestrator.storage.sweep_record import SweepRecord
 from tests.conftest import ROOT
 from tests.orchestrator.driver.never import SWEEP, write_never
@@ -157,7 +156,7 @@ def test_a_changed_sweep_is_not_planned_to_go_on(
 
 
 def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
-    def planned(*more: str, search: str, events: Sequence[Event] = ()) -> str:
+    def planned(*more: str, search: str, events: Sequence[dict[str, Any]] = ()) -> str:
         run = folder / "begun"
         run.mkdir(exist_ok=True)
         begun = record_of(search)
@@ -175,7 +174,7 @@ def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
     ended = [cut | {"text": "the core-hours ended the search"}, {"event": "ended", "exit_code": 0}]
     assert "the core-hours has ended this run" in planned(search="random", events=ended)
     damaged = planned(search="random", events=[cut])
-    assert "journal.jsonl:2 is damaged: it has no 'text'" in damaged
+    assert "journal.jsonl:2 is damaged: Object missing required field `text`" in damaged
     assert "the core-hours" not in planned("--core-hours", "2", search="random", events=ended)
 
 

@@ -14,10 +14,11 @@ from orchestrator.driver.planning.left import Progress, lines_of_the_rest, progr
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.search import Asha, Grid, Optuna
 from orchestrator.space.domains import choice
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import Event
 from orchestrator.trial import Budget, Stage
 from tests.orchestrator.driver.plans import Config, Staged, plan
 from tests.orchestrator.execution.replay.made_runs import made_trial
+from tests.orchestrator.journalled import event_of
 
 SPENT = Amount(time_s=90.0, core_s=7200.0)
 TRAININGS, PROBES, CONFIRMED = Group(Stage.TRAIN), Group(Stage.PROBE), Group(Stage.CONFIRM)
@@ -25,7 +26,7 @@ TESTED = Group(Stage.CONFIRM, tests=True)
 
 
 def event(kind: str, trial: str = "", **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
-    return {"at": 0.0, "event": kind, **({"trial_id": trial} if trial else {}), **content}
+    return event_of({"at": 0.0, "event": kind, "trial_id": trial, **content})
 
 
 def ended(trial: str, state: str) -> Event:
@@ -35,9 +36,11 @@ def ended(trial: str, state: str) -> Event:
 def asked(trial: str, stage: Stage = Stage.TRAIN, pause_after: int | None = None) -> Event:
     budget = Budget(epochs=9, pause_after=pause_after)
     made = made_trial(trial, id=trial, stage=stage, budget=budget)
-    return {"at": 0.0, "event": "asked", "trial": made.to_json()}
+    return event_of({"at": 0.0, "event": "asked", "trial": made.to_json()})
 
 
+CUT = event("cut", part="search", by="b", limits={}, text="t")
+CUT_CONFIRM = event("cut", part="confirm", by="b", limits={}, text="t")
 PAST = [
     *map(asked, "abcd"),
     event("started", "a"), ended("a", "completed"), ended("b", "infeasible"),
@@ -136,10 +139,10 @@ def test_once_the_confirm_stage_has_begun_nothing_is_left_of_the_search() -> Non
     [
         ([], False),
         ([asked("c", Stage.CONFIRM)], True),
-        ([event("cut", part="search"), asked("c", Stage.CONFIRM)], False),
-        ([asked("c", Stage.CONFIRM), event("cut", part="confirm")], True),
+        ([CUT, asked("c", Stage.CONFIRM)], False),
+        ([asked("c", Stage.CONFIRM), CUT_CONFIRM], True),
         ([asked("c", Stage.CONFIRM), event("went_on", trials=9)], False),
-        ([event("cut", part="search"), event("went_on"), asked("c", Stage.CONFIRM)], True),
+        ([CUT, event("went_on"), asked("c", Stage.CONFIRM)], True),
     ],
 )
 def test_the_journal_tells_whether_the_search_is_over(

@@ -17,7 +17,6 @@ from orchestrator.execution.replay.setup import Replay
 from orchestrator.execution.replay.table import RecordedTable
 from orchestrator.search import Factored
 from orchestrator.space.domains import choice
-from orchestrator.storage.journal import Event, read_journal
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Budget, Stage
@@ -28,6 +27,7 @@ from tests.orchestrator.driver.plans import CPU, Config, sweep
 from tests.orchestrator.driver.speed_sweeps import write_sweep
 from tests.orchestrator.execution.replay.made_runs import made_run, made_trial
 from tests.orchestrator.in_process import run_main
+from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.tracking.journals import make_record
 
 
@@ -51,7 +51,7 @@ def replayed(
 def decisions(run_dir: Path) -> list[tuple[str, ...]]:
     """Return what was asked, and what became of it, in order."""
     found = []
-    for event in read_journal(run_dir / "journal.jsonl"):
+    for event in lines_of(run_dir / "journal.jsonl"):
         if event["event"] == "asked":
             found.append(("asked", event["trial"]["id"]))
         elif event["event"] == "finished":
@@ -101,7 +101,7 @@ def test_summary_report_and_record_say_that_it_is_a_replay(finished_run: Finishe
 
 def test_events_are_of_the_simulated_clock(finished_run: FinishedRun) -> None:
     replayed(finished_run)
-    events: list[Event] = list(read_journal(Path("replay", "journal.jsonl")))
+    events = lines_of(Path("replay", "journal.jsonl"))
     began = read_sweep(finished_run.out).started_at
     assert events[0]["at"] == pytest.approx(began, abs=0.001)
     ends = [event for event in events if event["event"] == "finished"]
@@ -110,7 +110,7 @@ def test_events_are_of_the_simulated_clock(finished_run: FinishedRun) -> None:
 
 def test_more_cores_run_more_at_the_same_time(finished_run: FinishedRun) -> None:
     def simulated_s(folder: str) -> float:
-        events = list(read_journal(Path(folder, "journal.jsonl")))
+        events = lines_of(Path(folder, "journal.jsonl"))
         return float(events[-1]["at"] - events[0]["at"])
 
     replayed(finished_run, out="one")

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.storage.journal import read_journal
 from tests.conftest import ROOT
 from tests.orchestrator.driver.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import finished_counts, trials_of, write_sweep
 from tests.orchestrator.in_process import run_main
+from tests.orchestrator.journalled import lines_of
 
 COMMON = ("--executor", "inline", "--no-mlflow")
 SPACE = "step_ms=choice(12.0, 4.0, 2.0), act=choice('train', 'raise')"
@@ -43,7 +43,7 @@ def changed(run: Path, folder: Path, **fields: Any) -> Path:  # noqa: ANN401 - p
 
 def configs_asked(run: Path) -> list[Mapping[str, Any]]:
     """Return the configs asked for, in order."""
-    events = read_journal(run / "journal.jsonl")
+    events = lines_of(run / "journal.jsonl")
     return [event["trial"]["config"] for event in events if event["event"] == "asked"]
 
 
@@ -55,7 +55,7 @@ def test_a_search_is_told_first_and_the_run_s_rows_are_its_own(
 
     assert done.returncode == 0, done.stderr
     told = f"the search begins with 2 results of 2 configs from {finished_run.out}"
-    notes = [e["text"] for e in read_journal(out / "journal.jsonl") if e["event"] == "note"]
+    notes = [e["text"] for e in lines_of(out / "journal.jsonl") if e["event"] == "note"]
     assert notes[0] == f"{told}. They are in no table and no claim of this run"
     # The two that failed teach nothing, and what confirms never selects.
     kept = json.loads((out / "warm_start.json").read_text())
@@ -63,9 +63,7 @@ def test_a_search_is_told_first_and_the_run_s_rows_are_its_own(
     assert sorted(each["config"]["step_ms"] for each in kept["configs"]) == [4.0, 12.0]
     assert [len(each["results"]) for each in kept["configs"]] == [1, 1]
     assert json.loads((out / "sweep.json").read_text())["warm_start"] == [str(finished_run.out)]
-    own = {
-        event["trial_id"] for event in read_journal(out / "journal.jsonl") if "trial_id" in event
-    }
+    own = {event["trial_id"] for event in lines_of(out / "journal.jsonl") if "trial_id" in event}
     assert set(trials_of(out)["trial_id"]) == own
     assert len(own) == 3
 

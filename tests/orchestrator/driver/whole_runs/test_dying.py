@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.storage.journal import read_journal
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
     finished_counts,
@@ -20,6 +19,7 @@ from tests.orchestrator.driver.speed_sweeps import (
     write_sweep,
 )
 from tests.orchestrator.driver.whole_runs.victims import victims_of
+from tests.orchestrator.journalled import lines_of
 
 NOTICED_S = 30.0
 
@@ -70,7 +70,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
         assert f"error: Ray's {name} has died" in stderr
         assert "Traceback" not in stdout + stderr
         assert is_last_line(f"--resume {out}", stdout)
-        events = list(read_journal(out / "journal.jsonl"))
+        events = lines_of(out / "journal.jsonl")
         assert (events[-1]["event"], events[-1]["exit_code"]) == ("ended", 1)
         assert events[-1]["at"] - killed_at < NOTICED_S
         assert psutil.wait_procs(below, timeout=10)[1] == [], "nothing of Ray is left"

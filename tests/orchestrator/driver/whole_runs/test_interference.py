@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.search.stages.interference import ROUNDS
-from orchestrator.storage.journal import read_journal
 from tests.conftest import RunCli
+from tests.orchestrator.journalled import lines_of
 
 SWEEP = """
 import os
@@ -81,7 +81,7 @@ def test_where_co_located_trials_are_slower_all_run_isolated_from_then_on(
 
     isolated = trials[(trials["stage"] == "train") & (trials["isolation"] == "exclusive")]
     assert set(isolated["params.step_ms"]) == {4.0, 6.0}
-    notes = [e["text"] for e in read_journal(out / "journal.jsonl") if e["event"] == "note"]
+    notes = [e["text"] for e in lines_of(out / "journal.jsonl") if e["event"] == "note"]
     assert any("every trial runs isolated from here on" in note for note in notes)
     recommended = json.loads((out / "recommended.json").read_text())
     assert recommended["config"]["step_ms"] == 4.0, "the fastest of those isolated"

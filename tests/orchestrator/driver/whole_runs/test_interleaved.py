@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.storage.journal import Event, read_journal
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.in_process import run_main
+from tests.orchestrator.journalled import lines_of
 
 SWEEP = """
 from orchestrator import Sweep, choice
@@ -66,7 +66,7 @@ def test_the_runs_of_a_round_are_interleaved(run_cli: RunCli, tmp_path: Path) ->
     assert set(rows["isolation"]) == {"exclusive"}
     assert rows.groupby("repeat")["params.step_ms"].nunique().tolist() == [2, 2]
     assert rows.groupby("repeat")["tags.core_ids"].nunique().tolist() == [1, 1]
-    events = [e for e in read_journal(out / "journal.jsonl") if "trial_id" in e]
+    events = [e for e in lines_of(out / "journal.jsonl") if "trial_id" in e]
     for _, pair in rows.groupby("repeat"):
         order = _order(events, pair["trial_id"])  # one that other load contaminated starts again
         assert order[:2] == ["started", "started"]
@@ -78,7 +78,7 @@ def test_the_runs_of_a_round_are_interleaved(run_cli: RunCli, tmp_path: Path) ->
     assert (said["speedup"]["basis"], said["speedup"]["num_pairs"]) == ("confirm", 2)
 
 
-def _order(events: Sequence[Event], ids: pd.Series[Any]) -> list[str]:
+def _order(events: Sequence[dict[str, Any]], ids: pd.Series[Any]) -> list[str]:
     kinds = ("started", "finished")
     return [e["event"] for e in events if e["trial_id"] in set(ids) and e["event"] in kinds]
 
@@ -117,7 +117,7 @@ def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
     rows = confirm_rows(out)
     assert list(rows["state"]) == ["completed"] * 4
     assert set(rows["tags.interleaved"]) == {"true"}
-    finished = [e for e in read_journal(out / "journal.jsonl") if e["event"] == "finished"]
+    finished = [e for e in lines_of(out / "journal.jsonl") if e["event"] == "finished"]
     assert set(Counter(e["trial_id"] for e in finished).values()) == {1}
 
 
@@ -128,7 +128,7 @@ def _wait_for_slices(out: Path, driver: subprocess.Popen[str]) -> None:
         time.sleep(0.1)
         if not (out / "journal.jsonl").exists():
             continue
-        events = list(read_journal(out / "journal.jsonl"))
+        events = lines_of(out / "journal.jsonl")
         asked = {e["trial"]["id"] for e in events if e["event"] == "asked" and _interleaved(e)}
         if len([e for e in events if e["event"] == "started" and e["trial_id"] in asked]) == 2:
             time.sleep(0.6)
@@ -136,7 +136,7 @@ def _wait_for_slices(out: Path, driver: subprocess.Popen[str]) -> None:
     pytest.fail(f"no round was started ({driver.poll()})")
 
 
-def _interleaved(event: Event) -> bool:
+def _interleaved(event: dict[str, Any]) -> bool:
     return bool(event["trial"]["interleaved"])
 
 

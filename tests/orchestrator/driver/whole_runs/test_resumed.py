@@ -14,7 +14,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import ROOT, RunCli, StartCli
@@ -30,6 +29,7 @@ from tests.orchestrator.driver.speed_sweeps import (
     write_sweep,
 )
 from tests.orchestrator.in_process import run_main
+from tests.orchestrator.journalled import lines_of
 
 
 @pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
@@ -52,7 +52,7 @@ def test_a_killed_driver_loses_nothing_and_resume_runs_what_is_missing(
     assert len(after) == 4
     assert list(trials_of(out)["state"]) == ["completed"] * 4
     # Before the kill a trial may have started twice: one that other load contaminated runs again.
-    events = [(e["event"], e.get("trial_id")) for e in read_journal(out / "journal.jsonl")]
+    events = [(e["event"], e.get("trial_id")) for e in lines_of(out / "journal.jsonl")]
     resumed = events[events.index(("resumed", None)) :]
     again = {trial for event, trial in resumed if event == "started"}
     assert again == set(after) - set(before), "nothing done is done again"

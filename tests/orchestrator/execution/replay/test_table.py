@@ -15,6 +15,7 @@ from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
 from tests.orchestrator.execution.replay.made_runs import made_trial
+from tests.orchestrator.journalled import append
 from tests.orchestrator.tracking.journals import make_record
 
 NINE = Budget(epochs=9)
@@ -30,24 +31,24 @@ class Recorder:
         directory.write_sweep(record)
         self._journal = Journal(directory.journal, now=lambda: self.at)
         self._steps = Journal(folder / "steps.jsonl", now=lambda: self.at)
-        self._journal.append("sweep", sweep=record.to_json())
+        append(self._journal, "sweep", sweep=record.to_json())
         directory.release()
 
     def asks(self, trial: Trial) -> None:
-        self._journal.append("asked", trial=trial.to_json())
+        append(self._journal, "asked", trial=trial.to_json())
 
     def starts(self, trial: Trial, restored_epochs: int = 0) -> None:
         restored = {"restored_epochs": restored_epochs} if restored_epochs else {}
-        self._journal.append("started", trial_id=trial.id, node="here", cores=2, **restored)
-        self._steps.append("started", trial_id=trial.id)
+        append(self._journal, "started", trial_id=trial.id, node="here", cores=2, **restored)
+        append(self._steps, "started", trial_id=trial.id)
 
     def reports(self, trial: Trial, epoch: int, elapsed_s: float, restored: int = 0) -> None:
         report = Report(
             step=10 * epoch, epoch=epoch, samples=80 * epoch, elapsed_s=elapsed_s,
             metrics={"val_acc": epoch / 10}, restored_epochs=restored,
         )  # fmt: skip
-        self._journal.append("report", trial_id=trial.id, report=report.to_json())
-        self._steps.append("blocks", trial_id=trial.id, blocks=[(epoch - 1, 0, 10, 80, 1.0, 0)])
+        append(self._journal, "report", trial_id=trial.id, report=report.to_json())
+        append(self._steps, "blocks", trial_id=trial.id, blocks=[(epoch - 1, 0, 10, 80, 1.0, 0)])
 
     def ends(
         self, trial: Trial, wall_s: float | None, state: str = "completed", reason: str = ""
@@ -56,7 +57,7 @@ class Recorder:
             state=TrialState(state), reason=reason, wall_s=wall_s, started_at=100.0,
             metrics={"peak_rss_gib": 1.0},
         )  # fmt: skip
-        self._journal.append("finished", trial_id=trial.id, result=result.to_json())
+        append(self._journal, "finished", trial_id=trial.id, result=result.to_json())
 
     def table(self) -> RecordedTable:
         self._journal.close()

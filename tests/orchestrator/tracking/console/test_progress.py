@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe)
     scribe.sweep(num_planned=2)
     scribe.whole(make_trial(0))
     events = events_of(scribe.run_dir)
-    events[-1]["at"] += 4.0  # 1.5 s of training, then its loader and its model alone
-    now = progress_of(read_history(events), most_running=1, now=events[-1]["at"])
+    # 1.5 s of training, then its loader and its model alone.
+    events[-1] = replace(events[-1], at=events[-1].at + 4.0)
+    now = progress_of(read_history(events), most_running=1, now=events[-1].at)
     assert now.left_s == pytest.approx(4.0, abs=0.5)

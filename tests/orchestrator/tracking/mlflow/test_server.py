@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
-from orchestrator.storage.journal import Event
+from orchestrator.storage.events import Event, Resumed, Started
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of
@@ -27,7 +27,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
 
         def tell(event: Event) -> None:
             # It would take its time from the first trial on: see test_priority.py.
-            if event["event"] != "started":
+            if not isinstance(event, Started):
                 tracker.on_event(event)
 
         scribe = Scribe(run_dir, tell)
@@ -81,7 +81,7 @@ def test_a_run_whose_files_cannot_be_stored_has_ended_and_is_completed_later(
 
         root.unlink()
         again = MlflowMirror(run_dir, uri, say=pytest.fail)
-        again.on_event({"event": "resumed"})
+        again.on_event(Resumed(sweep={}))
         assert again.close(0)[0].startswith("MLflow:      ")
         assert_mirrored(uri, run_dir)
         ((parent,), _) = runs_of(uri)

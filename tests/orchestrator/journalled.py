@@ -1,0 +1,29 @@
+"""Events made from plain fields, and journals read as plain lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from orchestrator.storage.events import Event, decode
+from orchestrator.storage.journal import Journal
+
+
+def event_of(fields: Mapping[str, Any]) -> Event:
+    """Return the event that a line with these fields is."""
+    event = decode(json.dumps(fields, default=lambda value: value.to_json()).encode())
+    assert event is not None, "its kind is known"
+    return event
+
+
+def append(journal: Journal, word: str, **content: object) -> Event:
+    """Append an event by its word."""
+    return journal.append(event_of({"at": 0.0, "event": word, **content}))
+
+
+def lines_of(journal: Path) -> list[dict[str, Any]]:
+    """Return the whole lines of a journal."""
+    lines = journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+    return [json.loads(line) for line in lines if line.endswith(b"\n")]
