@@ -67,12 +67,6 @@ def _ray(surroundings: Surroundings) -> Executor:
     servers = ForkServers(folder=surroundings.folder)
     if surroundings.address is not None:
         return _started_ray(surroundings, servers)
-    from orchestrator.execution.ray.refusals import CannotStart, require_room
-
-    try:
-        require_room()  # rather than once a trial turns out to be long
-    except CannotStart as error:
-        raise _without_ray(error) from None
     servers.warm(surroundings.preload)  # their imports go on while Ray is imported and starts
     if surroundings.is_long:
         return _started_ray(surroundings, servers)
@@ -89,7 +83,7 @@ def _ray(surroundings: Surroundings) -> Executor:
 def _started_ray(surroundings: Surroundings, servers: ForkServers) -> Executor:
     address, folder = surroundings.address, surroundings.folder
     from orchestrator.execution.ray.executor import RayExecutor
-    from orchestrator.execution.ray.refusals import CannotStart
+    from orchestrator.execution.ray.local_ray import CannotStart
     from orchestrator.execution.ray.runtime_env import runtime_environment
 
     shipped = folder / "shipped"
@@ -110,13 +104,9 @@ def _started_ray(surroundings: Surroundings, servers: ForkServers) -> Executor:
             "start one with `ray start --head`, or leave --address out",
         ) from None
     except CannotStart as error:
-        raise _without_ray(error) from None
-
-
-def _without_ray(error: Exception) -> SweepError:
-    return SweepError(
-        f"Ray does not start on this machine ({error}); --executor inline goes without it"
-    )
+        raise SweepError(
+            f"Ray does not start on this machine ({error}); --executor inline goes without it"
+        ) from None
 
 
 def _replay(surroundings: Surroundings) -> Executor:

@@ -29,7 +29,7 @@ from orchestrator.driver.warm.of_options import warm_start_of
 from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import DataError, RunDirectoryError, SweepError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.ray.token import use_token_if_there_is_one
+from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
 from orchestrator.named_paths import named_path

@@ -1,4 +1,4 @@
-"""Control groups: limits of CPU time, memory and tasks of this process, in versions 1 and 2.
+"""Control groups: limits of CPU time and memory of this process, in versions 1 and 2.
 
 Version 1 has one hierarchy of groups for each controller (``cpu``, ``memory``), each mounted in a
 folder of its own. Version 2 has one for all, mounted at the root, or beside those of version 1 in
@@ -47,21 +47,6 @@ class Cgroups:
             *self._limits("memory", _number("memory.limit_in_bytes")),
         ]
         return int(min(limits)) if limits else None
-
-    def tasks(self) -> tuple[int, int] | None:
-        """Return how many processes and threads may be, and how many are; None for no limit.
-
-        Of several limits it is the one with the least room.
-        """
-        found = []
-        for controller in (_UNIFIED, "pids"):
-            for folder in self._folders(controller):
-                with suppress(OSError, ValueError):  # "max" is no number
-                    most, now = (
-                        int((folder / f"pids.{n}").read_text()) for n in ("max", "current")
-                    )
-                    found.append((most, now))
-        return min(found, key=lambda each: each[0] - each[1], default=None)
 
     def memory_kills(self) -> int | None:
         """Count the processes of this group that were killed for memory; None if unknown."""

@@ -7,7 +7,6 @@ process by reading every process of the node, which takes milliseconds on a busy
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -134,15 +133,6 @@ def children_of(pid: int) -> list[int]:
             continue
         children += map(int, text.split())
     return children
-
-
-def let_go_on(pid: int) -> bool:
-    """Continue a process that a signal has stopped; return True if it was."""
-    with suppress(OSError, IndexError):
-        if _stat(pid)[0] == "T":
-            os.kill(pid, signal.SIGCONT)
-            return True
-    return False
 
 
 def _threads(pid: int) -> list[int]:

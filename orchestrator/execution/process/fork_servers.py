@@ -18,7 +18,6 @@ from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
 from orchestrator.repository import IMPORT_PATH, first_here, last_here, package_path
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.private_folder import private_folder, room_for_sockets
-from orchestrator.system.processes import let_go_on
 
 
 class ForkServers:
@@ -63,29 +62,20 @@ class ForkServers:
                 end_marked(path)
             self._servers[key] = self._start(path, allocator, modules)
             self._wanted[key] = allocator, modules
-        else:
-            let_go_on(server.pid)  # one that is stopped would be waited for
         return path
 
-    def keep_up(self) -> list[str]:
+    def keep_up(self) -> None:
         """Start again each server that was killed, or has ended after it had served.
 
         One that failed amid its imports would fail again.
-
-        Returns:
-            Texts for the user: of servers that a signal has stopped, which are made to go on.
         """
-        notes = []
         for key, server in list(self._servers.items()):
             code = server.poll()
             if code is None and (self._folder / key).exists():
                 self._serving.add(key)
-            if code is None and let_go_on(server.pid):
-                notes.append("a fork server was stopped by a signal, and goes on")
             if code is not None and (code < 0 or key in self._serving):
                 self._serving.discard(key)
                 self.socket_for(*self._wanted[key])
-        return notes
 
     def end_with_owner(self, groups: Sequence[int]) -> None:
         """Have process groups killed by a server, if there is one, when this process dies."""

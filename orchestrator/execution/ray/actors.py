@@ -21,10 +21,11 @@ from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
 from orchestrator.execution.process.ranks import RankProcess, request
 from orchestrator.execution.ray.message import Message, Start
-from orchestrator.execution.ray.node_ranks import OtherNodes, RanksLost
 from orchestrator.execution.ray.node_servers import ServerWay
-from orchestrator.execution.ray.rank_actors import (
+from orchestrator.execution.ray.remote_ranks import (
     ActorDied,
+    OtherNodes,
+    RanksLost,
     RemoteRank,
     gpus_of_actor,
     start_rank_actor,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gc
 import logging
+import socket
 from typing import Any
 
 import ray
 
 from orchestrator.execution.core_policy import DRIVER_FROM_CORES
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.ray.init_apart import init_apart
-from orchestrator.execution.ray.listener import is_ray
+from orchestrator.execution.ray.apart import init_apart
 from orchestrator.execution.ray.local_ray import private_to_driver
 from orchestrator.machine import Machine, Node
 
@@ -53,9 +53,6 @@ TUNE_SETTINGS = {
     "RAY_worker_oom_score_adjustment": "0",
 }
 
-TUNE_REFUSES = ("TUNE_RESULT_DIR", "RAY_AIR_LOCAL_CACHE_DIR")
-"""Variables of earlier versions, for which Tune raises."""
-
 
 def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
     """Connect to the cluster at ``address``.
@@ -65,7 +62,7 @@ def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
         runtime_env: Runtime environment that brings the project's code to its workers.
 
     Raises:
-        ConnectionError: Nothing listens there, or something else than Ray.
+        ConnectionError: Nothing listens there, or Ray does not answer.
     """
     _be_quiet()
     _require_listener(address)
@@ -131,11 +128,9 @@ def _be_quiet() -> None:
 
 
 def _require_listener(address: str) -> None:
-    """Ask the address itself first: Ray would go on trying for minutes."""
+    """Connect to the address first: Ray would retry for minutes."""
     host, _, port = address.rpartition(":")
     try:
-        found = is_ray((host.strip("[]"), int(port)), LISTENER_S)
+        socket.create_connection((host.strip("[]"), int(port)), LISTENER_S).close()
     except OSError as error:
         raise ConnectionError(error.strerror or str(error)) from None
-    if not found:
-        raise ConnectionError("what listens there is not Ray, whose head is on 6379 by default")

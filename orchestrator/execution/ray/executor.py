@@ -19,7 +19,6 @@ from orchestrator.execution.base import Conductor, Launch, Needs
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.apart import Apart
 from orchestrator.execution.ray.connection import (
-    TUNE_REFUSES,
     TUNE_SETTINGS,
     cluster_machine,
     connect,
@@ -28,14 +27,13 @@ from orchestrator.execution.ray.connection import (
 from orchestrator.execution.ray.local_ray import await_processes, start_local
 from orchestrator.execution.ray.node_checks import problems_of_nodes
 from orchestrator.execution.ray.node_servers import ServerWay, node_servers
-from orchestrator.execution.ray.own_processes import (
+from orchestrator.execution.ray.watchdog import (
     ClusterProcesses,
-    Lives,
     OwnProcesses,
-    leave,
-    process_groups,
+    Watchdog,
+    abandon,
+    first_processes,
 )
-from orchestrator.execution.ray.refusals import require_room
 from orchestrator.machine import Machine
 from orchestrator.system.private_folder import private_folder
 
@@ -80,13 +78,9 @@ class RayExecutor:
             ConnectionError: There is no cluster at ``address``.
             CannotStart: A local Ray does not come up.
         """
-        if address is None:
-            require_room()  # before the imports, which may need more
         self._folder = folder or private_folder()[0]
         self._own_servers = servers or ForkServers(folder=self._folder)  # without the settings
         os.environ.update(TUNE_SETTINGS)
-        for name in TUNE_REFUSES:
-            os.environ.pop(name, None)
         self._release: Callable[[], None] = lambda: None
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
@@ -107,7 +101,7 @@ class RayExecutor:
         else:
             connect(address, runtime_env)
             self._driver_node = ray.get_runtime_context().get_node_id()
-        self._processes: Lives = OwnProcesses() if address is None else ClusterProcesses()
+        self._processes: Watchdog = OwnProcesses() if address is None else ClusterProcesses()
         self._apart = Apart(self._processes.lost)
         self._follow_nodes()
 
@@ -142,7 +136,7 @@ class RayExecutor:
             lambda: run_tuner(
                 conductor,
                 self._way,
-                keep_up=lambda: self._keep_up(conductor),
+                keep_up=self._keep_up,
                 is_over=apart.is_over,
                 cluster=self._resources,
                 name=self._session,
@@ -165,10 +159,9 @@ class RayExecutor:
             driver_node=self._driver_node,
         )
 
-    def _keep_up(self, conductor: Conductor) -> None:
+    def _keep_up(self) -> None:
         """Keep up the fork servers; on a cluster, those of nodes that have joined as well."""
-        for note in (*self._own_servers.keep_up(), *self._processes.take_notes()):
-            conductor.note(note)
+        self._own_servers.keep_up()
         if not self._owns_cluster and time.monotonic() >= self._looked_at + LOOK_EVERY_S:
             self._follow_nodes()
 
@@ -193,7 +186,7 @@ class RayExecutor:
     def close(self) -> None:
         """End the node servers, and the local Ray if it is our own."""
         if self._processes.lost() or self._apart.is_stuck:
-            leave(self._processes)
+            abandon(self._processes)
         elif ray.is_initialized():
             self._close_servers()
             shut_down()
@@ -220,7 +213,7 @@ def _import_all(modules: Sequence[str], servers: ForkServers | None) -> None:
     """
     if servers is not None:
         await_processes()
-        servers.end_with_owner(process_groups())
+        servers.end_with_owner(list(first_processes()))
     with suppress(Exception):  # who needs it imports it again, and says what is wrong
         for module in modules:
             import_module(module)

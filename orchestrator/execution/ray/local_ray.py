@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -20,9 +21,8 @@ import ray
 
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.leftovers import MARK, kill_groups
-from orchestrator.execution.ray.init_apart import init_apart
-from orchestrator.execution.ray.own_processes import first_processes, process_groups
-from orchestrator.execution.ray.refusals import CannotStart, why_not
+from orchestrator.execution.ray.apart import init_apart
+from orchestrator.execution.ray.watchdog import first_processes
 from orchestrator.repository import package_path
 from orchestrator.system.gpus import visible_gpus
 
@@ -33,7 +33,6 @@ _LOOPBACK: Final = "127.0.0.1"
 _OBJECT_STORE_BYTES: Final = 128 * 2**20
 """Messages alone go through it. Ray's own choice is a share of the node's memory."""
 
-_SHARED_MEMORY: Final = Path("/dev/shm")
 _FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT}
 """Signals to a whole job that the driver acts on, and that would end Ray's processes meanwhile.
 SIGTERM is not among them: Ray ends its own processes by it."""
@@ -43,6 +42,18 @@ _OF_CLUSTERS: Final = (
     "RAY_REDIS_ADDRESS", "RAY_gcs_storage", "RAY_gcs_storage_path", "RAY_USE_TLS",
 )  # fmt: skip
 """Variables of a user's cluster, or of the job in it that this process is."""
+
+_REFUSAL: Final = re.compile(
+    "Too many open files|Resource temporarily unavailable|No space left on device|"
+    "Cannot allocate memory|Permission denied|Operation not permitted|can't start new thread",
+    re.IGNORECASE,
+)
+"""Messages of a kernel that refuses something, in the logs of Ray's processes."""
+_LOG_BYTES: Final = 20_000
+
+
+class CannotStart(RuntimeError):
+    """A local Ray that does not start; the message gives the reason in one sentence."""
 
 
 def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) -> Callable[[], None]:
@@ -75,7 +86,6 @@ def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) ->
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 _temp_dir=str(place),
-                _plasma_directory=str(_object_store(place)),
             )
 
     processes = _Processes(is_over)
@@ -106,7 +116,7 @@ class _Processes:
 
     def kill(self) -> None:
         """Kill them, and what is left of those that have died: Ray's agents outlive them."""
-        kill_groups(self._seen.keys() | process_groups())
+        kill_groups(self._seen.keys() | first_processes().keys())
 
 
 @contextmanager
@@ -238,16 +248,6 @@ def _visible(gpus: Sequence[str]) -> dict[str, str | None]:
     return {"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {}
 
 
-def _object_store(folder: Path) -> Path:
-    """Return the folder of Ray's object store: shared memory, unless it is small or absent."""
-    with suppress(OSError):
-        found = os.statvfs(_SHARED_MEMORY)
-        is_large = found.f_bavail * found.f_frsize >= _OBJECT_STORE_BYTES
-        if is_large and os.access(_SHARED_MEMORY, os.W_OK | os.X_OK):
-            return _SHARED_MEMORY
-    return folder
-
-
 @contextmanager
 def environment(changes: Mapping[str, str | None]) -> Iterator[None]:
     """Change environment variables for a while; None removes one."""
@@ -287,3 +287,23 @@ def await_processes() -> None:
     deadline = time.monotonic() + PROCESSES_S
     while time.monotonic() < deadline and "raylet" not in first_processes().values():
         time.sleep(0.03)
+
+
+def why_not(error: BaseException, folder: Path) -> str:
+    """Return why Ray has not started: the kernel's refusal, else Ray's own message.
+
+    Args:
+        error: What Ray has raised.
+        folder: Ray's folder, with the logs of its processes.
+    """
+    for text in (str(error), *_logs(folder)):
+        if known := _REFUSAL.search(text):
+            return f"the system refuses a process of Ray: {known[0]}"
+    first = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    return first[:200]
+
+
+def _logs(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.glob("session_*/logs/*.*")):
+        with suppress(OSError):
+            yield path.read_bytes()[-_LOG_BYTES:].decode(errors="replace")

@@ -21,7 +21,6 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from orchestrator.execution.base import Launch
 from orchestrator.execution.process.fork_client import ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
-from orchestrator.execution.ray.own_processes import siblings_go_on
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.memory import keep_from_kernel
 from orchestrator.system.private_folder import make_private
@@ -33,10 +32,7 @@ START_LIMIT_S: Final = 30.0
 """Longest wait for the driver to start the servers of a node that has just joined."""
 
 LOOK_S: Final = 2.0
-"""How often what runs on a node is looked at, whether it was killed or stopped."""
-
-ANSWER_S: Final = 20.0
-"""A node's servers that have not answered for so long may have been stopped."""
+"""Period at which the servers of a node are kept up."""
 
 CLOCK_TRIES, CLOCK_LIMIT_S = 3, 5.0
 """How often the driver's clock is asked, and how long for at most. The fastest answer counts."""
@@ -72,11 +68,10 @@ class NodeServers:
             return str(self._servers.socket_for(allocator, modules))
 
     def _look_after(self) -> None:
-        """Keep up the servers, and continue actors of the sweep that a signal has stopped."""
+        """Start servers again that have died."""
         while not self._closing.wait(LOOK_S):
             with self._lock, suppress(OSError):  # one that cannot be started now, may be later
                 self._servers.keep_up()
-            siblings_go_on()
 
     def now(self) -> float:
         """Return the Unix time by this node's clock."""
@@ -162,15 +157,10 @@ class ServerWay:
         node_id = ray.get_runtime_context().get_node_id()
         servers = existing_servers(self.session, node_id)
         asked: ray.ObjectRef[str] = servers.socket_for.remote(allocator, modules)
-        while True:
-            try:
-                return Path(ray.get(asked, timeout=ANSWER_S))
-            except ray.exceptions.GetTimeoutError:
-                siblings_go_on()
-            except ray.exceptions.RayActorError as error:
-                raise ServerError(
-                    "the actor that holds the node's fork servers has died"
-                ) from error
+        try:
+            return Path(ray.get(asked))
+        except ray.exceptions.RayActorError as error:
+            raise ServerError("the actor that holds the node's fork servers has died") from error
 
     def clock_ahead_s(self) -> float:
         """Return by how many seconds this node's clock is ahead of the driver's."""

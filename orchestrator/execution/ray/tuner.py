@@ -27,7 +27,7 @@ from orchestrator.execution.ray.actors import TrialSupervisor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
 from orchestrator.execution.ray.message import Message, forget_message
 from orchestrator.execution.ray.node_servers import ServerWay
-from orchestrator.execution.ray.rank_actors import cpus_of_ranks
+from orchestrator.execution.ray.remote_ranks import cpus_of_ranks
 
 
 def keep_credentials() -> None:

@@ -132,9 +132,6 @@ class Attempt:
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
         message = self._group.receive(timeout_s)
         if message is None:
-            if self._monitor.telemetry.let_go_on(self._group.pids):
-                trial = self._launch.trial.id[:6]
-                self.notes.append(f"trial {trial} was stopped by a signal, and goes on")
             return self._exited()
         self._monitor.stall.message_arrived()
         return self._handled(message)

@@ -15,7 +15,7 @@ from orchestrator.execution.telemetry.contamination import (
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
 from orchestrator.system.cgroup import Cgroups, named_count
 from orchestrator.system.energy import PackageEnergy
-from orchestrator.system.processes import ProcessTree, TreeSample, children_of, let_go_on
+from orchestrator.system.processes import ProcessTree, TreeSample
 
 PERIOD_S = 0.5
 
@@ -56,7 +56,7 @@ class Telemetry:
         self._sampled_s = float("-inf")
         self._first: TreeSample | None = None
         self._last: tuple[float, TreeSample] | None = None
-        self._is_paused = self._had_stopped = False
+        self._is_paused = False
         self._busy_s = self._sampled_for_s = 0.0
         self._peak_bytes = 0
         self._kills_before = _memory_kills()
@@ -121,17 +121,6 @@ class Telemetry:
         self._contamination.skip()
         return sample
 
-    def let_go_on(self, pids: Sequence[int]) -> bool:
-        """Continue the trial's processes that a signal has stopped; return True if it had.
-
-        Args:
-            pids: One process of each rank; its loader workers are looked at as well.
-        """
-        family = [*pids, *(child for pid in pids for child in children_of(pid))]
-        stopped = [pid for pid in family if let_go_on(pid)]
-        self._had_stopped = self._had_stopped or bool(stopped)
-        return bool(stopped)
-
     def _count(self, at: float, sample: TreeSample) -> None:
         if self._last is not None and not self._is_paused:
             before_s, before = self._last
@@ -179,9 +168,7 @@ class Telemetry:
         known = [
             f for f in (self._contamination.findings(), self._gpus.findings()) if f is not None
         ]
-        stopped = ["a signal had stopped it"] if self._had_stopped else []
-        findings = [*stopped, *(finding for findings in known for finding in findings)]
-        return findings if known or stopped else None
+        return [finding for findings in known for finding in findings] if known else None
 
     def out_of_memory(self) -> bool:
         """Return True if the kernel has killed for memory in this control group meanwhile."""

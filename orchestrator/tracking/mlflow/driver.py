@@ -18,7 +18,6 @@ from orchestrator.repository import package_path
 from orchestrator.storage.events import Event, Opened, Resumed, Started
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
-from orchestrator.system.processes import let_go_on
 from orchestrator.tracking.mlflow.places import how_to_open
 from orchestrator.tracking.mlflow.uris import checked_uri, shown
 
@@ -237,7 +236,6 @@ class _Writer:
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Return its messages since the last time; do not wait."""
-        let_go_on(self._process.pid)  # one that a signal has stopped would be waited for
         # None where there is nothing; and a line may come in two parts.
         self._unread += self._stdout.read() or b""
         *lines, self._unread = self._unread.split(b"\n")

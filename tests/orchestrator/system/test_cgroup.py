@@ -67,23 +67,3 @@ def test_kills(
     tmp_path: Path, membership: str, files: dict[str, str], expected: int | None
 ) -> None:
     assert cgroups(tmp_path, files, membership).memory_kills() == expected
-
-
-@pytest.mark.parametrize(
-    ("membership", "files", "expected"),
-    [
-        ("0::/\n", {"pids.max": "max", "pids.current": "7"}, None),
-        ("0::/a\n", {"a/pids.max": "100", "a/pids.current": "7"}, (100, 7)),
-        (
-            "0::/a/b\n",
-            {"a/pids.max": "9", "a/pids.current": "7", "pids.max": "5", "pids.current": "4"},
-            (5, 4),
-        ),
-        ("8:pids:/job\n", {"pids/job/pids.max": "60", "pids/job/pids.current": "4"}, (60, 4)),
-        ("", {}, None),
-    ],
-)  # fmt: skip
-def test_tasks(
-    tmp_path: Path, membership: str, files: dict[str, str], expected: tuple[int, int] | None
-) -> None:
-    assert cgroups(tmp_path, files, membership).tasks() == expected

@@ -143,21 +143,6 @@ def test_a_server_that_has_served_is_started_again(tmp_path: Path) -> None:
         servers.close()
 
 
-def test_a_server_that_a_signal_has_stopped_goes_on(
-    own_servers: ForkServers, tmp_path: Path
-) -> None:
-    path = own_servers.socket_for("tuned", ())
-    with forked(path, tmp_path, "first") as first:
-        server = server_of(first)
-        for go_on in (own_servers.keep_up, lambda: own_servers.socket_for("tuned", ())):
-            server.suspend()
-            wait_for(server, psutil.STATUS_STOPPED)
-            noted = go_on()
-            with forked(path, tmp_path, "second") as second:
-                assert second.poll() is None
-            assert noted in (["a fork server was stopped by a signal, and goes on"], path)
-
-
 def test_a_server_that_is_just_being_closed_is_told_no_more(own_servers: ForkServers) -> None:
     """Ray may end while another thread waits for its processes to come up."""
     key = own_servers.socket_for("tuned", ()).name

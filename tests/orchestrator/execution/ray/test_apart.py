@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import pytest
 
 from orchestrator.execution.base import ExecutorLost
 from orchestrator.execution.ray import apart
-from orchestrator.execution.ray.apart import Abandoned, Apart
+from orchestrator.execution.ray.apart import Abandoned, Apart, init_apart
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +93,51 @@ def test_a_second_interrupt_abandons_tune() -> None:
     with pytest.raises(KeyboardInterrupt):
         tune.run(body)
     assert not tune.is_stuck
+
+
+def test_its_thread_lives_until_it_is_ended() -> None:
+    threads: list[threading.Thread] = []
+    end = init_apart(lambda: threads.append(threading.current_thread()), lambda: "")
+    assert threads[0].is_alive()
+    end()
+    assert not threads[0].is_alive()
+
+
+@pytest.mark.parametrize("raised", [ValueError("no"), SystemExit("no")])
+def test_what_it_raises_is_raised_here(raised: BaseException) -> None:
+    def init() -> None:
+        raise raised
+
+    with pytest.raises(Exception, match=r"^no$"):
+        init_apart(init, lambda: "")
+
+
+def test_it_is_given_up_for_a_reason_and_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = threading.Event()
+    try:
+        with pytest.raises(TimeoutError, match="it has died"):
+            init_apart(stuck.wait, lambda: "it has died")  # type: ignore[arg-type]
+        monkeypatch.setattr(apart, "START_LIMIT_S", 0.1)
+        with pytest.raises(TimeoutError, match="timed out"):
+            init_apart(stuck.wait, lambda: "")  # type: ignore[arg-type]
+    finally:
+        stuck.set()
+
+
+def test_a_handler_that_is_replaced_meanwhile_is_set_again() -> None:
+    """A thread cannot set one from Python: C++ code can."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def init() -> None:
+        import ctypes
+
+        ctypes.CDLL(None).signal(int(signal.SIGTERM), None)
+
+    heard: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    try:
+        init_apart(init, lambda: "")()
+        signal.raise_signal(signal.SIGTERM)
+        assert heard == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -69,26 +68,6 @@ def unused_port() -> int:
 def test_connecting_fails_at_once_where_nothing_listens(unused_port: int) -> None:
     with pytest.raises(ConnectionError, match="Connection refused"):
         connect(f"127.0.0.1:{unused_port}", None)
-
-
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
-def test_connecting_fails_at_once_where_something_else_listens(
-    answer: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAY_USE_TLS", "false")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.recv(1000)
-                connection.sendall(answer)
-
-        serving = Thread(target=serve)
-        serving.start()
-        with pytest.raises(ConnectionError, match="what listens there is not Ray"):
-            connect(f"127.0.0.1:{server.getsockname()[1]}", None)
-        serving.join()
 
 
 def test_the_command_line_names_an_address_without_a_cluster(

@@ -16,8 +16,13 @@ import pytest
 
 from orchestrator.execution.ray import local_ray
 from orchestrator.execution.ray.executor import RayExecutor
-from orchestrator.execution.ray.local_ray import await_processes, private_to_driver, start_local
-from orchestrator.execution.ray.refusals import CannotStart
+from orchestrator.execution.ray.local_ray import (
+    CannotStart,
+    await_processes,
+    private_to_driver,
+    start_local,
+    why_not,
+)
 from tests.orchestrator.made_nvml import Gpu, MadeNvml
 
 
@@ -118,14 +123,6 @@ def test_a_command_line_is_not_rays_to_keep() -> None:
     assert ray._private.ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV
 
 
-def test_without_shared_memory_the_object_store_is_in_the_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert local_ray._object_store(tmp_path) == Path("/dev/shm")
-    monkeypatch.setattr(local_ray, "_SHARED_MEMORY", tmp_path / "absent")
-    assert local_ray._object_store(tmp_path) == tmp_path
-
-
 def test_a_process_that_dies_while_ray_starts_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """No other than those that Ray needs: not even that of its pages, if there were one."""
     alive = {1: "gcs_server", 2: "raylet"}
@@ -157,5 +154,23 @@ def test_what_ray_raises_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mon
         raise RuntimeError("one\ntwo")
 
     monkeypatch.setattr("ray.init", init)
-    with pytest.raises(CannotStart, match=r"^Ray says: one$"):
+    with pytest.raises(CannotStart, match=r"^one$"):
         start_local(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("raised", "log", "why"),
+    [
+        ("[Errno 24] Too many open files", "", "the system refuses a process of Ray: Too many"),
+        ("timed out", "x\nbind: Permission denied\n", "refuses a process of Ray: Permission"),
+        ("Something else.\nTwo", "fine", "Something else."),
+        ("", "", "RuntimeError"),
+    ],
+)
+def test_the_reason_is_the_kernels_else_rays(
+    tmp_path: Path, raised: str, log: str, why: str
+) -> None:
+    logs = tmp_path / "session_1" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "raylet.err").write_text(log)
+    assert why in why_not(RuntimeError(raised), tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from importlib import import_module, invalidate_caches
@@ -10,7 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from orchestrator.execution.ray.runtime_env import SHIPPED, runtime_environment
+from orchestrator.execution.ray.runtime_env import (
+    SHIPPED,
+    runtime_environment,
+    use_token_if_there_is_one,
+)
 
 
 @pytest.fixture
@@ -95,3 +100,27 @@ def test_our_own_trainables_are_shipped_where_they_are_installed(
     assert (stage / "orchestrator/module.py").exists()
     assert (stage / "trainables/module.py").exists()
     assert not (stage / "theirs").exists()
+
+
+@pytest.mark.parametrize(
+    ("variables", "mode"),
+    [
+        ({}, None),
+        ({"HOME": f"/{'x' * 300}"}, None),
+        ({"HOME": "{folder}"}, "token"),
+        ({"RAY_AUTH_TOKEN_PATH": "{folder}/.ray/auth_token"}, "token"),
+        ({"RAY_AUTH_TOKEN": "secret", "RAY_AUTH_MODE": "disabled"}, "disabled"),
+    ],
+)
+def test_a_token_is_used_unless_the_user_has_set_a_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], mode: str | None
+) -> None:
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray/auth_token").write_text("secret")
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "HOME"):
+        monkeypatch.setenv(name, "")  # so that it is as before after the test
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value.format(folder=tmp_path))
+    use_token_if_there_is_one()
+    assert os.environ.get("RAY_AUTH_MODE") == mode

@@ -6,14 +6,12 @@ import os
 import sys
 from types import SimpleNamespace
 
-import psutil
 import pytest
 
 from orchestrator.execution.telemetry import sampler
 from orchestrator.execution.telemetry.contamination import CoreTimes
 from orchestrator.execution.telemetry.sampler import PERIOD_S, Telemetry
 from orchestrator.system.processes import ProcessTree, TreeSample
-from tests.orchestrator.execution.process.serving import wait_for
 from tests.orchestrator.made_nvml import Gpu, MadeNvml
 
 PIDS = [os.getpid()]
@@ -74,20 +72,6 @@ def test_figures_are_of_the_time_between_samples(
     assert telemetry.figures()["busy_cores"] == pytest.approx(0.9)
     assert telemetry.figures()["foreign_share"] == pytest.approx(0.1)
     assert telemetry.tags() == {"contaminated": "10 % of its cores' time went to other processes"}
-
-
-def test_a_process_that_a_signal_has_stopped_goes_on_and_is_contaminated() -> None:
-    telemetry, sleeping = Telemetry(), psutil.Popen(["sleep", "600"])
-    try:
-        assert not telemetry.let_go_on([sleeping.pid])
-        sleeping.suspend()
-        wait_for(sleeping, psutil.STATUS_STOPPED)
-        assert telemetry.let_go_on([sleeping.pid])
-        assert sleeping.status() != psutil.STATUS_STOPPED
-    finally:
-        sleeping.kill()
-        sleeping.wait()
-    assert telemetry.tags()["contaminated"] == "a signal had stopped it"
 
 
 def test_time_while_paused_does_not_count(now: SimpleNamespace, counters: SimpleNamespace) -> None:

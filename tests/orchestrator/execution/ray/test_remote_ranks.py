@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.execution.ray.rank_actors import cpus_of_ranks
+from orchestrator.execution.ray.remote_ranks import cpus_of_ranks, gpus_of_ranks
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,9 @@ def test_ranks_share_the_cores_of_their_trial(
 ) -> None:
     assert cpus_of_ranks(num_cores, ranks) == expected
     assert sum(expected) == pytest.approx(num_cores)
+
+
+def test_each_rank_gets_its_part_of_its_nodes_gpus() -> None:
+    nodes = [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
+    assert gpus_of_ranks(nodes, 2) == [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]]
+    assert gpus_of_ranks([[], []], 2) == [[], [], [], []]
