@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 from orchestrator.constraints import Constraint
 from orchestrator.data import DataSet
 from orchestrator.errors import SweepFileError, refuse
-from orchestrator.execution.ray.functions.resources import OnDictionary, OwnResources
-from orchestrator.execution.ray.functions.stopping import Stop, problem_of
+from orchestrator.execution.ray.functions.session import Stop
 from orchestrator.execution.ray.functions.training import RayTraining, own_function
 from orchestrator.field_types import shown
 from orchestrator.locations import caller
@@ -68,7 +67,8 @@ def from_ray(
             a part of a GPU; ``stop`` is not allowed.
         KnobError: A value of ``config`` is not allowed.
     """
-    _check(function, config, stop, keeps_checkpoints=keeps_checkpoints)
+    if problem := _problem(function, config, stop):
+        raise SweepFileError(f"{caller()}from_ray: {problem[0]}", problem[1])
     if demand is not None and gpus:
         message = f"{caller('gpus')}from_ray: gpus = {gpus} beside a demand"
         refuse([SweepFileError(message, "let the demand return them: Demand(gpus=...)")])
@@ -89,8 +89,8 @@ def from_ray(
         training.param_space.config_class,
         data=data,
         reports=reports,
-        constraints=[OnDictionary(each) for each in constraints],
-        demand=OnDictionary(demand or OwnResources(function, gpus)),
+        constraints=[_OnDictionary(each) for each in constraints],
+        demand=_OnDictionary(demand or _own_demand(function, gpus)),
         preload=("torch", *preload, "ray.tune"),
         keeps_checkpoints=keeps_checkpoints,
         warm=warm,
@@ -98,69 +98,84 @@ def from_ray(
     )
 
 
-def _check(
-    function: Any,  # noqa: ANN401 - whatever a user gives
-    config: object,
-    stop: Stop | None,
-    *,
-    keeps_checkpoints: bool,
-) -> None:
-    """Refuse what Ray Tune would not run, or what would never end."""
-    problem = _problem_of_class(function, stop) if isinstance(function, type) else None
-    if not callable(function):
-        problem = f"{shown(function)} is no function", "give the function or the class itself"
-    elif not isinstance(function, type):
-        problem = _problem_of_function(function)
-    elif keeps_checkpoints and problem is None:
-        problem = _problem_of_saving(function)
-    if problem is None and stop is not None:
-        problem = problem_of(stop)
-    if problem is None and not isinstance(config, Mapping):
-        problem = f"config = {shown(config)} is not allowed", "allowed: a dictionary of defaults"
-    if problem is not None:
-        raise SweepFileError(f"{caller()}from_ray: {problem[0]}", problem[1])
+def _problem(function: Any, config: object, stop: Any) -> tuple[str, str] | None:  # noqa: ANN401
+    """Return what is wrong and what to do: what Ray Tune would not run, or what would never end."""
+    name = getattr(function, "__name__", type(function).__name__)
+    if isinstance(function, type):
+        if not any(base.__module__.startswith("ray.tune.trainable") for base in function.__mro__):
+            hint = "give a function that makes one, trains it and calls tune.report"
+            return f"{name} is a class that is not derived from Ray Tune's Trainable", hint
+        if stop is None:
+            hint = (
+                'say when it ends, as in RunConfig: stop={"training_iteration": 10}; or stop={} '
+                "where step() returns done=True"
+            )
+            return f"{name} is a class, which trains step by step without an end", hint
+    elif not callable(function):
+        return f"{shown(function)} is no function", "give the function or the class itself"
+    else:
+        try:
+            inspect.signature(function).bind({})
+        except TypeError as error:
+            hint = "give a function of one argument: functools.partial binds the others"
+            return f"{name} cannot be called with a config alone: {error}", hint
+    if not isinstance(config, Mapping):
+        return f"config = {shown(config)} is not allowed", "allowed: a dictionary of defaults"
+    return None if stop is None else _problem_of_stop(stop)
 
 
-def _problem_of_function(function: Any) -> tuple[str, str] | None:  # noqa: ANN401 - any callable
-    plain = function
-    while isinstance(plain, functools.partial):
-        plain = plain.func
-    name = getattr(plain, "__name__", type(plain).__name__)
-    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
-        hint = f"give one that runs to its end: lambda config: asyncio.run({name}(config))"
-        return f"{name} is an async function: a call runs nothing of it", hint
-    try:
-        inspect.signature(function).bind({})
-    except TypeError as error:
-        hint = "give a function of one argument: functools.partial binds the others"
-        return f"{name} cannot be called with a config alone: {error}", hint
-    except ValueError:  # of a function in C
-        pass
-    return None
-
-
-def _problem_of_class(made: type, stop: object) -> tuple[str, str] | None:
-    name = made.__name__
-    if not any(f"{base.__module__}.{base.__name__}".startswith("ray.tune.trainable")
-               and base.__name__ == "Trainable" for base in made.__mro__):  # fmt: skip
-        hint = "give a function that makes one, trains it and calls tune.report"
-        return f"{name} is a class that is not derived from Ray Tune's Trainable", hint
-    if stop is None:
-        hint = (
-            'say when it ends, as in RunConfig: stop={"training_iteration": 10}; or stop={} where '
-            "step() returns done=True"
-        )
-        return f"{name} is a class, which trains step by step without an end", hint
-    return None
-
-
-def _problem_of_saving(made: Any) -> tuple[str, str] | None:  # noqa: ANN401 - any class
-    missing = [
-        each
-        for each in ("save_checkpoint", "load_checkpoint")
-        if getattr(made, each).__module__.startswith("ray.tune.trainable")
-    ]
-    if not missing:
+def _problem_of_stop(stop: Any) -> tuple[str, str] | None:  # noqa: ANN401 - whatever a user gives
+    if isinstance(stop, Mapping):
+        wrong = [name for name, value in stop.items() if not isinstance(value, Number)]
+        hint = 'allowed: numbers by metric, a nested one by its path: {"val/acc": 0.9}'
+        return (f"stop = {shown(stop)}: {wrong[0]!r} is no number", hint) if wrong else None
+    if all(map(callable, stop if isinstance(stop, (list, tuple)) else [stop])):
         return None
-    text = f"keeps_checkpoints=True, and {made.__name__} has no {' and no '.join(missing)}"
-    return text, "write what is missing, or leave keeps_checkpoints out"
+    return (
+        f"stop = {shown(stop)} is not allowed",
+        'allowed: {"training_iteration": 10}, a function of trial_id and result, a stopper of Ray '
+        "Tune's, or a list of stoppers",
+    )
+
+
+class _OnDictionary:
+    """A function of the dictionary and a machine, called with a config."""
+
+    def __init__(self, function: Callable[[dict[str, Any], Machine], Any]) -> None:
+        self._function = function
+        self.__code__ = getattr(function, "__code__", None)  # for messages that name its place
+
+    def __call__(self, config: Any, machine: Machine) -> Any:  # noqa: ANN401 - any config, answer
+        return self._function(type(config).__param_space__.dictionary(config), machine)
+
+
+def _own_demand(function: Any, gpus: int) -> Callable[[dict[str, Any], Machine], Demand]:  # noqa: ANN401
+    """Return the demand of ``tune.with_resources`` or of a class: whole GPUs.
+
+    Cores are the sweep's, the same for every config.
+
+    Args:
+        function: A function or a class.
+        gpus: GPUs that the sweep file gives it instead, or 0.
+
+    Raises:
+        SweepFileError: It asks for a part of a GPU.
+    """
+    asked = getattr(function, "_resources", None)
+    if isinstance(function, type):
+        asked = function.default_resource_request  # type: ignore[attr-defined]
+    if callable(asked) and not hasattr(asked, "bundles") and not gpus:
+        return lambda config, _machine: Demand(gpus=_whole_gpus(asked(config)))
+    demand = Demand(gpus=gpus or _whole_gpus(asked))
+    return lambda _config, _machine: demand
+
+
+def _whole_gpus(resources: Any) -> int:  # noqa: ANN401 - Ray's own class, or a dictionary
+    if isinstance(resources, Mapping):
+        asked = resources.get("gpu", 0)
+    else:
+        asked = getattr(resources, "required_resources", {}).get("GPU", 0)
+    if asked != int(asked):
+        message = f"{caller()}from_ray: it asks for {asked:g} GPUs"
+        raise SweepFileError(message, "give it whole ones, by tune.with_resources or gpus=...")
+    return int(asked)

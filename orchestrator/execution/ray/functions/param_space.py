@@ -6,11 +6,14 @@ domain, the knob varies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+import logging
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from orchestrator.errors import KnobError, SweepError
-from orchestrator.execution.ray.functions.derived import resolved
 from orchestrator.execution.ray.functions.labels import label
 from orchestrator.execution.ray.functions.space_tree import Knobs, Slot
 from orchestrator.locations import caller
@@ -37,9 +40,12 @@ class ParamSpace:
         baseline: Mapping[Any, Any] | None = None,
     ) -> None:
         self._knobs = Knobs(defaults, space or {}, baseline or {})
-        knobs = {name: self._knob(name) for name in self._knobs.leaves}
+        knobs = {
+            name: Knob(type=leaf.labels.type, default=leaf.default, role=Role.BOTH, doc=name)
+            for name, leaf in self._knobs.leaves.items()
+        }
         self.config_class = make_config_class(f"{name}_config", knobs)
-        setattr(self.config_class, "__param_space__", self)  # noqa: B010 - mypy knows no such one
+        setattr(self.config_class, "__param_space__", self)  # noqa: B010 - unknown to mypy
         setattr(self.config_class, "__getitem__", _item)  # noqa: B010
 
     @property
@@ -61,7 +67,7 @@ class ParamSpace:
         return self.config_class(**{name: leaf.start for name, leaf in self._knobs.leaves.items()})
 
     def dictionary(self, config: object, seed: int = 0) -> dict[Any, Any]:
-        """Return what a function of Ray Tune gets for a config, newly made.
+        """Return the dictionary that a function of Ray Tune gets for a config, newly made.
 
         Args:
             config: Of the class that is made here.
@@ -83,7 +89,7 @@ class ParamSpace:
             once, again = (self.dictionary(self.baseline(), seed) for seed in (0, 1))
         except ValueError as error:
             return KnobError(f"{place}: {error}", "it is called with the config: config['lr'], say")
-        if label(once) == label(again) and all(map(_is_alike, once.values(), again.values())):
+        if [*map(label, once.values())] == [*map(label, again.values())]:
             return None
         return KnobError(
             f"{place} draws at random: two trials of one config would not be the same",
@@ -92,31 +98,12 @@ class ParamSpace:
             "config['u'] * config['a'])}",
         )
 
-    def _knob(self, name: str) -> Knob:
-        leaves = self._knobs.leaves
-        wanted = [
-            (each.name, leaves[each.name].labels.value_of(each.option))
-            for each in leaves[name].conditions
-            if each.name in leaves
-        ]
-
-        def applies(config: object) -> bool:
-            return all(getattr(config, other) == value for other, value in wanted)
-
-        return Knob(
-            type=leaves[name].labels.type,
-            default=leaves[name].default,
-            role=Role.BOTH,
-            doc=name,
-            applies=applies if wanted else None,
-        )
-
     def _filled(self, template: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Return a template with its slots filled; dictionaries and lists are new ones."""
         if isinstance(template, Slot):
             labels = self._knobs.leaves[template.name].labels
             return self._filled(labels.object_of(values[template.name]), values)
-        if isinstance(template, dict):  # of Ray Tune, too, these come back as plain ones
+        if isinstance(template, dict):
             return {key: self._filled(item, values) for key, item in template.items()}
         if isinstance(template, (list, tuple)):
             plain = list if isinstance(template, list) else tuple
@@ -124,10 +111,49 @@ class ParamSpace:
         return template
 
 
-def _is_alike(one: object, other: object) -> bool:
-    return label(one) == label(other)
-
-
 def _item(self: Any, key: Any) -> Any:  # noqa: ANN401 - any config and value
     """Return a value of a config as the function gets it: ``config["model"]["lr"]``."""
     return self.__param_space__.dictionary(self)[key]
+
+
+def resolved(config: Mapping[Any, Any], seed: int = 0) -> dict[Any, Any]:
+    """Return a config with the values of ``tune.sample_from`` computed by Ray Tune's own rules.
+
+    Functions are called in the order of the config, each with all of it: with the dictionary, and
+    where that raises with ``spec``, as in ``spec.config.lr``.
+
+    Raises:
+        ValueError: A function raises, or needs a value that a later one computes.
+    """
+    placeholders: Any = importlib.import_module("ray.tune.impl.placeholder")
+    variants: Any = importlib.import_module("ray.tune.search.variant_generator")
+    resolvers = placeholders.create_resolvers_map()
+    injected = placeholders.inject_placeholders(dict(config), resolvers)
+    with _seeded(seed):
+        try:
+            _, spec = next(variants.generate_variants({"config": injected}))
+            placeholders.resolve_placeholders(spec["config"], resolvers)
+        except Exception as error:
+            cause = error.__cause__ or error.__context__ or error
+            raise ValueError(f"it raised {type(cause).__name__}: {cause}") from error
+    made: dict[Any, Any] = spec["config"]
+    if placeholders._FunctionResolver.TOKEN in repr(made):
+        raise ValueError("it needs a value of a later tune.sample_from: put that one first")
+    return made
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Set the global generators of Python and NumPy, and restore them afterwards."""
+    logger = logging.getLogger("ray.tune.search.sample")  # it warns of each call with spec
+    numpy: Any = importlib.import_module("numpy.random")
+    before, before_numpy = random.getstate(), numpy.get_state()
+    random.seed(seed)
+    numpy.seed(seed)
+    was_disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = was_disabled
+        random.setstate(before)
+        numpy.set_state(before_numpy)

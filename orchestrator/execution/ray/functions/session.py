@@ -7,16 +7,26 @@ from __future__ import annotations
 
 import importlib
 import shutil
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from orchestrator.execution.ray.functions.figures import figures_of, refuse_tensors
-from orchestrator.execution.ray.functions.filled import FilledIn
-from orchestrator.execution.ray.functions.stopping import Stop, ends_with
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
+
+Stop = Mapping[str, float] | Callable[[str, dict[str, Any]], bool] | Sequence[Any]
+"""End of a training, as in Ray Tune's ``RunConfig(stop=...)``: the value by metric from which on it
+ends; a function of the trial's id and the result; Ray Tune's stoppers."""
+
+FILLED: Final = frozenset({
+    "trial_id", "experiment_id", "date", "timestamp", "pid", "hostname", "node_ip", "config",
+    "time_this_iter_s", "time_total_s", "time_since_restore", "iterations_since_restore",
+    "timesteps_since_restore", "timesteps_total", "episodes_total", "training_iteration", "done",
+    "should_checkpoint", "checkpoint_dir_name", "__duplicate__",
+})  # fmt: skip
+"""Names that Ray Tune fills in or obeys: recorded where a sweep asks for them."""
 
 
 class Session:
@@ -26,7 +36,7 @@ class Session:
         run: The trial's run.
         folder: Folder of its checkpoints.
         name: The trainable's name.
-        stop: When a training ends, as of Ray Tune's ``RunConfig``.
+        stop: End of a training.
         asked: Names of what Ray Tune fills in that the sweep asks for.
         config: The trial's config, as the function gets it.
     """
@@ -44,20 +54,21 @@ class Session:
         config: Mapping[Any, Any] | None = None,
     ) -> None:
         self._run, self._folder, self._stop, self._asked = run, folder, stop, asked
+        self._config = config or {}
         self.num_reports = 0
-        self.restored_s = 0.0
-        self.trial_id = getattr(run, "trial_id", "") or "trial"
-        self._filled_in = FilledIn(self.trial_id, config or {})
+        self.restored_s = self._trained_s = 0.0
+        self._reported_at = time.monotonic()
+        self._num_timesteps = 0
+        self.trial_id = run.trial_id or "trial"
         self.trial_name = f"{name}_{self.trial_id}"
         self.experiment_name = name
         self.trial_dir = str(Path.cwd())
 
     @property
     def trial_resources(self) -> Any:  # noqa: ANN401 - Ray's own class
-        """Cores and GPUs of the trial, as Ray Tune says it."""
-        device = getattr(self._run, "device", None)
-        gpus = {"GPU": 1.0} if getattr(device, "type", "cpu") == "cuda" else {}
-        bundle = {"CPU": float(getattr(self._run, "num_cores", 1)), **gpus}
+        """Cores and GPUs of the trial, as a class of Ray Tune."""
+        gpus = {"GPU": 1.0} if self._run.device.type == "cuda" else {}
+        bundle = {"CPU": float(self._run.num_cores), **gpus}
         return importlib.import_module("ray.tune").PlacementGroupFactory([bundle])
 
     def report(self, metrics: Mapping[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
@@ -65,11 +76,9 @@ class Session:
 
         Raises:
             TrialStopped: The trial pauses here.
-            SystemExit: The training ends here: it is done, or as good as was asked for.
+            SystemExit: The training ends here.
         """
-        refuse_tensors(metrics)
-        copied = metrics.copy()  # type: ignore[attr-defined] # Ray takes what has it alone
-        self.record(self._filled_in.to(copied), checkpoint)
+        self.record(self._filled(metrics), checkpoint)
 
     def record(self, result: dict[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
         """Pass on a report with what Ray Tune fills in.
@@ -92,6 +101,24 @@ class Session:
         if ends_with(result, self._stop, self.trial_id):
             raise SystemExit(0)
 
+    def _filled(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a report of a function with what a ``stop`` or a sweep may ask for."""
+        now = time.monotonic()
+        duration_s, self._reported_at = now - self._reported_at, now
+        duration_s = metrics.get("time_this_iter_s", duration_s)
+        self._trained_s += duration_s
+        self._num_timesteps += metrics.get("timesteps_this_iter", 0)
+        return {
+            "done": False,
+            "training_iteration": self.num_reports + 1,
+            "timesteps_total": self._num_timesteps,
+            **metrics,
+            "trial_id": self.trial_id,
+            "config": self._config,
+            "time_this_iter_s": duration_s,
+            "time_total_s": self.restored_s + self._trained_s,
+        }
+
     @property
     def loaded_checkpoint(self) -> Any:  # noqa: ANN401 - Ray's own class
         """Last checkpoint of this trial, or None."""
@@ -100,9 +127,9 @@ class Session:
             return None
         last = max(checkpoints)
         if not self.num_reports:  # of an earlier attempt
-            self.num_reports, self.restored_s = last, _elapsed_s(checkpoints[last])
+            clock = _clock_of(checkpoints[last])
+            self.num_reports, self.restored_s = last, float(clock.read_text())
             self._run.go_on_from(last, self.restored_s)
-            self._filled_in.go_on_after(last, self.restored_s)
         return importlib.import_module("ray.tune").Checkpoint(str(checkpoints[last]))
 
     def _save(self, checkpoint: Any) -> None:  # noqa: ANN401 - Ray's own class
@@ -111,7 +138,7 @@ class Session:
         shutil.rmtree(unfinished, ignore_errors=True)
         checkpoint.to_directory(unfinished)
         finished = self._folder / f"ray-{self.num_reports}"
-        _clock_of(finished).write_text(str(getattr(self._run, "elapsed_s", 0.0)))
+        _clock_of(finished).write_text(str(self._run.elapsed_s))
         unfinished.rename(finished)
         for older in before.values():
             shutil.rmtree(older, ignore_errors=True)
@@ -124,10 +151,60 @@ class Session:
 
 
 def _clock_of(checkpoint: Path) -> Path:
-    """Return the file, beside a checkpoint, of the seconds that the training had taken."""
+    """Return the file, next to a checkpoint, of the seconds that the training had taken."""
     return checkpoint.with_name(f"clock-of-{checkpoint.name}")
 
 
-def _elapsed_s(checkpoint: Path) -> float:
-    clock = _clock_of(checkpoint)
-    return float(clock.read_text()) if clock.exists() else 0.0
+def figures_of(metrics: Mapping[Any, Any], asked: Collection[str] = ()) -> dict[str, float]:
+    """Return the numbers of a report, nested ones as ``outer/inner``, as Ray Tune names them.
+
+    Args:
+        metrics: A report.
+        asked: Those of :data:`FILLED` that are recorded, too.
+    """
+    own = {key: value for key, value in metrics.items() if key not in FILLED or key in asked}
+    return {
+        name: float(number)
+        for name, value in _flattened(own)
+        if (number := _number(value)) is not None
+    }
+
+
+def _flattened(metrics: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested dictionaries by name."""
+    for key, value in metrics.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _flattened(value, f"{name}/")
+        else:
+            yield name, value
+
+
+def _number(value: Any) -> Any:  # noqa: ANN401 - any object
+    """Return a value that is one real number, else None."""
+    if getattr(value, "shape", None) == ():  # of NumPy or torch
+        value = value.item()
+    return value if isinstance(value, Number) and not isinstance(value, complex) else None
+
+
+def ends_with(result: Mapping[str, Any], stop: Stop, trial_id: str = "") -> bool:
+    """Return True if the training ends with this report.
+
+    Args:
+        result: A report with what Ray Tune fills in.
+        stop: End of the training.
+        trial_id: The trial's id.
+    """
+    if isinstance(stop, Mapping):
+        values = dict(_flattened(result)) if stop else result
+        reached = any(name in values and values[name] >= value for name, value in stop.items())
+        return reached or bool(values.get("done"))
+    stoppers = stop if isinstance(stop, Sequence) else [stop]
+    # Each is called: one that counts must see every report.
+    ended = [each(trial_id, dict(result)) or _ends_all(each) for each in stoppers]
+    return any(ended) or bool(result.get("done"))
+
+
+def _ends_all(stopper: Any) -> bool:  # noqa: ANN401 - a function or a stopper
+    """Return True where a stopper ends its experiment, of which it sees this trial alone."""
+    return bool(stopper.stop_all()) if hasattr(stopper, "stop_all") else False

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchestrator.errors import KnobError, SweepError
-from orchestrator.execution.ray.functions.derived import is_derived
 from orchestrator.execution.ray.functions.labels import Labels
 from orchestrator.locations import caller
 from orchestrator.space.domains import Choice, Domain, Interval
@@ -17,6 +16,8 @@ from orchestrator.space.ray_tune import from_ray_tune, is_ray_domain
 _ABSENT: Final = object()
 """Stands for a value that is not given: None may be one."""
 
+_PLAIN: Final = frozenset({bool, int, float, str, bytes, type(None)})
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -24,42 +25,26 @@ class Slot:
 
     Attributes:
         name: The knob's name.
-        domain: What it varies over.
     """
 
     name: str
-    domain: Domain | None = field(default=None, compare=False)
-
-    def __repr__(self) -> str:
-        return str(self.domain)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leaf:
-    """One knob, and what it may be.
+    """One knob and its values.
 
     Attributes:
         labels: Its values, and the objects that they stand for.
         default: Its default.
         start: Its value in the baseline.
         given: Its value in the space, or a domain of them.
-        conditions: Names of other knobs, each with the option that must be chosen for this one to
-            count.
     """
 
     labels: Labels
     default: Any
     start: Any
     given: Any
-    conditions: tuple[_Condition, ...]
-
-
-@dataclass
-class _Condition:
-    """A knob and the template of the option of it that must be chosen."""
-
-    name: str
-    option: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,17 +53,15 @@ class _Place:
 
     Attributes:
         path: Keys that lead there.
-        default: What is there in the config.
-        given: What is there in the space, if anything.
-        start: What is there in the baseline, if anything.
-        conditions: Conditions of the knobs that are there.
+        default: Value there in the config.
+        given: Value there in the space, if any.
+        start: Value there in the baseline, if any.
     """
 
     path: tuple[Any, ...] = ()
     default: Any = _ABSENT
     given: Any = _ABSENT
     start: Any = _ABSENT
-    conditions: tuple[_Condition, ...] = ()
 
     @property
     def name(self) -> str:
@@ -87,12 +70,8 @@ class _Place:
     def below(
         self, key: object, default: object, given: object = _ABSENT, start: object = _ABSENT
     ) -> _Place:
-        """Return a place one key further."""
-        path = (*self.path, key)
-        return replace(self, path=path, default=default, given=given, start=start)
-
-
-_PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
+        """Return the place one key further."""
+        return _Place(path=(*self.path, key), default=default, given=given, start=start)
 
 
 class Knobs:
@@ -101,9 +80,9 @@ class Knobs:
     Attributes:
         template: The dictionary, with a slot in the place of each knob.
         leaves: The knobs by name.
-        derived: Names of what ``tune.sample_from`` computes.
+        derived: Names of values that ``tune.sample_from`` computes.
         unknown: Names in the space and the baseline that are no knobs.
-        problems: What is wrong, by its text without the place.
+        problems: Faults, by their text without the place.
     """
 
     def __init__(
@@ -117,7 +96,7 @@ class Knobs:
         self.template = self._dictionary(whole)
 
     def _template(self, at: _Place) -> object:
-        """Return the template of what lies at a place, and take note of its knobs."""
+        """Return the template of the value at a place, and add its knobs."""
         given = at.default if at.given is _ABSENT else at.given
         if is_derived(given):
             self.derived.append(at.name)
@@ -139,24 +118,21 @@ class Knobs:
             )
         if isinstance(given, (list, tuple)) and _varies(given):
             return self._sequence(at, given)
-        if type(given).__name__ == "ObjectRef":
-            hint = "hand the object itself over: tune.with_parameters(function, name=object)"
-            self._refuse(at, "a trial's process cannot look an ObjectRef of Ray up", hint)
         return self._fixed(at, given)
 
     def _dictionary(self, at: _Place) -> dict[Any, Any]:
         given, start = (self._by_key(each, at) for each in (at.given, at.start))
         template: dict[Any, Any] = copy.copy(at.default)
         for key, default in at.default.items():
-            beside = given.get(key, _ABSENT), start.get(key, _ABSENT)
-            template[key] = self._template(at.below(key, default, *beside))
+            below = at.below(key, default, given.get(key, _ABSENT), start.get(key, _ABSENT))
+            template[key] = self._template(below)
         for key in {**given, **start}:
             if key not in at.default:
                 self.unknown.append(at.below(key, None).name)
         return template
 
     def _by_key(self, given: object, at: _Place) -> dict[Any, Any]:
-        """Return what is given by key; ``outer/inner`` stands for ``inner`` below ``outer``."""
+        """Return the given values by key; ``outer/inner`` stands for ``inner`` below ``outer``."""
         whole: dict[Any, Any] = {}
         split: dict[Any, dict[Any, Any]] = {}
         for key, value in given.items() if isinstance(given, Mapping) else ():
@@ -165,10 +141,10 @@ class Knobs:
                 split.setdefault(outer, {})[inner] = value
             else:
                 whole[key] = value
-        for outer in [key for key in split if key in whole]:
-            name = at.below(outer, None).name
-            text = f"both {name} and {name}/{next(iter(split[outer]))} are given"
-            self._refuse(at.below(outer, None), text, "give one dictionary, or each value by path")
+        for outer in whole.keys() & split.keys():
+            below = at.below(outer, None)
+            text = f"both {below.name} and {below.name}/{next(iter(split[outer]))} are given"
+            self._refuse(below, text, "give one dictionary, or each value by path")
         return whole | split
 
     def _sequence(self, at: _Place, given: Sequence[Any]) -> Sequence[Any]:
@@ -181,63 +157,48 @@ class Knobs:
         for number, item in enumerate(given):
             if _varies(item):
                 before = item if default is None else default[number]
-                beside = _ABSENT if start is None else start[number]
-                items[number] = self._template(at.below(number, before, item, beside))
+                first = _ABSENT if start is None else start[number]
+                items[number] = self._template(at.below(number, before, item, first))
         return tuple(items) if isinstance(given, tuple) else items
 
     def _fixed(self, at: _Place, given: object) -> object:
-        """Return the slot of a knob that does not vary; within an option the value itself."""
-        if at.conditions:
-            return given
+        """Return the slot of a knob that does not vary."""
         default = given if _varies(at.default) else at.default
         start = default if at.start is _ABSENT else at.start
-        labels = Labels([given], beside=[default, start])
-        values = map(labels.value_of, (default, given, start))
-        return self._slot(at, labels, *values)
+        labels = Labels([given, default, start])
+        return self._slot(at, labels, *map(labels.value_of, (default, given, start)))
 
     def _varied(self, at: _Place, domain: Domain) -> object:
-        """Return the slot of a knob that varies; its options may have knobs of their own."""
+        """Return the slot of a knob that varies."""
         default = _ABSENT if _varies(at.default) else at.default
-        options: Sequence[Any] = ()
-        if isinstance(domain, Choice):
-            options = [self._option(at, *each) for each in enumerate(domain.values)]
-        beside = [each for each in (default, at.start) if each is not _ABSENT]
-        if problem := domain.problem():
-            self._refuse(at, problem)
+        options = domain.values if isinstance(domain, Choice) else ()
+        problem, hint = domain.problem(), ""
+        if any(map(_varies, options)):
+            problem = "an option of a choice has a domain of its own"
+            hint = "give what varies a key of its own beside it"
+        others = [each for each in (default, at.start) if each is not _ABSENT]
+        labels = Labels([*options, *others])
+        if not problem and isinstance(domain, Interval):
+            try:
+                labels = Labels(others, domain)
+            except ValueError as error:
+                problem, hint = str(error), "give it another default in config"
+        if problem:
+            self._refuse(at, problem, hint)
             return self._fixed(at, at.default)
-        try:
-            interval = domain if isinstance(domain, Interval) else None
-            labels = Labels(options, interval, beside)
-        except ValueError as error:
-            self._refuse(at, str(error), "give it another default in config")
-            return self._fixed(at, at.default)
-        values = tuple(map(labels.value_of, options))
+        values = tuple(dict.fromkeys(map(labels.value_of, options)))
         first = values[0] if values else domain.points(1)[0]
         default = first if default is _ABSENT else labels.value_of(default)
         start = default if at.start is _ABSENT else labels.value_of(at.start)
         return self._slot(at, labels, default, Choice(values) if values else domain, start)
-
-    def _option(self, at: _Place, number: int, option: object) -> object:
-        """Return the template of one value of a choice: the value, if nothing varies within it."""
-        if not _varies(option):
-            return option
-        condition = _Condition(at.name, option)
-        within = replace(at, conditions=(*at.conditions, condition))
-        condition.option = self._template(within.below(number, option))
-        return condition.option
 
     def _slot(
         self, at: _Place, labels: Labels, default: object, given: object, start: object
     ) -> Slot:
         if at.name in self.leaves:
             self._refuse(at, "two values of config have this name", "rename one of the keys")
-        if at.name.startswith("__") and at.name.endswith("__"):
-            self._refuse(at, "Python keeps names of this form for itself", "rename the key")
-            return Slot("")
-        self.leaves[at.name] = Leaf(
-            labels=labels, default=default, given=given, start=start, conditions=at.conditions
-        )
-        return Slot(at.name, given if isinstance(given, (Choice, Interval)) else None)
+        self.leaves[at.name] = Leaf(labels=labels, default=default, given=given, start=start)
+        return Slot(at.name)
 
     def _refuse(self, at: _Place, text: str, hint: str = "") -> None:
         message = f"{at.name}: {text}"
@@ -245,8 +206,14 @@ class Knobs:
         self.problems.setdefault(message, KnobError(f"{place}{message}", hint))
 
 
+def is_derived(value: object) -> bool:
+    """Return True for a ``tune.sample_from``."""
+    kind = type(value)
+    return kind.__module__.startswith("ray.tune.search") and kind.__name__ == "Function"
+
+
 def _is_domain(value: object) -> bool:
-    """Return True for what stands for other values."""
+    """Return True for an object that stands for other values."""
     is_ours = isinstance(value, (Choice, Interval)) or is_ray_domain(value) or is_derived(value)
     return is_ours or (isinstance(value, dict) and set(value) == {"grid_search"})
 

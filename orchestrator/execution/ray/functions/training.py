@@ -9,24 +9,27 @@ import importlib
 import inspect
 import os
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.errors import SweepError, refuse
-from orchestrator.execution.ray.functions.classes import train_class
-from orchestrator.execution.ray.functions.filled import FILLED
-from orchestrator.execution.ray.functions.own_process import refusing_ray
 from orchestrator.execution.ray.functions.param_space import ParamSpace
-from orchestrator.execution.ray.functions.session import Session
-from orchestrator.execution.ray.functions.stopping import Stop
+from orchestrator.execution.ray.functions.session import FILLED, Session, Stop
 from orchestrator.metrics import Objective
 from orchestrator.space.configs import values_of
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
+
+_DICTIONARY: Final = "_dict_checkpoint.pt"
+
+
+class RayInTrialError(RuntimeError):
+    """Call of Ray within a trial: it would start a second Ray on the trial's cores."""
 
 
 class RayTraining:
@@ -37,7 +40,7 @@ class RayTraining:
         name: The trainable's name.
         defaults: A default for every key of its config.
         reports: Metrics that it reports.
-        stop: When a training ends, as of Ray Tune's ``RunConfig``.
+        stop: End of a training, as of Ray Tune's ``RunConfig``.
         data_key: Key of the config for the folder of the data; empty for none.
         keeps_checkpoints: True where a class is saved after each step.
     """
@@ -82,12 +85,12 @@ class RayTraining:
             dictionary[self._data_key] = str(run.data.path)
         # Every name under which a function may have imported report() asks here (Ray 2.60).
         ray_session: Any = importlib.import_module("ray.train._internal.session")
-        with _folder_of_its_own(run.checkpoint_dir) as beside:
-            folder = run.checkpoint_dir or beside
+        with _own_folder(run.checkpoint_dir) as scratch:
+            folder = run.checkpoint_dir or scratch
             session = Session(run, folder, self._name, self._stop, self._asked, dictionary)
             ray_session._session = session
             try:
-                with refusing_ray():
+                with _refusing_ray():
                     self._train(dictionary, session)
             except SystemExit as end:
                 if end.code != 0:
@@ -98,7 +101,7 @@ class RayTraining:
     def _train(self, config: dict[str, Any], session: Session) -> None:
         """Call it; what a function returns or yields is reported, as Ray Tune does it."""
         if isinstance(self._function, type):
-            train_class(self._function, config, session, keeps=self._keeps_checkpoints)
+            _train_class(self._function, config, session, keeps=self._keeps_checkpoints)
         elif inspect.isgeneratorfunction(self._function):
             for yielded in self._function(config):
                 _report_returned(yielded, session)
@@ -137,12 +140,58 @@ def _report_returned(value: Any, session: Session) -> None:  # noqa: ANN401 - wh
         raise ValueError(f"it returned or yielded a {kind}: return a dictionary or one number")
 
 
+def _train_class(made: type, config: dict[str, Any], session: Session, *, keeps: bool) -> None:
+    """Train a class derived from Ray Tune's ``Trainable`` step by step, until ``stop`` is reached.
+
+    Raises:
+        SystemExit: The training has ended.
+    """
+    torch: Any = importlib.import_module("torch")
+    ray_tune: Any = importlib.import_module("ray.tune")
+    trainable = _in_own_folder(made)({**config, "__trial_info__": session})
+    try:
+        if (checkpoint := session.loaded_checkpoint) is not None:
+            with checkpoint.as_directory() as folder:
+                saved = Path(folder, _DICTIONARY)
+                trainable.load_checkpoint(
+                    torch.load(saved, weights_only=False) if saved.exists() else folder
+                )
+            trainable._iteration = session.num_reports
+            trainable._time_total = session.restored_s
+        while True:
+            result = trainable.train()
+            if not (keeps or result.get("should_checkpoint")):
+                session.record(result)
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                # It may return a dictionary instead of writing into the folder.
+                if isinstance(saved := trainable.save_checkpoint(folder), dict):
+                    torch.save(saved, Path(folder, _DICTIONARY))
+                session.record(result, ray_tune.Checkpoint.from_directory(folder))
+    finally:
+        try:
+            trainable.stop()
+        except Exception:  # noqa: BLE001 - as under Ray Tune: all has been reported
+            traceback.print_exc()
+
+
+def _in_own_folder(made: Any) -> Any:  # noqa: ANN401 - any such class
+    """Return the class with the trial's folder for its results, instead of one in the home."""
+
+    def set_folder(self: Any) -> None:  # noqa: ANN401 - an instance of it
+        self._logdir = str(Path.cwd())
+
+    return type(
+        made.__name__, (made,), {"_setup_logdir": set_folder, "__module__": made.__module__}
+    )
+
+
 @contextmanager
-def _folder_of_its_own(parent: Path | None) -> Iterator[Path]:
-    """Work in a new folder, as under Ray Tune: functions beside each other share no file.
+def _own_folder(parent: Path | None) -> Iterator[Path]:
+    """Work in a new folder, as under Ray Tune: parallel functions share no file.
 
     Yields:
-        A folder beside it, which is removed as well.
+        A folder next to it, which is removed as well.
     """
     before = Path.cwd()
     os.environ.setdefault("TUNE_ORIG_WORKING_DIR", str(before))
@@ -157,3 +206,29 @@ def _folder_of_its_own(parent: Path | None) -> Iterator[Path]:
             yield Path(folder)
         finally:
             os.chdir(before)
+
+
+@contextmanager
+def _refusing_ray() -> Iterator[None]:
+    """Refuse Ray's objects, tasks and actors, as nothing would run or find them."""
+    ray: Any = importlib.import_module("ray")
+    hook: Any = importlib.import_module("ray._private.auto_init_hook")
+    before = hook.auto_init_ray, ray.init
+    hook.auto_init_ray, ray.init = _refuse_ray, _refuse_init
+    try:
+        yield
+    finally:
+        hook.auto_init_ray, ray.init = before
+
+
+def _refuse_init(*arguments: object, ignore_reinit_error: bool = False, **more: object) -> None:
+    if not ignore_reinit_error:  # under Ray Tune it changes nothing
+        _refuse_ray()
+
+
+def _refuse_ray() -> None:
+    raise RayInTrialError(
+        "a trial has no Ray: its objects, tasks and actors (ray.get, ray.put, .remote, ray.init) "
+        "would run beside the trial's cores. Hand data over by tune.with_parameters, and start "
+        "processes by multiprocessing"
+    )

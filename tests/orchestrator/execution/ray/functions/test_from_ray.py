@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -177,7 +175,7 @@ SPACE = {
     "größe (cm)": tune.qrandint(8, 64, 8),
     "self": tune.randn(0, 1),
     "twice": tune.sample_from(lambda spec: 2 * spec.config["größe (cm)"]),
-    "opt": tune.choice([{"name": "a", "lr": tune.uniform(0, 1)}, {"name": "b"}]),
+    "opt": tune.choice([{"name": "a", "lr": 0.1}, {"name": "b"}]),
     "none": None,
     "f": abs,
 }
@@ -223,10 +221,6 @@ def test_all_that_is_wrong_with_a_space_is_said_in_one_go() -> None:
     assert len(problems) == 3
 
 
-async def waits(config: dict[str, Any]) -> None:
-    await asyncio.sleep(0)
-
-
 class Other:
     """A class that Ray Tune would not take."""
 
@@ -243,15 +237,10 @@ class Steps(tune.Trainable):
     [
         (Other, {}, "Other is a class that is not derived from Ray Tune's Trainable"),
         (Steps, {}, r'Steps is a class, .* without an end.*\n.*stop={"training_iteration": 10}'),
-        (
-            Steps,
-            {"stop": {}, "keeps_checkpoints": True},
-            "Steps has no save_checkpoint and no load",
-        ),
         ("scores", {}, "'scores' is no function"),
-        (waits, {}, r"waits is an async function.*\n.*asyncio.run\(waits\(config\)\)"),
         (lambda: None, {}, r"cannot be called with a config alone.*\n.*functools.partial"),
-        (functools.partial(scores, {}), {}, "scores cannot be called with a config alone"),
+        (scores, {"stop": {"score": "high"}}, "'score' is no number"),
+        (scores, {"stop": ["score"]}, r"stop = \['score'\] is not allowed"),
         (scores, {"config": [1]}, r"config = \[1\] is not allowed"),
         (
             scores,
@@ -304,13 +293,67 @@ def test_data_are_found_under_a_key(tmp_path: Path) -> None:
     assert trained(trainable, data=prepared) == [{"score": 1.0, "n": 3.0}]
 
 
-def test_resources_of_ray_tune_are_asked_for() -> None:
-    machine = Machine(nodes=(Node(name="here", cpus=8, gpus=2),))
-    asking = from_ray(tune.with_resources(scores, {"cpu": 1, "gpu": 2}), config=CONFIG)
-    assert asking.demand_of(asking.config(), machine).gpus == 2
-
-
 def test_a_space_of_our_own_domains_is_taken_as_well() -> None:
     trainable = from_ray(scores, config=CONFIG)
     _, space, _ = trainable.for_sweep({"model/lr": uniform(0.0, 1.0)}, None)
     assert "model/lr=uniform(0, 1)" in str(space)
+
+
+# -- demands
+
+
+def train(config: dict[str, Any]) -> None: ...
+
+
+def train_by_config(config: dict[str, Any]) -> None: ...
+
+
+def train_on_half(config: dict[str, Any]) -> None: ...
+
+
+def train_as_it_is(config: dict[str, Any]) -> None: ...
+
+
+def test_gpus_are_those_that_ray_tune_was_asked_for() -> None:
+    fixed = from_ray(tune.with_resources(train, {"cpu": 4, "gpu": 2}), config={"n": 1})
+    by_config = from_ray(
+        tune.with_resources(
+            train_by_config,
+            lambda config: tune.PlacementGroupFactory([{"CPU": 1, "GPU": config["n"]}]),
+        ),
+        config={"n": 2},
+    )
+    plain = from_ray(train_as_it_is, config={"n": 1})
+
+    assert fixed.demand_of(fixed.config(), MACHINE).gpus == 2
+    assert by_config.demand_of(by_config.config(), MACHINE).gpus == 2
+    assert by_config.demand_of(by_config.config(n=0), MACHINE).gpus == 0
+    assert plain.demand_of(plain.config(), MACHINE).gpus == 0
+    told = from_ray(train_as_it_is, config={"n": 1}, gpus=1)
+    assert told.demand_of(told.config(), MACHINE).gpus == 1
+
+
+def test_a_part_of_a_gpu_is_refused_at_once() -> None:
+    with pytest.raises(SweepError, match=r"(?s)it asks for 0\.5 GPUs.*give it whole ones"):
+        from_ray(tune.with_resources(train_on_half, {"gpu": 0.5}), config={"w": 1.0})
+
+
+def test_a_class_asks_for_its_resources_by_config() -> None:
+    class Asks(Steps):
+        @classmethod
+        def default_resource_request(cls, config: dict[str, Any]) -> Any:
+            return tune.PlacementGroupFactory([{"CPU": 1, "GPU": config["w"]}])
+
+    machine = Machine(nodes=(Node(name="here", cpus=8, gpus=2),))
+    trainable = from_ray(Asks, config={"w": 2}, stop={})
+    assert trainable.demand_of(trainable.config(), machine).gpus == 2
+    assert trainable.demand_of(trainable.config(w=1), machine).gpus == 1
+    assert (
+        from_ray(Asks, config={"w": 0.5}, stop={}, gpus=1)
+        .demand_of(trainable.config(), machine)
+        .gpus
+        == 1
+    )
+    half = from_ray(Asks, config={"w": 0.5}, stop={})
+    with pytest.raises(SweepError, match=r"it asks for 0\.5 GPUs"):
+        half.demand_of(half.config(), machine)

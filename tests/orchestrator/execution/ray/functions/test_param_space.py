@@ -7,12 +7,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
+from ray import tune
 
-from orchestrator import choice, integers, uniform
-from orchestrator.execution.ray.functions.param_space import ParamSpace
+from orchestrator import SweepError, choice, from_ray, integers, uniform
+from orchestrator.execution.ray.functions.param_space import ParamSpace, resolved
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
-from orchestrator.space.domains import Choice
+from tests.orchestrator.execution.ray.functions.trials import trained
 
 
 def dictionary(space: ParamSpace, **values: Any) -> dict[Any, Any]:
@@ -54,27 +56,6 @@ def test_domains_in_the_config_vary_where_the_space_does_not_say_otherwise() -> 
     assert values_of(space.baseline()) == {"a": 4, "b": "y"}
 
 
-def test_options_have_knobs_of_their_own_that_count_where_they_are_chosen() -> None:
-    space = ParamSpace(
-        "any",
-        {"opt": {"name": "plain"}},
-        {"opt": choice({"name": "sgd", "m": uniform(0.0, 1.0)}, {"name": "adam", "b": 3})},
-    )
-    domains = domains_of(space.space())
-
-    assert list(domains) == ["opt/0/m", "opt"]
-    assert isinstance(domains["opt"], Choice)
-    sgd, adam = domains["opt"].values
-    assert sgd == "{'name': 'sgd', 'm': uniform(0, 1)}"
-    assert dictionary(space) == {"opt": {"name": "plain"}}
-    assert dictionary(space, opt=adam, **{"opt/0/m": 0.9}) == {"opt": {"name": "adam", "b": 3}}
-    assert dictionary(space, opt=sgd, **{"opt/0/m": 0.9}) == {"opt": {"name": "sgd", "m": 0.9}}
-    one, other = [
-        canonical(space.config_class(**{"opt": adam, "opt/0/m": value})) for value in (0.1, 0.9)
-    ]
-    assert one == other
-
-
 def test_items_of_lists_vary() -> None:
     space = ParamSpace(
         "any", {"layers": [8, 8, 8]}, {"layers": [choice(16, 32), 8, choice(16, 32)]},
@@ -104,6 +85,7 @@ def test_what_is_drawn_is_what_the_function_gets() -> None:
         ({"a": {"b": 1}, "a/b": 2}, {}, "a/b: two values of config have this name"),
         ({"a": {"b": 1}}, {"a": choice(1, 2), "a/b": 3}, "a: both a and a/b are given"),
         ({"a": {"b": 1}}, {"a/b": 3, "a": {"b": 2}}, "a: both a and a/b are given"),
+        ({"a": 1}, {"a": choice({"b": integers(0, 1)}, 2)}, "a: an option .* domain of its own"),
         ({"a": 1}, {"a": {"grid_search": 5}}, "a: grid_search of 5: give a list of values"),
         ({"a": 1}, {"a": choice()}, r"a: choice\(\) of no values leaves nothing to vary"),
     ],
@@ -123,8 +105,52 @@ def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
         space.space()
 
 
-def test_a_name_of_pythons_own_is_refused() -> None:
-    space = ParamSpace("any", {"__class__": 1, "model": {"__init__": 2}, "__init__": 3})
-    assert [str(each).split("\n")[0].rpartition(": ")[0].rpartition(" ")[2] for each in
-            space.problems.values()] == ["__class__", "__init__"]  # fmt: skip
-    assert all("rename" in str(each) for each in space.problems.values())
+# -- tune.sample_from
+
+computed: Any = tune.sample_from
+"""It takes functions of the config, of ``spec`` and of nothing."""
+
+
+def sees(config: dict[str, Any]) -> None:
+    tune.report({name: float(value) for name, value in config.items()})
+
+
+def test_values_are_computed_from_the_config_of_each_trial() -> None:
+    space = {
+        "a": tune.randint(1, 9), "b": computed(lambda spec: 2 * spec.config.a),
+        "c": computed(lambda config: config["b"] + 1),
+    }  # fmt: skip
+    trainable, _, start = from_ray(sees, config=space).for_sweep({}, {"a": 3})
+
+    assert list(vars(start)) == ["a"], "they are no knobs"
+    assert trained(trainable, start) == [{"a": 3.0, "b": 6.0, "c": 7.0}]
+
+
+def test_they_leave_the_random_numbers_as_they_were() -> None:
+    random.seed(1)
+    np.random.seed(1)
+    expected = random.random(), np.random.rand()
+    random.seed(1)
+    np.random.seed(1)
+    drawn = {"x": computed(lambda: random.random() + np.random.rand())}
+
+    assert resolved(drawn) == resolved(drawn)
+    assert resolved(drawn) != resolved(drawn, seed=1)
+    assert (random.random(), np.random.rand()) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "baseline", "says"),
+    [
+        (lambda: random.random(), None, r"x: tune.sample_from draws at random.*tune.uniform"),
+        (lambda spec: spec.config.missing, None, "x: tune.sample_from: it raised AttributeError"),
+        (lambda config: config["z"], None, "it raised KeyError: 'z'.*config\\['lr'\\]"),
+        (lambda: 1, {"x": 2}, "x: tune.sample_from computes it.*leave it out of the baseline"),
+    ],
+)
+def test_what_cannot_be_computed_alike_is_refused_with_the_way_out(
+    function: Any, baseline: dict[str, Any] | None, says: str
+) -> None:
+    trainable = from_ray(sees, config={"a": 10**6, "x": computed(function)})
+    with pytest.raises(SweepError, match=f"(?s){says}"):
+        trainable.for_sweep({}, baseline)

@@ -1,15 +1,23 @@
 """What a function finds beside its config: checkpoints and the context."""
 
+# ruff: noqa: ANN401 - whatever users write for Ray Tune
+
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ray import tune
+from ray.tune.stopper import MaximumIterationStopper, Stopper
 
 from orchestrator import from_ray, minimize
+from orchestrator.execution.ray.functions.session import ends_with, figures_of
 from orchestrator.measurement.context import TrialStopped
 from tests.orchestrator.execution.ray.functions.trials import trained
 
@@ -74,3 +82,66 @@ def test_what_ray_tune_fills_in_is_recorded_where_it_is_asked_for() -> None:
     assert [each["training_iteration"] for each in (first, second)] == [1, 2]
     assert second["time_this_iter_s"] == 2.5
     assert 0 < first["time_total_s"] < second["time_total_s"]
+
+
+# -- the end of a training
+
+
+def steps(config: dict[str, Any]) -> None:
+    for step in range(9):
+        tune.report({"score": step, "timesteps_this_iter": 10, "inner": {"x": step}})
+
+
+class Patient(Stopper):
+    """It ends all trials, once one is good enough."""
+
+    is_over = False
+
+    def __call__(self, trial_id: str, result: Mapping[str, Any]) -> bool:
+        self.is_over = result["score"] >= 3
+        return False
+
+    def stop_all(self) -> bool:
+        return self.is_over
+
+
+def test_a_training_ends_with_a_figure_or_when_it_is_done() -> None:
+    assert ends_with({"done": True}, {})
+    assert not ends_with({"done": False, "a": 5}, {"b": 1})
+    assert ends_with({"a": {"b": 5}}, {"a/b": 5})
+    assert not ends_with({"a": 4.9}, {"a": 5})
+    assert ends_with({"done": True}, lambda trial_id, result: False)
+
+
+@pytest.mark.parametrize(
+    ("stop", "count"),
+    [
+        ({"timesteps_total": 30}, 3),
+        ({"training_iteration": 2}, 2),
+        ({"inner/x": 4, "score": 2}, 3),
+        (lambda trial_id, result: result["inner"]["x"] >= 1 and result["config"]["w"] == 5, 2),
+        (MaximumIterationStopper(4), 4),
+        ([MaximumIterationStopper(7), MaximumIterationStopper(2)], 2),
+        (Patient(), 4),
+    ],
+)
+def test_it_ends_as_under_ray_tune(stop: Any, count: int) -> None:
+    assert len(trained(from_ray(steps, config={"w": 5}, stop=stop))) == count
+
+
+# -- figures
+
+
+@pytest.mark.parametrize(
+    ("reported", "recorded"),
+    [
+        ({"val": {"top1": 0.5, "by": {"a": 1}}, "name": "x", "list": [1, 2]},
+         {"val/top1": 0.5, "val/by/a": 1.0}),
+        ({"n": np.float32(2), "d": True, "z": np.array(3), "v": np.ones(2), "b": np.bool_(True)},
+         {"n": 2.0, "d": 1.0, "z": 3.0, "b": 1.0}),
+        ({"f": Fraction(1, 4), "d": Decimal("0.5"), "c": 1j, "none": None}, {"f": 0.25, "d": 0.5}),
+        ({1: 2, "done": True, "config": {"lr": 1}, "pid": 7, "trial_id": "x"}, {"1": 2.0}),
+    ],
+)  # fmt: skip
+def test_numbers_are_recorded_by_name(reported: dict[Any, Any], recorded: dict[str, float]) -> None:
+    assert figures_of(reported) == recorded
