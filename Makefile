@@ -1,6 +1,7 @@
 # For work in the checkout. To use the program elsewhere, install it: see README.md.
 # make run   creates .venv, installs what requirements.lock names, runs the first sweep
-# make test  the same environment, the tests but the slow ones; make test-slow runs those
+# make test  the same environment, the tests but the slow ones; make test-slow runs those;
+#            ARGS="-k name" runs some of them, CHANGED=yes those that depend on what has changed
 # Needs Python 3.11 with venv, and a network for the first installation.
 
 PYTHON ?= python3.11
@@ -36,24 +37,28 @@ plan: $(STAMP)  ## Print what a sweep would run
 # ends with 5 where ARGS leave it none, which may happen to one half. Each half has a cache of its
 # own: where only tests of the other half have failed, --last-failed would run all of this one.
 define pytest
-	@shared=0; alone=0; \
-	$(BIN)/python -m pytest -m "($(1)) and not alone" -o cache_dir=$(CACHE)/shared $(SHARED) $(SLOWEST) $(ARGS) || shared=$$?; \
-	$(BIN)/python -m pytest -m "($(1)) and alone" -o cache_dir=$(CACHE)/alone $(SLOWEST) $(ARGS) || alone=$$?; \
+	@shared=0; alone=0; files=; \
+	if [ "$(CHANGED)" ]; then files=$$($(BIN)/python -m tests.changed); \
+	    [ "$$files" ] || { echo "no test depends on what has changed"; exit 0; }; fi; \
+	$(BIN)/python -m pytest -m "($(1)) and not alone" -o cache_dir=$(CACHE)/shared $(SHARED) $(SLOWEST) $(ARGS) $$files || shared=$$?; \
+	$(BIN)/python -m pytest -m "($(1)) and alone" -o cache_dir=$(CACHE)/alone $(SLOWEST) $(ARGS) $$files || alone=$$?; \
 	case $$shared,$$alone in 0,0|0,5|5,0) ;; *) exit 1 ;; esac
 endef
 
-test: $(STAMP)  ## All tests but the slow ones (SLOW=yes: these too); ARGS="-k name" for some of them
+test: $(STAMP)  ## All tests but the slow ones (SLOW=yes: these too; CHANGED=yes: those of what has changed)
 	$(call pytest,not slow$(if $(SLOW), or slow))
 
 test-slow: $(STAMP)  ## The others: real servers, clusters, whole sweeps
 	$(call pytest,slow)
 
 # Every test, slow ones included. The data lie outside of the checkout, which tests must leave as it is.
-coverage: $(STAMP)  ## Coverage of lines by all tests, their subprocesses and forks included
+coverage: $(STAMP)  ## Coverage of lines by all tests (KEEP=yes: into tests/coverage.txt)
 	@folder=$$(mktemp -d); export COVERAGE_FILE=$$folder/data COVERAGE_RCFILE=$(CURDIR)/pyproject.toml; \
 	$(BIN)/python -m coverage run -m pytest -q -m "not alone" $(SHARED) $(ARGS); \
 	$(BIN)/python -m coverage run -m pytest -q -m alone $(ARGS); \
-	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; rm -rf $$folder
+	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; \
+	if [ "$(KEEP)" ]; then $(BIN)/python -m coverage json --quiet -o $$folder/json \
+	    && $(BIN)/python -m tests.kept_coverage $$folder/json > tests/coverage.txt; fi; rm -rf $$folder
 
 integrations: $(STAMP)  ## Tests with Lightning and transformers, which are added to .venv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-integrations.in

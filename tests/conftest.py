@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from functools import cache
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Protocol
@@ -105,13 +107,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what has to run alone, and begin with what is long."""
     for item in items:
-        if _is_in(ALONE, item):
+        if _is_in(ALONE, item.path):
             item.add_marker(pytest.mark.alone)
-    items.sort(key=lambda item: [not _is_in([place], item) for place in LONG])
+    items.sort(key=lambda item: [not _is_in((place,), item.path) for place in LONG])
 
 
-def _is_in(places: Iterable[str], item: pytest.Item) -> bool:
-    return any(item.path.is_relative_to(ROOT / place) for place in places)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave what the imports make out of all garbage collections, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@cache
+def _is_in(places: tuple[str, ...], path: Path) -> bool:
+    return any(path.is_relative_to(ROOT / place) for place in places)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
