@@ -24,6 +24,7 @@ from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
+from orchestrator.storage.events import Asked, Event, Finished
 from orchestrator.storage.journal import read_journal
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.tables import write_tables
@@ -76,13 +77,13 @@ def replayed(truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
     }
 
 
-def _core_s(events: Sequence[Any]) -> dict[str, float]:
-    stages = {e["trial"]["id"]: e["trial"]["stage"] for e in events if e["event"] == "asked"}
+def _core_s(events: Sequence[Event]) -> dict[str, float]:
+    stages = {event.trial.id: event.trial.stage for event in events if isinstance(event, Asked)}
     taken = dict.fromkeys(map(str, Stage), 0.0)
     for event in events:
-        if event["event"] == "finished":
-            result = event["result"]
-            taken[stages[event["trial_id"]]] += (result["wall_s"] or 0.0) * (result["cores"] or 0)
+        if isinstance(event, Finished):
+            result = event.result
+            taken[stages[event.trial_id]] += (result.wall_s or 0.0) * (result.cores or 0)
     return taken
 
 
