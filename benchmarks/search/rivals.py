@@ -13,7 +13,8 @@ from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
 from orchestrator.analysis.statistics.pareto import front_of_points
 from orchestrator.search import SEARCHES
-from orchestrator.search.base import Proposal, SearchProblem
+from orchestrator.search.base import Proposal
+from orchestrator.search.problem import SearchProblem
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 Config = Mapping[str, Any]

@@ -26,10 +26,10 @@ from orchestrator.arguments import Parser
 from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.metrics import Objective
 from orchestrator.search.base import Proposal
-from orchestrator.search.candidates import key_of
 from orchestrator.search.factored.clock import Race
 from orchestrator.search.factored.findings import Curve
 from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.search.problem import key_of
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 TOLERANCE: Final = 0.005

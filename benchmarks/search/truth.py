@@ -16,8 +16,7 @@ from orchestrator import Sweep
 from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Grid
-from orchestrator.search.base import SearchProblem
-from orchestrator.search.candidates import Key
+from orchestrator.search.problem import Key, SearchProblem
 from orchestrator.space.knob import Role
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Report, Trial

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.derived import DerivedFigures
-from orchestrator.search.candidates import ChecksRoles
+from orchestrator.search.base import Search
 from orchestrator.search.stages.judge import Config, Interference, Results
 from orchestrator.storage.events import Asked, Event, Finished, Opened
 from orchestrator.storage.sweep_record import SweepRecord
@@ -40,9 +40,9 @@ class Analyst:
         self._record = record
         self._derived = derived or DerivedFigures()
         self._candidates = candidates
-        self._search: ChecksRoles | None = None
+        self._search: Search | None = None
 
-    def follow(self, search: ChecksRoles) -> None:
+    def follow(self, search: Search) -> None:
         """Compose by the knobs' roles as ``search`` finds them."""
         self._search = search
 

@@ -18,8 +18,6 @@ from orchestrator.execution.base import SHORT_S, ChecksNodes, Executor, Needs, S
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
-from orchestrator.search.base import Plans
-from orchestrator.search.candidates import ChecksRoles, Enumerates
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.own import started
 from orchestrator.search.stages.allowance import Allowance
@@ -195,14 +193,12 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
     problem = (warm_start or WarmStart()).into(search_problem(sweep, factory.machine))
     search = started(sweep.search, problem)
     if sweep.stopping is not None:
-        pauses = sweep.trainable.keeps_checkpoints
-        search = sweep.stopping.start(search, problem, pauses=pauses)
-    if isinstance(search, ChecksRoles):
-        judge.follow(search)
+        search = sweep.stopping.start(search, problem)
+    judge.follow(search)
     if isinstance(search, FactoredSearch):
         confirming = _confirming_factored(factory, judge, search)
         return Stages(problem, [Searching(search), *(confirming if sweep.confirm else ())])
-    enumerates = isinstance(sweep.search, Enumerates) and not isinstance(sweep.search, Plans)
+    enumerates = sweep.search.candidates(problem) is not None
     phases: list[Phase] = [Searching(search, enumerates=enumerates)]
     if (
         sweep.check_isolated

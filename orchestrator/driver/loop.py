@@ -23,7 +23,7 @@ from orchestrator.driver.room import Room
 from orchestrator.driver.trials import TrialFactory, failed_without_figures, with_idle_knobs
 from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.base import Launch
-from orchestrator.search.base import Pause, Proposal, Search, Speaks
+from orchestrator.search.base import Pause, Proposal, Search
 from orchestrator.storage.events import (
     DAMAGED,
     Asked,
@@ -219,7 +219,7 @@ class ControlLoop:
             return self._to_run.pop(0)
         while True:
             proposal = self._search.ask()
-            for note in self._take_notes():
+            for note in self._search.notes():
                 self._record(Noted(text=note))
             if not isinstance(proposal, Proposal):
                 return proposal
@@ -299,9 +299,6 @@ class ControlLoop:
         else:
             self._search.tell(trial, result)
 
-    def _take_notes(self) -> list[str]:
-        return self._search.notes() if isinstance(self._search, Speaks) else []
-
     # -- the journal
 
     def _record(self, event: Event) -> None:
@@ -336,7 +333,7 @@ class ControlLoop:
                     "restore the line, or start a new run",
                 ) from error
         self._limits.replayed()
-        self._take_notes()  # they are in the journal
+        self._search.notes()  # they are in the journal
         have_run = {
             key for key, each in self._results.items() if each.state is not TrialState.NOT_RUN
         }

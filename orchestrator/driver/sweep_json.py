@@ -75,7 +75,4 @@ def _num_planned(factory: TrialFactory) -> int | None:
         return None if plan.most_searched is None else plan.most_searched + plan.num_confirm
     if plan.max_configs is None:
         return None
-    sweep, configs = factory.sweep, plan.max_configs * factory.sweep.repeats
-    if sweep.stopping is not None and sweep.trainable.keeps_checkpoints:
-        configs += sum(sweep.stopping.going_on(configs, sweep.epochs))
-    return configs + plan.num_confirm
+    return plan.max_configs * factory.sweep.repeats + plan.num_confirm

@@ -4,7 +4,7 @@ A new search is one file with a :class:`~orchestrator.search.base.SearchSpec`, a
 :data:`SEARCHES`, which the command line and the tests of all searches read. One of a sweep file's
 own needs no entry: ``docs/own-search.md``.
 
-base: the protocols: Search, SearchSpec, Proposal, SearchProblem
+base: the base classes Search and SearchSpec; Proposal
 candidates: distinct configs that are known before anything has run
 checks: checks of the constructors' arguments
 factored: speed from short probes, accuracy from training
@@ -15,6 +15,7 @@ optuna_search: the search that drives an Optuna study; imports Optuna
 optuna_space: knobs in Optuna's words
 optuna_study: what an Optuna study is told
 own: a search of the user's own, whose answers are checked
+problem: the input of a search
 random: configs drawn at random
 rounds: given configs, each as often as the sweep repeats it
 stages: what comes before and after a search
@@ -23,11 +24,27 @@ unasked: configs that were not asked for yet
 within: whether a config that a search proposes lies in the space
 """
 
+from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid
 from orchestrator.search.named import SEARCHES
 from orchestrator.search.optuna import Optuna, Sampler
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.random import Random
 from orchestrator.search.stopping import Asha
 
-__all__ = ["SEARCHES", "Asha", "Factored", "Grid", "Optuna", "Random", "Sampler"]
+__all__ = [
+    "SEARCHES",
+    "WAIT",
+    "Asha",
+    "Factored",
+    "Grid",
+    "Optuna",
+    "Pause",
+    "Proposal",
+    "Random",
+    "Sampler",
+    "Search",
+    "SearchProblem",
+    "SearchSpec",
+]

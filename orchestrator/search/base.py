@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final, Protocol
 
-from orchestrator.metrics import Objective
-from orchestrator.space.domains import Domain
+from orchestrator.search.candidates import Candidates
+from orchestrator.search.problem import SearchProblem
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
@@ -46,68 +46,6 @@ class Proposal:
     interleaved: bool = False
 
 
-class Search(Protocol):
-    """Source of trials, driven by the control loop. It never sees Ray.
-
-    Deterministic: the same seed and the same sequence of calls give the same answers,
-    so that an interrupted sweep is resumed by repeating the calls that its journal holds.
-    """
-
-    def ask(self) -> Proposal | Pause | None:
-        """Return the next trial; ``WAIT`` until told more; None at the end."""
-
-    def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Take the result of a trial asked for. Called exactly once for each."""
-
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return True if a running trial has shown enough and is to stop.
-
-        The trial trains on meanwhile: a few more of its reports may follow, or its end.
-        """
-
-
-@runtime_checkable
-class Speaks(Protocol):
-    """A search with notes for the user."""
-
-    def notes(self) -> list[str]:
-        """Return the notes that were not handed out yet."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EarlierConfig:
-    """Results of a config in earlier runs of the same trainable on the same data.
-
-    Attributes:
-        config: A value for every knob, canonical, within the space and its constraints.
-        results: Results of its training runs, completed or infeasible.
-    """
-
-    config: Mapping[str, Any]
-    results: Sequence[TrialResult]
-
-
-@runtime_checkable
-class WarmStarts(Protocol):
-    """A specification whose search may use :attr:`SearchProblem.earlier`."""
-
-    @property
-    def warm_starts(self) -> bool:
-        """Return True if what was measured before changes what the search asks for."""
-
-
-@runtime_checkable
-class Extends(Protocol):
-    """A search that can go on to more configs than it was started with."""
-
-    @property
-    def extends(self) -> bool:
-        """Return True if it can. One around another search can if that one can."""
-
-    def extend(self, trials: int) -> None:
-        """Go on to ``trials`` configs in all; nothing where it has as many already."""
-
-
 class MayStart(Protocol):
     """The question whether a budget has room for runs that may be left out."""
 
@@ -120,80 +58,62 @@ class MayStart(Protocol):
         """
 
 
-@runtime_checkable
-class Limited(Protocol):
-    """A search that a budget can cut short, and that can go on afterwards.
+class Search:
+    """Source of trials, driven by the control loop. It never sees Ray.
 
-    What depends on the clock is decided by the control loop, which journals it. So these calls
-    too are repeated when a run is resumed.
-    """
-
-    def limit(self, may_start: MayStart) -> None:
-        """Take the question that is asked before runs that may be left out."""
-
-    def cut(self) -> None:
-        """Take note that what is still searched is not run: the confirm stage begins."""
-
-    def skip(self, trial: Trial) -> None:
-        """Take note that a trial asked for is not run in this process."""
-
-    def resume(self) -> None:
-        """Take note that a new process runs what the one before it did not."""
-
-    def go_on(self, trials: int | None) -> None:
-        """Go on after a cut, or to ``trials`` configs; then come the later stages once more."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchProblem:
-    """Input of a search.
+    Deterministic: the same seed and the same sequence of calls give the same answers, so that an
+    interrupted sweep is resumed by repeating the calls that its journal has. What a search does not
+    do has a default here.
 
     Attributes:
-        base: Values of the knobs that are not varied, and of those that are: defaults.
-        domains: The knobs that are varied.
-        baseline: The config that speed-ups are counted from.
-        objectives: Metrics to improve, the speed first.
-        budget: Budget of a trial trained to accuracy.
-        repeats: Runs of each config.
-        seed: Seed of the search's own choices.
-        admissible: Returns True if the sweep's own constraints allow a config.
-        canonical: Returns the canonical form of a config.
-        roles: Role of each knob: what it changes.
-        accuracy_tolerance: Difference in accuracy that is given away for speed, a fraction of 1.
-        tie_margin: Difference in speed that counts as none, a fraction of 1.
-        target: Accuracy that the time to it is an objective of: with a bound, or with a tolerance
-            of the best. None: no such objective.
-        costs: Of settings that are as fast, knobs and figures that one is cheap by, the dearest
-            first. Empty: what takes most of the machine.
-        earlier: Results of earlier runs to begin with. They are no results of this run: a config
-            that is to be in its tables is asked for all the same.
+        extends: True if it can continue to more configs than it was started with.
     """
 
-    base: Mapping[str, Any]
-    domains: Mapping[str, Domain]
-    baseline: Mapping[str, Any]
-    objectives: Sequence[Objective]
-    budget: Budget
-    repeats: int
-    seed: int
-    admissible: Callable[[Mapping[str, Any]], bool]
-    canonical: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-    roles: Mapping[str, Role]
-    accuracy_tolerance: float = 0.005
-    tie_margin: float = 0.02
-    target: Objective | None = None
-    costs: Sequence[str] = ()
-    earlier: Sequence[EarlierConfig] = ()
+    extends: bool = False
 
+    def ask(self) -> Proposal | Pause | None:
+        """Return the next trial; ``WAIT`` until more results are there; None at the end."""
+        raise NotImplementedError
 
-class SearchSpec(Protocol):
-    """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Take the result of a trial asked for. Called exactly once for each."""
 
-    def start(self, problem: SearchProblem) -> Search:
-        """Return a fresh search over ``problem``."""
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Return True if a running trial has shown enough and is to stop.
 
-    def with_trials(self, trials: int) -> SearchSpec:
-        """Return the same search, limited to ``trials`` configs."""
+        The trial trains on meanwhile: a few more of its reports may follow, or its end.
+        """
+        return False
+
+    def notes(self) -> list[str]:
+        """Return the notes for the user that were not returned yet."""
+        return []
+
+    def extend(self, trials: int) -> None:
+        """Continue to ``trials`` configs in all; do nothing where it has as many already."""
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """Role of each knob, as far as the search has checked them."""
+        return {}
+
+    # -- budgets: the control loop decides by the clock and journals what it decides, so that these
+    # calls too are repeated when a run is resumed
+
+    def limit(self, may_start: MayStart) -> None:
+        """Take the question to ask before runs that may be left out."""
+
+    def cut(self) -> None:
+        """Leave out what is still searched: the confirm stage begins."""
+
+    def skip(self, trial: Trial) -> None:
+        """Wait no longer for a trial: it is not run in this process."""
+
+    def resume(self) -> None:
+        """Wait again for what was skipped: a new process runs it."""
+
+    def go_on(self, trials: int | None) -> None:
+        """Continue after a cut, or to ``trials`` configs; the later stages follow once more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,12 +137,32 @@ class PlannedStage:
     text: str = ""
 
 
-@runtime_checkable
-class Plans(Protocol):
-    """A search specification that knows its stages before anything has run."""
+class SearchSpec:
+    """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
+
+    has_rungs: ClassVar[bool] = False
+    """True where the search ends trainings early by itself."""
+
+    @property
+    def warm_starts(self) -> bool:
+        """Return True if results of earlier runs change what the search asks for."""
+        return False
+
+    def start(self, problem: SearchProblem) -> Search:
+        """Return a fresh search over ``problem``."""
+        raise NotImplementedError
+
+    def with_trials(self, trials: int) -> SearchSpec:
+        """Return the same search, limited to ``trials`` configs."""
+        raise NotImplementedError
+
+    def candidates(self, problem: SearchProblem) -> Candidates | None:
+        """Return the configs that are trained whatever the results; None where results decide."""
+        return None
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
-        """Return the stages of the search over ``problem``, in order; repeats included.
+        """Return the stages as they are known before anything has run; () for a sole one.
 
-        The phases that every search has after it (repeats, confirm stage) are not among them.
+        Repeats are included; the stages after every search (repeats, confirm) are not.
         """
+        return ()

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-from orchestrator.search.base import SearchProblem
-from orchestrator.space.knob import Role
-
-Key = tuple[Any, ...]
-"""A config's values in the order of :attr:`SearchProblem.base`: compact, and hashable."""
+from orchestrator.search.problem import Key, SearchProblem, config_of, key_of
 
 NUM_EXAMPLES = 3
-
-
-def key_of(problem: SearchProblem, config: Mapping[str, Any]) -> Key:
-    """Return the values of ``config``; two configs are the same if their keys are equal."""
-    return tuple([config[name] for name in problem.base])
-
-
-def config_of(problem: SearchProblem, key: Key) -> dict[str, Any]:
-    """Return the config of a key, the inverse of :func:`key_of`."""
-    return dict(zip(problem.base, key, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,38 +91,6 @@ class Candidates:
                 canonical={name: canonical[name] for name in differing},
             )
             self.merged.append(example)
-
-
-@runtime_checkable
-class Enumerates(Protocol):
-    """A search whose configs are known before anything has run."""
-
-    def candidates(self, problem: SearchProblem) -> Candidates:
-        """Return all of them; the same for the same problem."""
-
-
-def varied_within(problem: SearchProblem, config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return values of the varied knobs that give a canonical config; None for one outside.
-
-    A knob that is idle in the config may have its default outside of its domain: any value of
-    the domain gives the same canonical config.
-    """
-    if config.keys() != problem.base.keys():
-        return None
-    varied = {
-        name: config[name] if domain.contains(config[name]) else domain.points(1)[0]
-        for name, domain in problem.domains.items()
-    }
-    return varied if problem.canonical({**problem.base, **varied}) == config else None
-
-
-@runtime_checkable
-class ChecksRoles(Protocol):
-    """A search that may find that a knob changes more than its role says."""
-
-    @property
-    def roles(self) -> Mapping[str, Role]:
-        """Role of each knob, as far as they were checked."""
 
 
 def distinct_values(values: Sequence[Any]) -> tuple[Any, ...]:

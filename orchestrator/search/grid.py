@@ -10,9 +10,10 @@ from itertools import product
 from typing import Any
 
 from orchestrator.errors import SweepFileError
-from orchestrator.search.base import Search, SearchProblem
+from orchestrator.search.base import Search, SearchSpec
 from orchestrator.search.candidates import Candidates, distinct_values
 from orchestrator.search.checks import require_positive
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.rounds import Rounds
 from orchestrator.space.domains import Choice, Domain
 
@@ -20,7 +21,7 @@ MAX_COMBINATIONS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(SearchSpec):
     """Tries every combination.
 
     Attributes:

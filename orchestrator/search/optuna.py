@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from orchestrator.search.base import Search, SearchProblem
+from orchestrator.search.base import Search, SearchSpec
 from orchestrator.search.checks import require_one_of, require_positive
+from orchestrator.search.problem import SearchProblem
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -54,7 +55,7 @@ class Sampler(StrEnum):
 
 
 @dataclass(frozen=True)
-class Optuna:
+class Optuna(SearchSpec):
     """Lets one of Optuna's samplers choose each config from the results so far.
 
     Attributes:

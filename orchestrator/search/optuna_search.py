@@ -11,13 +11,13 @@ from typing import Any, Final
 import optuna
 from optuna.samplers import BaseSampler, NSGAIISampler
 
-from orchestrator.search.base import Pause, Proposal, SearchProblem
-from orchestrator.search.candidates import Key, key_of, varied_within
+from orchestrator.search.base import Pause, Proposal, Search
 from orchestrator.search.optuna_space import distribution, params_of, values_of
 from orchestrator.search.optuna_study import ToldStudy
+from orchestrator.search.problem import Key, SearchProblem, key_of, varied_within
 from orchestrator.search.stopping.layers import non_dominated_layers, ordered
 from orchestrator.search.unasked import Unasked
-from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 MAX_ATTEMPTS: Final = 10
 """Suggestions in a row that are known or excluded before one is drawn at random instead. In a
@@ -50,7 +50,7 @@ class _Asked:
     results: list[TrialResult] = field(default_factory=list)
 
 
-class OptunaSearch:
+class OptunaSearch(Search):
     """A search that asks for what a sampler suggests, and tells it the mean over repeats.
 
     The baseline comes first, then the best configs of earlier runs, then what the sampler
@@ -66,6 +66,8 @@ class OptunaSearch:
     Attributes:
         study: Optuna's own record of suggestions and results.
     """
+
+    extends = True
 
     def __init__(self, problem: SearchProblem, *, trials: int, sampler: BaseSampler) -> None:
         self._problem = problem
@@ -107,15 +109,6 @@ class OptunaSearch:
             self._later = left
         if asked.num_open == 0 and asked.trial is not None:
             self._told.conclude(asked.trial, asked.results)
-
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return False: a study of several objectives has no single value to prune by."""
-        return False
-
-    @property
-    def extends(self) -> bool:
-        """Return True."""
-        return True
 
     def extend(self, trials: int) -> None:
         """Go on to ``trials`` configs in all."""

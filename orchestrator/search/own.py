@@ -7,28 +7,18 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError
 from orchestrator.field_types import shown, with_article, wrong_fields
 from orchestrator.locations import place, place_of
 from orchestrator.search import base
-from orchestrator.search.base import (
-    WAIT,
-    Extends,
-    Pause,
-    Proposal,
-    Search,
-    SearchProblem,
-    SearchSpec,
-    Speaks,
-)
+from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.grid import Grid, combinations
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.within import not_within
 from orchestrator.texts import described
 from orchestrator.trial import Report, Trial, TrialResult
-
-_METHODS: Final = ("ask", "tell", "should_stop")
 
 
 def require_start(spec: SearchSpec, problem: SearchProblem) -> None:
@@ -56,11 +46,9 @@ def started(spec: SearchSpec, problem: SearchProblem) -> Search:
             search = spec.start(problem)
     if not _is_own(search):
         return search
-    missing = [name for name in _METHODS if not callable(getattr(search, name, None))]
-    if missing:
+    if not isinstance(search, Search):
         kind = "None" if search is None else with_article(type(search).__name__)
-        what = f"returned {kind}, which has no {missing[0]}()"
-        raise _refused(spec, "start", what, "a search with ask(), tell() and should_stop()")
+        raise _refused(spec, "start", f"returned {kind}", "a Search: class Mine(Search)")
     return OwnSearch(search, problem)
 
 
@@ -80,7 +68,7 @@ def with_trials(spec: SearchSpec, trials: int) -> SearchSpec:
     return limited
 
 
-class OwnSearch:
+class OwnSearch(Search):
     """A search of the user's own, each of whose answers is checked.
 
     Args:
@@ -92,6 +80,7 @@ class OwnSearch:
         self._search = search
         self._problem = problem
         self._num_out = 0
+        self.extends = search.extends
 
     def ask(self) -> Proposal | Pause | None:
         """Return the search's next trial.
@@ -124,21 +113,13 @@ class OwnSearch:
         with _calling(self._search, "should_stop"):
             return bool(self._search.should_stop(trial, report))
 
-    @property
-    def extends(self) -> bool:
-        """Return True if the search can go on to more configs."""
-        return isinstance(self._search, Extends) and self._search.extends is True
-
     def extend(self, trials: int) -> None:
-        """Go on to ``trials`` configs in all."""
-        assert isinstance(self._search, Extends), "it is asked whether it can"
+        """Continue to ``trials`` configs in all."""
         with _calling(self._search, "extend"):
             self._search.extend(trials)
 
     def notes(self) -> list[str]:
-        """Return the search's notes that were not handed out yet."""
-        if not (isinstance(self._search, Speaks) and callable(self._search.notes)):
-            return []
+        """Return the search's notes that were not returned yet."""
         with _calling(self._search, "notes"):
             return list(self._search.notes())
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from orchestrator.search.base import Search, SearchProblem
+from orchestrator.search.base import Search, SearchSpec
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.checks import require_positive
 from orchestrator.search.grid import every_combination
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.rounds import Rounds
 
 MAX_MISSES = 10_000
@@ -22,7 +23,7 @@ MAX_ENUMERATED = 100_000
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(SearchSpec):
     """Tries configs drawn at random.
 
     Attributes:

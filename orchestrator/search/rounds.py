@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from orchestrator.search.base import Pause, Proposal
-from orchestrator.search.candidates import Candidates, Key, key_of
-from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from orchestrator.search.base import Pause, Proposal, Search
+from orchestrator.search.candidates import Candidates
+from orchestrator.search.problem import Key, key_of
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 
-class Rounds:
+class Rounds(Search):
     """A search that asks for every config once, then again, as often as the problem repeats.
 
     The baseline, the first of the candidates, is asked for first of all. So the repeats of
@@ -22,6 +23,8 @@ class Rounds:
         candidates: The configs.
         more: Returns the candidates of the same search with so many configs.
     """
+
+    extends = True
 
     def __init__(self, candidates: Candidates, more: Callable[[int], Candidates]) -> None:
         self._candidates = candidates
@@ -43,15 +46,6 @@ class Rounds:
         """Remember the configs that cannot run."""
         if result.state is TrialState.INFEASIBLE:
             self._infeasible.add(key_of(self._problem, trial.config))
-
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return False: each config gets its whole budget."""
-        return False
-
-    @property
-    def extends(self) -> bool:
-        """Return True."""
-        return True
 
     def extend(self, trials: int) -> None:
         """Go on to ``trials`` configs in all, those of the same search with so many."""

@@ -14,8 +14,8 @@ from orchestrator.errors import SweepFileError
 from orchestrator.machine import Machine
 from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.rules import SelectionRule
-from orchestrator.search.base import SearchProblem
 from orchestrator.search.grid import Grid, combinations
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.random import first_draws
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.sweep.definition import Sweep

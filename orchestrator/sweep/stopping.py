@@ -7,7 +7,6 @@ from typing import Any
 
 from orchestrator.errors import nearest
 from orchestrator.metrics import DERIVED, Objective
-from orchestrator.search.base import Plans
 from orchestrator.search.stopping import Asha
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.objectives import known_metrics
@@ -25,7 +24,7 @@ def stopping_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         text = " = Asha is a class" if stopping is Asha else refused(stopping)
         yield _FIELD, text, 'allowed: Asha("val_acc"), Asha(), ..., or None'
         return
-    if isinstance(sweep.search, Plans):
+    if getattr(sweep.search, "has_rungs", False):
         text = f" does not go with search={type(sweep.search).__name__}(), which has its own rungs"
         yield _FIELD, text, "allowed: None, or another search"
     if isinstance(sweep.epochs, int) and not stopping.rungs(sweep.epochs):

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.execution.base import TimeBudget
-from orchestrator.search.base import Limited, Search
+from orchestrator.search.base import Search
 from orchestrator.storage.events import Continued, Cut, Event, Noted, Resumed
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
@@ -34,7 +34,7 @@ class Limits:
         now: Callable[[], float],
     ) -> None:
         self._spending = spending
-        self._search = search if isinstance(search, Limited) else None
+        self._search = search
         self._record = record
         self._now = now
         self._cut_by: dict[str, str] = {}

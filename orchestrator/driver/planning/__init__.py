@@ -4,7 +4,6 @@ command: prints the plan
 of_request: the plan of a request, and what its budgets know beforehand
 plan: what a sweep would run, counted
 totals: trials, time and core-hours over all stages, least and most
-pieces: rows of a search whose trials pause, fewest and most
 groups: what of a plan is counted apart once a run has begun
 left: what is left of a run that has begun
 past_durations: durations of the trials of earlier runs

@@ -31,7 +31,7 @@ from orchestrator.driver.resume import (
 )
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, cores_of_trial
-from orchestrator.search.base import Extends
+from orchestrator.search.own import started
 from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import read_journal
@@ -106,8 +106,7 @@ def _past(request: Request, headers: DataHeaders | None) -> list[Event]:
 
 def _extends(request: Request) -> bool:
     """Return True if the search can go on to more configs."""
-    search = request.sweep.search.start(search_problem(request.sweep, request.here))
-    return isinstance(search, Extends) and search.extends
+    return started(request.sweep.search, search_problem(request.sweep, request.here)).extends
 
 
 def _record_nothing(event: Event) -> None:

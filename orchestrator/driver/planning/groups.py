@@ -13,17 +13,15 @@ class Group(NamedTuple):
     Attributes:
         stage: Their stage.
         tests: True for those that look at the test split.
-        pause_after: Epochs after which they pause, in a search whose trials pause at rungs.
     """
 
     stage: Stage
     tests: bool = False
-    pause_after: int | None = None
 
     @classmethod
     def of(cls, trial: Trial) -> Group:
         """Return the group of a trial."""
-        return cls(trial.stage, trial.evaluate_test, trial.budget.pause_after)
+        return cls(trial.stage, trial.evaluate_test)
 
     @property
     def is_of_search(self) -> bool:

@@ -125,12 +125,7 @@ def _num_done(plan: Plan, progress: Progress, group: Group) -> int:
     left_out = (plan.max_configs or 0) - (plan.num_able or 0)
     unable = {one: max(0, number - left_out) for one, number in progress.num_unable.items()}
     done = progress.num_run + Counter(unable)
-    # The stages of a search that has rungs of its own are not told apart by them.
-    return sum(
-        number
-        for one, number in done.items()
-        if one == group or (plan.stages and one[:2] == group[:2])
-    )
+    return done[group]
 
 
 def _has_searched(past: Sequence[Event]) -> bool:

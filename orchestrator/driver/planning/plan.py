@@ -11,11 +11,12 @@ from orchestrator.driver.planning.past_durations import Earlier, Kind, earlier_t
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import machine_capacity
 from orchestrator.machine import Machine
-from orchestrator.search.base import PlannedStage, Plans, SearchProblem
-from orchestrator.search.candidates import Candidates, Enumerates
+from orchestrator.search.base import PlannedStage
+from orchestrator.search.candidates import Candidates
 from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid, every_combination
 from orchestrator.search.optuna import Optuna
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.random import MAX_ENUMERATED
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
@@ -213,9 +214,10 @@ def make_plan(
         SweepError: The sweep's constraints exclude every config, or its grid is too large.
     """
     problem = search_problem(sweep, machine)
-    stages = tuple(sweep.search.planned(problem)) if isinstance(sweep.search, Plans) else ()
-    exact = isinstance(sweep.search, Enumerates) and not stages
-    candidates, is_whole = _candidates(sweep, problem)
+    search = sweep.search
+    stages, known = tuple(search.planned(problem)), search.candidates(problem)
+    exact = known is not None
+    candidates, is_whole = (known, False) if exact else _candidates(sweep, problem)
     cannot_run, gpus = _feasibility(sweep, machine, candidates)
     most = [_most_trials(sweep, machine, num_cores, count) for count in gpus]
     limits = [min(count, max_concurrent or count) for count in most]
@@ -245,8 +247,6 @@ def kind_of(sweep: Sweep[Any], num_cores: int, data: str) -> Kind:
 
 def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates | None, bool]:
     """Return configs to count, and whether they are all that a search without repetitions has."""
-    if isinstance(sweep.search, Enumerates):
-        return sweep.search.candidates(problem), False
     if isinstance(sweep.search, Optuna):
         every = every_combination(problem, MAX_ENUMERATED)
         if every is not None:

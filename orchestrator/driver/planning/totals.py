@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, MARGIN
 from orchestrator.driver.planning.groups import Group
-from orchestrator.driver.planning.pieces import has_pieces, pieces
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.errors import SweepError
 from orchestrator.trial import Stage
@@ -154,11 +153,7 @@ def _confirmed(plan: Plan, num: int) -> list[_Part]:
 
 
 def _searched(plan: Plan, *, most: bool) -> Iterator[_Part]:
-    if has_pieces(plan):
-        for part in pieces(plan, most=most):
-            group, at_once = Group(Stage.TRAIN, pause_after=part.pause_after), plan.capacity[0]
-            yield _Part(group=group, trials=part.rows, share=part.share, at_once=at_once)
-    elif not plan.stages:
+    if not plan.stages:
         share = 1.0 if most else _share_where_stopped(plan)
         yield _Part(trials=plan.least_searched, share=share, at_once=plan.capacity[0])
     for stage in plan.stages:

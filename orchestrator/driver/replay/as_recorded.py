@@ -17,12 +17,12 @@ from orchestrator.execution.replay.recorded import ReplayError
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.execution.replay.table import read_recorded
 from orchestrator.metrics import DERIVED
-from orchestrator.search.base import SearchProblem
-from orchestrator.search.candidates import Candidates, key_of
+from orchestrator.search.candidates import Candidates
 from orchestrator.search.factored import Factored
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.grid import Grid
 from orchestrator.search.optuna import Optuna
+from orchestrator.search.problem import SearchProblem, key_of
 from orchestrator.search.random import Random
 from orchestrator.space.configs import built
 from orchestrator.sweep.definition import NODE, Sweep
@@ -158,9 +158,7 @@ def _to_train(sweep: Sweep[Any], problem: SearchProblem) -> Iterator[dict[str, A
 
 def _may_stop(sweep: Sweep[Any]) -> bool:
     """Return True where the search may stop a trial at a report."""
-    if sweep.stopping is not None:
-        return not sweep.trainable.keeps_checkpoints
-    return not isinstance(sweep.search, (Grid, Random, Optuna))
+    return sweep.stopping is not None or not isinstance(sweep.search, (Grid, Random, Optuna))
 
 
 def _surely_trained(sweep: Sweep[Any], problem: SearchProblem, config: Mapping[str, Any]) -> Budget:

@@ -18,8 +18,7 @@ from orchestrator.metrics import OF_THE_TARGET, Objective
 from orchestrator.provenance.environment import TIMED_PACKAGES
 from orchestrator.provenance.source import source_hash
 from orchestrator.rules import SelectionRule
-from orchestrator.search.base import EarlierConfig, SearchProblem, WarmStarts
-from orchestrator.search.candidates import Key, key_of, varied_within
+from orchestrator.search.problem import EarlierConfig, Key, SearchProblem, key_of, varied_within
 from orchestrator.storage.events import Asked, Finished
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import read_journal
@@ -93,7 +92,7 @@ def read_warm_start(
 
 def _require_a_learner(sweep: Sweep[Any]) -> None:
     search = sweep.search
-    if not (isinstance(search, WarmStarts) and search.warm_starts):
+    if not search.warm_starts:
         raise SweepError(
             f"--warm-start: {search!r} asks for the same whatever was measured before",
             "give one that goes by results: --search tpe, nsga2 or gp",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.rules import COST_KNOBS
-from orchestrator.search.base import SearchProblem
+from orchestrator.search.problem import SearchProblem
 
 
 def cost(

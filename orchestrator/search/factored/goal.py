@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.metrics import OF_THE_TARGET, Goal, Objective, is_learned
-from orchestrator.search.base import SearchProblem
+from orchestrator.search.problem import SearchProblem
 from orchestrator.trial import TrialResult
 
 RATE: Final = "samples_per_s"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from orchestrator.search.base import Proposal
-from orchestrator.search.candidates import Key
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Findings
+from orchestrator.search.problem import Key
 from orchestrator.trial import Budget, Stage
 
 TIES_FROM: Final = 4

@@ -11,9 +11,9 @@ from statistics import fmean, median, stdev
 from typing import Final
 
 from orchestrator.search.base import Proposal
-from orchestrator.search.candidates import Key
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.fingerprints import Suspect, has_fingerprints, suspects
+from orchestrator.search.problem import Key
 from orchestrator.space.knob import Role
 
 SEEDS: Final = (3, 5)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.metrics import Objective
-from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.search.candidates import Key, config_of
+from orchestrator.search.base import WAIT, Pause, Proposal, Search
 from orchestrator.search.factored.clock import Race, value_to_reach
 from orchestrator.search.factored.curves import train, train_in_rungs
 from orchestrator.search.factored.factors import Factors, Group
@@ -21,6 +20,7 @@ from orchestrator.search.factored.probes import look, looks
 from orchestrator.search.factored.roles import check_learning, check_systems
 from orchestrator.search.factored.seeds import repeat_near_front, settle_speeds
 from orchestrator.search.factored.speeds import Speeds
+from orchestrator.search.problem import Key, config_of
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
@@ -42,7 +42,7 @@ class Settings:
     trials: int | None
 
 
-class FactoredSearch:
+class FactoredSearch(Search):
     """Probes, curves and seeds, each in batches whose trials do not wait for each other.
 
     The stages are one generator of batches. It goes on when the last trial of a batch has been

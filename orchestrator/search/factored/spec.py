@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from orchestrator.search.base import PlannedStage, Search, SearchProblem
+from orchestrator.search.base import PlannedStage, Search, SearchSpec
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.checks import require_positive
 from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.planning import PROBE_SHARE, planned_stages
 from orchestrator.search.factored.search import FactoredSearch, Settings
 from orchestrator.search.grid import combinations
+from orchestrator.search.problem import SearchProblem
 
 
 @dataclass(frozen=True)
-class Factored:
+class Factored(SearchSpec):
     """Finds the front of a grid by speed and learning apart; see ``docs/sweep-files.md``.
 
     Attributes:
@@ -30,6 +32,8 @@ class Factored:
         trials: Curves to train at most, the baseline's among them, drawn from all at random.
             None: all of them.
     """
+
+    has_rungs: ClassVar[bool] = True
 
     points: int = 3
     probes: int = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from orchestrator.search.candidates import ChecksRoles
+from orchestrator.search.base import Search
 from orchestrator.trial import Trial, TrialResult
 
 Config = Mapping[str, Any]
@@ -29,7 +29,7 @@ class Interference(Protocol):
 class Judge(Protocol):
     """Decides from results so far. The same results always give the same answer."""
 
-    def follow(self, search: ChecksRoles) -> None:
+    def follow(self, search: Search) -> None:
         """Take the knobs' roles from ``search`` from here on, as far as it has checked them."""
 
     def finalists(self, results: Results) -> Sequence[Config]:

@@ -6,7 +6,7 @@ import random
 from typing import Final
 
 from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.search.candidates import Key, config_of, key_of
+from orchestrator.search.problem import Key, config_of, key_of
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
 

@@ -7,17 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from orchestrator.search.base import (
-    WAIT,
-    Extends,
-    MayStart,
-    Pause,
-    Proposal,
-    Search,
-    SearchProblem,
-    Speaks,
-)
-from orchestrator.search.candidates import Key, key_of
+from orchestrator.search.base import WAIT, MayStart, Pause, Proposal, Search
+from orchestrator.search.problem import Key, SearchProblem, key_of
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 
@@ -63,14 +54,15 @@ class Phase(Protocol):
         """Begin again after a cut, or with ``trials`` configs; what it did stays done."""
 
 
-class Stages:
+class Stages(Search):
     """Phases as one search. The next begins once one has no more to ask for.
 
-    A budget may cut the phases short (:class:`~orchestrator.search.base.Limited`).
+    A budget may cut the phases short.
     """
 
     def __init__(self, problem: SearchProblem, phases: Sequence[Phase]) -> None:
         self._ledger = Ledger(problem=problem)
+        self.extends = any(isinstance(phase, Searching) and phase.extends for phase in phases)
         self._phases = list(phases)
         self._current = 0
         self._cut_at: int | None = None
@@ -87,7 +79,7 @@ class Stages:
                 proposal = phase.ask(self._ledger)
                 if isinstance(proposal, Proposal):
                     return self._registered(proposal)
-                # What a cut left unrun is not waited for: nobody tells of it.
+                # What a cut left unrun is not waited for: no result of it comes.
                 if proposal is WAIT and (self._cut_at is None or self._ledger.num_out):
                     return WAIT
             self._current += 1
@@ -102,11 +94,6 @@ class Stages:
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return the verdict of the phase that asked for the trial."""
         return self._owners[self._key(trial)].should_stop(trial, report)
-
-    @property
-    def extends(self) -> bool:
-        """Return True if the search can go on to more configs."""
-        return any(isinstance(phase, Searching) and phase.extends for phase in self._phases)
 
     def limit(self, may_start: MayStart) -> None:
         """Take the question that is asked before runs that may be left out."""
@@ -199,7 +186,7 @@ class Searching:
     @property
     def extends(self) -> bool:
         """Return True if the search can go on to more configs."""
-        return isinstance(self._search, Extends) and self._search.extends
+        return self._search.extends
 
     def is_asked_after_cut(self) -> bool:
         """Return True where each config is to have a row."""
@@ -208,7 +195,6 @@ class Searching:
     def go_on(self, trials: int | None) -> None:
         """Extend the search to ``trials`` configs."""
         if trials is not None and self.is_last and self.extends:
-            assert isinstance(self._search, Extends), "it extends"
             self._search.extend(trials)
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
@@ -217,8 +203,7 @@ class Searching:
             # One that is out may prove infeasible yet, and give its place to another.
             return WAIT if ledger.num_out else None
         proposal = self._search.ask()
-        if isinstance(self._search, Speaks):
-            ledger.notes += self._search.notes()
+        ledger.notes += self._search.notes()
         if self._left is not None and isinstance(proposal, Proposal):
             self._left -= proposal.stage is Stage.TRAIN
         return proposal

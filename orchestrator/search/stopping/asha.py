@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.locations import caller
 from orchestrator.metrics import Objective
-from orchestrator.search.base import Search, SearchProblem
+from orchestrator.search.base import Search
 from orchestrator.search.checks import require_positive, require_types, take_default
-from orchestrator.search.stopping.ending import EndingSearch
-from orchestrator.search.stopping.pausing import PausingSearch
-from orchestrator.search.stopping.rung import Aim
-from orchestrator.search.stopping.wrapped import Halving
+from orchestrator.search.problem import SearchProblem
+from orchestrator.search.stopping.halving import Aim, EndingSearch, Halving
 
 REDUCTIONS = 2
 """Rungs of a grace period that is not stated, where the budget has room for them."""
@@ -21,15 +19,13 @@ REDUCTIONS = 2
 
 @dataclass(frozen=True)
 class Asha:
-    """Trains few configs to the end: at each rung the best go on, the others end.
+    """Trains few configs to the end: at each rung the best train on, the others end.
 
     Rungs are at ``grace``, ``grace * factor``, ``grace * factor**2``, ... epochs, up to the budget.
-    All configs have seen the same number of samples there, whatever their batch size. With a
-    trainable that keeps checkpoints a trial pauses at a rung. It goes on once it is among the best
-    1/``factor`` of those that have come there; when none is, a new config starts. (Li, Jamieson,
-    Rostamizadeh, Gonina, Ben-tzur, Hardt, Recht and Talwalkar, "A System for Massively Parallel
-    Hyperparameter Tuning", MLSys 2020.) Otherwise a trial trains on, and ends at a rung where it is
-    not among the best of those seen there so far.
+    All configs have seen the same number of samples there, whatever their batch size. A trial ends
+    at a rung where it is not among the best 1/``factor`` of those seen there so far: the stopping
+    variant of ASHA, as in Ray Tune. (Li, Jamieson, Rostamizadeh, Gonina, Ben-tzur, Hardt, Recht and
+    Talwalkar, "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020.)
 
     The baseline always trains to the end. With one metric the best are those with the best values.
     With several they are the first non-dominated layers, and of a layer that has too many those
@@ -67,20 +63,13 @@ class Asha:
             rung *= self.factor
         return rungs
 
-    def going_on(self, configs: int, epochs: int) -> list[int]:
-        """Return about how many of so many configs go on from each rung."""
-        numbers = []
-        for _ in self.rungs(epochs):
-            configs = max(1, configs // self.factor)
-            numbers.append(configs)
-        return numbers
-
     def epochs_trained(self, configs: int, epochs: int) -> int:
         """Return about how many epochs so many configs train together."""
-        ends = [*self.rungs(epochs), epochs]
-        parts = [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
-        numbers = [configs, *self.going_on(configs, epochs)]
-        return sum(part * number for part, number in zip(parts, numbers, strict=True))
+        trained, before = 0, 0
+        for end in [*self.rungs(epochs), epochs]:
+            trained += configs * (end - before)
+            configs, before = max(1, configs // self.factor), end
+        return trained
 
     @property
     def metrics(self) -> tuple[str | Objective, ...]:
@@ -101,15 +90,8 @@ class Asha:
         bounds = [objective for objective in objectives if objective.bound is not None]
         return Aim(goals=stated or list(goals.values()), bounds=bounds)
 
-    def start(self, search: Search, problem: SearchProblem, *, pauses: bool) -> Search:
-        """Return ``search`` with trials that end early.
-
-        Args:
-            search: Picks the configs.
-            problem: Its problem.
-            pauses: True where trials can pause, and go on later.
-        """
-        kind = PausingSearch if pauses else EndingSearch
+    def start(self, search: Search, problem: SearchProblem) -> Search:
+        """Return ``search`` with trials that end early."""
         rungs = self.rungs(problem.budget.epochs)
         halving = Halving(aim=self.aim(problem.objectives), rungs=rungs, factor=self.factor)
-        return kind(search, problem, halving)
+        return EndingSearch(search, problem, halving)

@@ -14,7 +14,8 @@ from orchestrator.constraints import requires
 from orchestrator.driver.planning.plan import Plan, make_plan
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
-from orchestrator.search.base import PlannedStage, Search, SearchProblem
+from orchestrator.search.base import PlannedStage, Search, SearchSpec
+from orchestrator.search.problem import SearchProblem
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
@@ -81,7 +82,7 @@ WIDE: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Staged:
+class Staged(SearchSpec):
     """A search that knows its stages."""
 
     def start(self, problem: SearchProblem) -> Search:

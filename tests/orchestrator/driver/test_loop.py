@@ -15,7 +15,7 @@ from orchestrator.driver.loop import TICK_S, ControlLoop
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import Launch, Source
-from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.search.base import WAIT, Pause, Proposal, Search
 from orchestrator.storage.events import Event, Finished, Noted, word_of
 from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.tracking.base import Tracker
@@ -33,7 +33,7 @@ def proposal(workers: int, **fields: object) -> Proposal:
     return replace(Proposal(config=config, budget=Budget(epochs=1)), **fields)  # type: ignore[arg-type]
 
 
-class Script:
+class Script(Search):
     """A search with fixed answers, which stops trials from their second report on."""
 
     def __init__(self, *answers: Proposal | Pause, notes: Sequence[str] = ()) -> None:
@@ -249,6 +249,7 @@ def test_a_trial_that_was_not_run_in_time_runs_in_the_resumed_sweep(loops: Loops
     loops(Script(proposal(0)), time_budget_s=0.0).next_launch()
     loop = loops(Script(proposal(0)))
     loop.replay(loops.events)
+    loop.limits.go_on(None)  # it has no time budget any more
     assert launched(loop).trial.config["workers"] == 0
 
 
@@ -261,6 +262,7 @@ def test_rounds_that_were_not_run_in_time_are_a_launch_each(loops: Loops) -> Non
     loops(Script(*rounds), time_budget_s=0.0).next_launch()
     loop = loops(Script(*rounds))
     loop.replay(loops.events)
+    loop.limits.go_on(None)
     for repeat in (1, 2):
         trials = launched(loop).trials
         assert [(t.config["workers"], t.repeat) for t in trials] == [(0, repeat), (3, repeat)]

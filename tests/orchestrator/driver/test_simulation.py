@@ -16,9 +16,9 @@ from orchestrator.driver.simulation import play
 from orchestrator.execution.replay.executor import Spent
 from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.machine import Machine, Node
-from orchestrator.search.base import WAIT, Pause, Proposal, SearchProblem
-from orchestrator.search.candidates import config_of
+from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.grid import Grid
+from orchestrator.search.problem import SearchProblem, config_of
 from orchestrator.space.domains import choice
 from orchestrator.storage.tables import write_tables
 from orchestrator.sweep.definition import Sweep
@@ -31,7 +31,7 @@ CORES = Machine(nodes=(Node(name="n0", cpus=3),))
 
 
 @dataclass(frozen=True)
-class Halving:
+class Halving(Search):
     """A search that stops what is below the median of its epoch, and then repeats the best."""
 
     def start(self, problem: SearchProblem) -> Halvings:
@@ -41,7 +41,7 @@ class Halving:
         return self
 
 
-class Halvings:
+class Halvings(SearchSpec):
     """See :class:`Halving`."""
 
     def __init__(self, problem: SearchProblem) -> None:

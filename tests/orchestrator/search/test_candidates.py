@@ -6,13 +6,10 @@ from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.candidates import (
     NUM_EXAMPLES,
     Candidates,
-    Enumerates,
     Merged,
-    config_of,
     distinct_values,
-    key_of,
-    varied_within,
 )
+from orchestrator.search.problem import config_of, key_of, varied_within
 from orchestrator.space.domains import choice
 from tests.orchestrator.search.playing import Config, problem, small_batches_only
 
@@ -68,10 +65,10 @@ def test_examples_of_what_was_merged_are_few_and_differ_in_their_knobs() -> None
     assert len(found.merged) <= NUM_EXAMPLES
 
 
-def test_searches_that_know_their_configs_beforehand_are_told_from_others() -> None:
-    assert isinstance(Grid(), Enumerates)
-    assert isinstance(Random(3), Enumerates)
-    assert not isinstance(Optuna(3), Enumerates)
+def test_searches_without_a_choice_have_their_configs_beforehand() -> None:
+    assert Grid().candidates(problem()) is not None
+    assert Random(3).candidates(problem()) is not None
+    assert Optuna(3).candidates(problem()) is None
 
 
 def test_values_keep_their_first_order_without_repetitions() -> None:

@@ -8,7 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from orchestrator.search.base import Search, SearchProblem, SearchSpec
+from orchestrator.search.base import Search, SearchSpec
+from orchestrator.search.problem import SearchProblem
 from tests.conftest import ROOT, RunCli
 from tests.orchestrator.in_process import run_main
 from tests.orchestrator.journalled import lines_of
@@ -80,10 +81,10 @@ def test_an_error_in_the_search_ends_the_run_with_its_place_and_mended_it_goes_o
 def test_a_search_that_cannot_start_is_refused_by_the_plan(tmp_path: Path) -> None:
     file = write_example(tmp_path)
     text = file.read_text()
-    file.write_text(text.replace("    def should_stop", "    def shuold_stop"))
+    file.write_text(text.replace("class Descending(Search)", "class Descending"))
     planned = run_main(file, "--plan", "--no-mlflow")
     assert planned.returncode == 2
-    assert "start() of Descent returned a Descending, which has no should_stop()" in planned.stderr
+    assert "start() of Descent returned a Descending" in planned.stderr
     file.write_text(text.replace("return Descent(trials)", "Descent(trials)"))
     planned = run_main(file, "--plan", "--no-mlflow", "--trials", "2")
     assert planned.returncode == 2

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.search import Grid, Random
-from orchestrator.search.base import Extends, Proposal, Search, SearchSpec
+from orchestrator.search.base import Proposal, Search, SearchSpec
 from tests.orchestrator.search.playing import play, problem, six_configs
 
 
 def extended(search: Search, trials: int) -> Search:
-    assert isinstance(search, Extends)
+    assert search.extends
     search.extend(trials)
     return search
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ class Run:
         problem = six_configs(epochs=3 if stopping else 1)
         inner = (search or Grid()).start(problem)
         if stopping:
-            inner = stopping.start(inner, problem, pauses=True)
+            inner = stopping.start(inner, problem)
         searching = Searching(inner, enumerates=not isinstance(search, Optuna))
         stages = Stages(problem, [searching, _confirming(last, runs)])
         expectation = Expectation(
@@ -93,9 +92,7 @@ def _confirming(last: int, runs: int) -> Confirming:
 
 
 def _result(trial: Trial) -> TrialResult:
-    result = completed(samples_per_s=1.0 + trial.config["workers"])
-    is_paused = trial.budget.pause_after is not None
-    return replace(result, state=TrialState.STOPPED) if is_paused else result
+    return completed(samples_per_s=1.0 + trial.config["workers"])
 
 
 def _factory(folder: Path) -> TrialFactory:
@@ -158,19 +155,6 @@ def test_later_rounds_are_cut_and_the_test_run_is_not(tmp_path: Path) -> None:
     assert counted(ran) == {Stage.TRAIN: 6, Stage.CONFIRM: 4 + 2 + 1}
     assert run.cuts == ["confirm"]
     assert run.loop.limits.cuts[0].endswith("ended the confirm stage: its later runs were left out")
-
-
-@pytest.mark.parametrize("grace", [1, 2])
-def test_a_search_whose_curves_pause_is_confirmed_after_a_cut(tmp_path: Path, grace: int) -> None:
-    asha = Asha("samples_per_s", grace=grace, factor=2)
-    run = Run(tmp_path, hours(9.9), stopping=asha)
-    ran = counted(run.to_the_end())
-    assert (0 < ran[Stage.TRAIN] < 6, ran[Stage.CONFIRM]) == (True, 5)
-    states = [result.state for result in run.loop.results.values()]
-    assert TrialState.NOT_RUN in states, "a row for each config"
-
-    rest = counted(Run(tmp_path, hours(100), stopping=asha).to_the_end())
-    assert (rest[Stage.TRAIN] > 0, rest[Stage.CONFIRM]) == (True, 0), "it goes on where it was cut"
 
 
 @pytest.mark.parametrize("stopping", [None, Asha("samples_per_s", grace=1, factor=2)])

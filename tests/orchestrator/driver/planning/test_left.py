@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from orchestrator.driver.budgets.budgets import Amount, Budgets, Prices
 from orchestrator.driver.planning.groups import Group
 from orchestrator.driver.planning.left import Progress, lines_of_the_rest, progress_of
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.search import Asha, Grid, Optuna
+from orchestrator.search import Grid, Optuna
 from orchestrator.space.domains import choice
 from orchestrator.storage.events import Event
 from orchestrator.trial import Budget, Stage
@@ -33,8 +32,8 @@ def ended(trial: str, state: str) -> Event:
     return event("finished", trial, result={"state": state})
 
 
-def asked(trial: str, stage: Stage = Stage.TRAIN, pause_after: int | None = None) -> Event:
-    budget = Budget(epochs=9, pause_after=pause_after)
+def asked(trial: str, stage: Stage = Stage.TRAIN) -> Event:
+    budget = Budget(epochs=9)
     made = made_trial(trial, id=trial, stage=stage, budget=budget)
     return event_of({"at": 0.0, "event": "asked", "trial": made.to_json()})
 
@@ -149,23 +148,6 @@ def test_the_journal_tells_whether_the_search_is_over(
     events: list[Event], has_searched: bool
 ) -> None:
     assert progress_of([asked("a"), *events], SPENT).has_searched is has_searched
-
-
-def test_the_parts_of_a_curve_are_counted_by_their_rungs() -> None:
-    made = pausing_plan(space=Config(workers=choice(*range(9))), epochs=9, confirm=0)
-    first, second = (Group(Stage.TRAIN, pause_after=rung) for rung in (1, 3))
-    assert left(made, {}) == "11 to 22 trials"
-    # However many rows the curves so far have made, those that have not begun are left.
-    assert left(made, {TRAININGS: 1, first: 6, second: 4}) == "2 to 11 trials"
-    past = [asked("p", pause_after=3), event("started", "p"), ended("p", "stopped")]
-    assert progress_of(past, SPENT).num_run == {second: 1}
-
-
-def pausing_plan(**changes: Any) -> Plan:  # noqa: ANN401 - likewise
-    """Return the plan of a sweep whose trials pause at rungs."""
-    made = plan(stopping=Asha("val_acc", grace=1), max_repeats=1, check_isolated=0, **changes)
-    trainable = replace(made.sweep.trainable, keeps_checkpoints=True)
-    return replace(made, sweep=replace(made.sweep, trainable=trainable))
 
 
 def test_a_search_that_chooses_has_spent_a_config_on_each_that_cannot_run() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets
@@ -130,19 +128,6 @@ def test_trials_that_are_stopped_early_take_less_at_least() -> None:
     assert high.amount is not None
     assert low.amount.time_s == pytest.approx(130 * (1 + 2 / 3 + 6 / 9) / 9)
     assert high.amount.time_s == 130
-
-
-def test_each_part_of_a_curve_that_pauses_is_a_trial_of_the_totals() -> None:
-    ends = thirteen(stopping=Asha(grace=1, factor=3), epochs=9, confirm=0, max_repeats=1)
-    trainable = replace(ends.sweep.trainable, keeps_checkpoints=True)
-    pauses = replace(ends, sweep=replace(ends.sweep, trainable=trainable))
-    low, high = least(pauses), most(pauses)
-    assert high is not None
-    assert low.amount is not None
-    # 13 of which 4 are the best, 3 beside the baseline; of these 4 the best one is the baseline
-    assert (low.trials, high.trials) == (13 + 3, 13 + 11 + 10)
-    assert low.amount.time_s == pytest.approx(10 * (1 + 12 / 9 + 3 * 2 / 9))
-    assert low.amount.time_s <= least(ends).amount.time_s  # type: ignore[union-attr]
 
 
 def test_the_totals_of_all_groups_are_the_total() -> None:

@@ -178,23 +178,20 @@ def test_repeats_that_run_out_on_the_way_are_an_error_or_drawn_again(
 HALVING = 'Asha("samples_per_s", grace=1, factor=2)'
 
 
-def halved(folder: Path, *, pauses: bool, stopping: str = HALVING) -> Path:
+def halved(folder: Path, *, stopping: str = HALVING) -> Path:
     """Write a sweep whose trials end early, by their speed."""
     file = write_sweep(folder, "step_ms=choice(6.0, 1.0, 4.0, 2.0)", epochs=4, baseline=6.0)
     text = file.read_text().replace("import Isolation,", "import Asha, Isolation,")
-    text = text.replace("    workload,", f"    replace(workload, keeps_checkpoints={pauses}),")
     text = text.replace("    retries=0,", f"    retries=0, stopping={stopping},")
-    file.write_text(f"from dataclasses import replace\n{text}")
+    file.write_text(text)
     return file
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["pausing", "ending"])
-def halved_run(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> FinishedRun:
-    """Run a sweep whose trials pause at rungs, or end there."""
+@pytest.fixture(scope="module")
+def halved_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
+    """Run a sweep whose trials end at rungs."""
     folder = tmp_path_factory.mktemp("halved")
-    file = halved(folder, pauses=request.param)
+    file = halved(folder)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
         monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -211,23 +208,10 @@ def test_a_sweep_whose_trials_end_early_takes_the_same_decisions(halved_run: Fin
     assert {"stopped", "completed"} == set(states)
 
 
-@pytest.mark.parametrize("halved_run", [True], ids=["pausing"], indirect=True)
-def test_a_rung_that_was_not_recorded_is_an_error_when_it_is_asked_for(
-    halved_run: FinishedRun, tmp_path: Path
-) -> None:
-    slowest = 'Asha(minimize("samples_per_s"), grace=1, factor=2)'
-    done = replayed(halved_run, file=halved(tmp_path, pauses=True, stopping=slowest))
-    assert done.returncode == 1
-    assert f"--table {halved_run.out}: the run of step_ms=" in done.stderr
-    assert "was stopped too early: it was recorded for" in done.stderr
-    assert "replay a run whose trials were trained to the end" in done.stderr
-    assert Path("replay").exists(), "it was not known beforehand"
-
-
 def test_without_its_stopping_a_halved_run_is_too_short_before_anything_starts(
     halved_run: FinishedRun, tmp_path: Path
 ) -> None:
-    done = replayed(halved_run, file=halved(tmp_path, pauses=True, stopping="None"))
+    done = replayed(halved_run, file=halved(tmp_path, stopping="None"))
     assert done.returncode == 2
     assert re.search(r"recorded for (1 epoch|2 epochs), and 4 are asked for", done.stderr)
     assert not Path("replay").exists()

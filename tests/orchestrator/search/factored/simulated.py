@@ -19,9 +19,9 @@ from typing import Any
 
 from orchestrator.metrics import maximize
 from orchestrator.search import Factored
-from orchestrator.search.base import Proposal, Search, SearchProblem
-from orchestrator.search.candidates import Key, key_of
+from orchestrator.search.base import Proposal, Search
 from orchestrator.search.factored.factors import Factors
+from orchestrator.search.problem import Key, SearchProblem, key_of
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator.search import Factored
-from orchestrator.search.base import SearchProblem
 from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored.simulated import (

@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.errors import SweepFileError
 from orchestrator.search import Factored
-from orchestrator.search.base import PlannedStage, Proposal, SearchProblem
+from orchestrator.search.base import PlannedStage, Proposal
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.domains import choice
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 import pytest
@@ -14,7 +14,6 @@ from orchestrator.search.stages.interference import BACKGROUND_FAILED, ROUNDS, I
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Interference, Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
-from orchestrator.search.stopping import Asha
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     SilentJudge,
@@ -220,28 +219,6 @@ def test_with_an_effect_all_trials_run_isolated_and_the_first_ones_again() -> No
     assert len({key(t.config) for t in isolated}) == 6, "the whole grid is measured isolated"
     assert notes == ["co-located trials are slower: every trial runs isolated from here on"]
     assert len({t.id for t in trials}) == len(trials)
-
-
-def test_curves_that_pause_are_trained_again_once_and_as_far_as_they_were() -> None:
-    judge, problem = Seeing(Effect(is_shown=True)), six_configs(epochs=3)
-    asha = Asha("samples_per_s", grace=1, factor=2)
-    search = asha.start(Grid().start(problem), problem, pauses=True)
-    check = InterferenceCheck(num_configs=2, capacity=2, speed="samples_per_s", judge=judge)
-    stages = Stages(problem, [Searching(search, num_trials=8), check, Searching(search)])
-
-    def answer(trial: Trial) -> TrialResult:
-        is_paused = trial.budget.pause_after is not None
-        return replace(smooth(trial), state=TrialState.STOPPED) if is_paused else smooth(trial)
-
-    trials = play(stages, answer).trials
-    trained = [trial for trial in trials if trial.stage is Stage.TRAIN]
-    last = {key(trial.config): trial.budget for trial in trained[:8]}
-    again = trained[8 : 8 + len(last)]
-    assert len(last) == 5, "some of them in several parts"
-    assert {key(trial.config): trial.budget for trial in again} == last
-    assert all(trial.isolated for trial in again)
-    parts = [(key(trial.config), trial.budget) for trial in trained[8:]]
-    assert len(parts) == len(set(parts)), "the search goes on from there"
 
 
 @pytest.mark.parametrize("spec", [Random(5), Optuna(5)], ids=["random", "optuna"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orchestrator.search import Grid
-from orchestrator.search.base import WAIT, Proposal
+from orchestrator.search.base import WAIT, Proposal, Search
 from orchestrator.search.stages.sequence import FullBudget, Ledger, Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import play, six_configs, smooth, trial_of
@@ -13,7 +13,7 @@ from tests.orchestrator.search.playing import play, six_configs, smooth, trial_o
 REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
 
 
-class Listening:
+class Listening(Search):
     """A search of one config, which stops every trial and remembers what it was told."""
 
     def __init__(self, workers: int) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.metrics import Objective, at_least, maximize, minimize
-from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchProblem
+from orchestrator.search.base import WAIT, Pause, Proposal, Search
 from orchestrator.search.grid import Grid
+from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stopping import Asha
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import key, problem, trial_of
@@ -51,10 +52,10 @@ class Table:
     curves: dict[Name, list[Metrics]] = field(default_factory=dict)
     orders: dict[tuple[Any, ...], list[Name]] = field(default_factory=dict)
 
-    def search(self, *, pauses: bool) -> tuple[Search, Listener]:
+    def search(self) -> tuple[Search, Listener]:
         """Return the search, and the one that it is around."""
         inner = Listener(Grid(trials=self.num_configs).start(self.problem))
-        return self.asha.start(inner, self.problem, pauses=pauses), inner
+        return self.asha.start(inner, self.problem), inner
 
     def figures(self, name: Name, epoch: int) -> Metrics:
         """Return the figures of a config after so many epochs; few values, so that many tie."""
@@ -70,7 +71,7 @@ class Table:
         }
 
 
-class Listener:
+class Listener(Search):
     """A search that notes what it is told."""
 
     def __init__(self, search: Search) -> None:
@@ -105,7 +106,7 @@ class Event:
     """Something that happened.
 
     Attributes:
-        what: ``asked``, ``reported``, ``paused``, ``ended`` or ``failed``; or ``wait``, ``none``.
+        what: ``asked``, ``reported``, ``ended`` or ``failed``; or ``wait``, ``none``.
         name: Of the config.
         epoch: Of a report, or where the trial is to end.
         stops: Answer to a report.
@@ -121,23 +122,21 @@ def play(of: Table, search: Search, *, capacity: int = 1) -> list[Event]:
     """Play a search to its end; trials train an epoch each in a random order."""
     log: list[Event] = []
     running: list[list[Any]] = []  # a trial, and the epochs that it has trained
-    trained: dict[Name, int] = {}
     is_over = False
     while running or not is_over:
         if not is_over and len(running) < capacity:
             proposal = search.ask()
             if isinstance(proposal, Proposal):
                 trial, name = trial_of(proposal), key(proposal.config)
-                end = proposal.budget.pause_after or EPOCHS
-                log.append(Event(what="asked", name=name, epoch=end))
-                running.append([trial, trained.get(name, 0)])
+                log.append(Event(what="asked", name=name, epoch=EPOCHS))
+                running.append([trial, 0])
                 continue
             log.append(Event(what="wait" if proposal is WAIT else "none"))
             is_over = proposal is None and not running
             assert running or is_over, "it waits for nothing"
             if is_over:
                 break
-        _train(of, search, running, trained, log)
+        _train(of, search, running, log)
     return log
 
 
@@ -145,15 +144,14 @@ def _train(
     of: Table,
     search: Search,
     running: list[list[Any]],
-    trained: dict[Name, int],
     log: list[Event],
 ) -> None:
     """Train one of the trials for an epoch."""
     chosen = of.rng.choice(running)
     trial, epoch = chosen[0], chosen[1] + 1
-    name, end = key(trial.config), trial.budget.pause_after or EPOCHS
+    name = key(trial.config)
     metrics = of.figures(name, epoch)
-    chosen[1] = trained[name] = epoch
+    chosen[1] = epoch
     if of.rng.random() < of.failing / 4:
         running.remove(chosen)
         log.append(Event(what="failed", name=name))
@@ -162,11 +160,11 @@ def _train(
     report = Report(step=epoch, epoch=epoch, samples=epoch, elapsed_s=epoch, metrics=metrics)
     stops = search.should_stop(trial, report)
     log.append(Event(what="reported", name=name, epoch=epoch, stops=stops))
-    if epoch < end and not stops:
+    if epoch < EPOCHS and not stops:
         return
     running.remove(chosen)
     is_whole = epoch == EPOCHS
-    log.append(Event(what="ended" if is_whole or stops else "paused", name=name, epoch=epoch))
+    log.append(Event(what="ended", name=name, epoch=epoch))
     state = TrialState.COMPLETED if is_whole and not stops else TrialState.STOPPED
     search.tell(trial, TrialResult(state=state, metrics=metrics))
 
@@ -208,56 +206,6 @@ def _order(of: Table, names: Sequence[Name], rung: int) -> list[Name]:
 
 def baseline(of: Table) -> Name:
     return key(of.problem.baseline)
-
-
-def expected_answer(of: Table, log: Sequence[Event], pool: Sequence[Name]) -> Event:
-    """Return what a pausing search answers next, from what has happened alone."""
-    rungs, asked = of.asha.rungs(EPOCHS), [e.name for e in log if e.what == "asked"]
-    last: dict[Name, Event] = {}
-    for event in log:
-        if event.what not in ("wait", "none"):
-            last[event.name] = event
-    is_out = [n for n, event in last.items() if event.what in ("asked", "reported")]
-
-    def at(rung: int) -> list[Name]:
-        came = [
-            e.name
-            for e in log
-            if e.epoch == rung
-            and (e.what == "paused" or (e.what == "reported" and e.name == baseline(of)))
-        ]
-        return [name for name in came if last[name].what != "failed"]
-
-    def on_from(rung: int, at_least: int) -> Name | None:
-        names = at(rung)
-        chosen = best(of, names, rung, max(len(names) // of.asha.factor, at_least))
-        waiting = [n for n in names if last[n].what == "paused" and last[n].epoch == rung]
-        return next((name for name in waiting if name in chosen), None)
-
-    def goes_on(name: Name, rung: int) -> Event:
-        later = [r for r in rungs if r > rung]
-        return Event(what="asked", name=name, epoch=later[0] if later else EPOCHS)
-
-    for rung in reversed(rungs):
-        if (name := on_from(rung, 0)) is not None:
-            return goes_on(name, rung)
-    if new := [name for name in pool if name not in asked]:
-        is_whole = new[0] == baseline(of) or not rungs
-        return Event(what="asked", name=new[0], epoch=EPOCHS if is_whole else rungs[0])
-    for rung in rungs:
-        # The baseline may still come to any rung.
-        to_come = [n for n in is_out if n == baseline(of) or n not in _at_or_above(at, rungs, rung)]
-        if to_come:
-            break
-        if (name := on_from(rung, 1)) is not None:
-            return goes_on(name, rung)
-    return Event(what="wait" if is_out else "none")
-
-
-def _at_or_above(
-    at: Callable[[int], Sequence[Name]], rungs: Sequence[int], rung: int
-) -> list[Name]:
-    return [name for each in rungs if each >= rung for name in at(each)]
 
 
 def expected_stop(of: Table, log: Sequence[Event], event: Event) -> bool:

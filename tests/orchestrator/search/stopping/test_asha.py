@@ -42,8 +42,6 @@ def test_a_name_has_the_direction_of_the_sweep_s_objective() -> None:
 
 
 def test_about_as_many_go_on_as_halving_leaves() -> None:
-    assert Asha(grace=1).going_on(27, 9) == [9, 3]
-    assert Asha(grace=1).going_on(2, 9) == [1, 1]
     assert Asha(grace=3).epochs_trained(27, 27) == 27 * 3 + 9 * 6 + 3 * 18
     assert Asha(grace=9).epochs_trained(27, 9) == 27 * 9
 

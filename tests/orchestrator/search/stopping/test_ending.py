@@ -25,7 +25,7 @@ def test_no_decision_differs_from_the_definition_on_random_tables() -> None:
     num_stopped = 0
     for seed in range(NUM_TABLES):
         of = table(seed)
-        search, _ = of.search(pauses=False)
+        search, _ = of.search()
         log = play(of, search, capacity=random.Random(seed).randint(1, 4))
         for position, event in enumerate(log):
             if event.what == "reported":
@@ -39,7 +39,7 @@ def test_no_decision_differs_from_the_definition_on_random_tables() -> None:
 
 def test_all_that_is_asked_for_is_told_as_it_ended() -> None:
     of = table(11)
-    search, inner = of.search(pauses=False)
+    search, inner = of.search()
     log = play(of, search, capacity=2)
     ends = [event.name for event in log if event.what in ("ended", "failed")]
     assert [name for name, _ in inner.told] == ends
@@ -47,7 +47,7 @@ def test_all_that_is_asked_for_is_told_as_it_ended() -> None:
 
 def test_a_trial_without_the_figure_trains_on_until_it_has_one() -> None:
     of = problem(epochs=9, objectives=(maximize("samples_per_s"), maximize("val_acc")))
-    search = Asha("val_acc", grace=1, factor=3).start(Grid().start(of), of, pauses=False)
+    search = Asha("val_acc", grace=1, factor=3).start(Grid().start(of), of)
     trials = []
     for _ in range(3):
         proposal = search.ask()

@@ -1,0 +1,95 @@
+"""The input of a search: the space, the objectives, the budget, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.metrics import Objective
+from orchestrator.space.domains import Domain
+from orchestrator.space.knob import Role
+from orchestrator.trial import Budget, TrialResult
+
+Key = tuple[Any, ...]
+"""A config's values in the order of :attr:`SearchProblem.base`: compact, and hashable."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierConfig:
+    """Results of a config in earlier runs of the same trainable on the same data.
+
+    Attributes:
+        config: A value for every knob, canonical, within the space and its constraints.
+        results: Results of its training runs, completed or infeasible.
+    """
+
+    config: Mapping[str, Any]
+    results: Sequence[TrialResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchProblem:
+    """Input of a search.
+
+    Attributes:
+        base: Values of the knobs that are not varied, and of those that are: defaults.
+        domains: The knobs that are varied.
+        baseline: The config that speed-ups are counted from.
+        objectives: Metrics to improve, the speed first.
+        budget: Budget of a trial trained to accuracy.
+        repeats: Runs of each config.
+        seed: Seed of the search's own choices.
+        admissible: Returns True if the sweep's own constraints allow a config.
+        canonical: Returns the canonical form of a config.
+        roles: Role of each knob: what it changes.
+        accuracy_tolerance: Difference in accuracy that is given away for speed, a fraction of 1.
+        tie_margin: Difference in speed that counts as none, a fraction of 1.
+        target: Accuracy that the time to it is an objective of: with a bound, or with a tolerance
+            of the best. None: no such objective.
+        costs: Of settings that are as fast, knobs and figures that one is cheap by, the dearest
+            first. Empty: what takes most of the machine.
+        earlier: Results of earlier runs to begin with. They are no results of this run: a config
+            that is to be in its tables is asked for all the same.
+    """
+
+    base: Mapping[str, Any]
+    domains: Mapping[str, Domain]
+    baseline: Mapping[str, Any]
+    objectives: Sequence[Objective]
+    budget: Budget
+    repeats: int
+    seed: int
+    admissible: Callable[[Mapping[str, Any]], bool]
+    canonical: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    roles: Mapping[str, Role]
+    accuracy_tolerance: float = 0.005
+    tie_margin: float = 0.02
+    target: Objective | None = None
+    costs: Sequence[str] = ()
+    earlier: Sequence[EarlierConfig] = ()
+
+
+def key_of(problem: SearchProblem, config: Mapping[str, Any]) -> Key:
+    """Return the values of ``config``; two configs are the same if their keys are equal."""
+    return tuple([config[name] for name in problem.base])
+
+
+def config_of(problem: SearchProblem, key: Key) -> dict[str, Any]:
+    """Return the config of a key, the inverse of :func:`key_of`."""
+    return dict(zip(problem.base, key, strict=True))
+
+
+def varied_within(problem: SearchProblem, config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return values of the varied knobs that give a canonical config; None for one outside.
+
+    A knob that is idle in the config may have its default outside of its domain: any value of
+    the domain gives the same canonical config.
+    """
+    if config.keys() != problem.base.keys():
+        return None
+    varied = {
+        name: config[name] if domain.contains(config[name]) else domain.points(1)[0]
+        for name, domain in problem.domains.items()
+    }
+    return varied if problem.canonical({**problem.base, **varied}) == config else None
