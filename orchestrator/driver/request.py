@@ -48,7 +48,7 @@ from orchestrator.sweep.overrides import apply_overrides
 from orchestrator.sweep.problem import search_problem
 from orchestrator.sweep.whose import other_owner, whose_code
 from orchestrator.tracking.mlflow import checked_uri, default_uri
-from orchestrator.tracking.mlflow.uris import HIDDEN, OPTION, in_full, require_database, shown
+from orchestrator.tracking.mlflow.uris import HIDDEN, OPTION, in_full, shown
 
 DEFAULT_RUNS = Path("runs")
 TRACKING_URI: Final = "MLFLOW_TRACKING_URI"
@@ -230,8 +230,6 @@ def _with_tracking_uri(options: Options) -> Options:
     if of_shell and (given is None or (HIDDEN in given and given == shown(in_full(of_shell)))):
         given, given_by = of_shell, TRACKING_URI
     uri = checked_uri(given or default_uri(DEFAULT_RUNS), given_by)
-    if options.resume is None:  # a run that goes on is worth more than its rows in MLflow
-        require_database(uri, given_by)
     return replace(options, tracking_uri=uri)
 
 

@@ -123,7 +123,7 @@ class MlflowSweep:
 
         folder = TemporaryDirectory(prefix="sweep-artifact-")
         try:
-            with environment({"MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}):
+            with environment(MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false"):
                 self.client.download_artifacts(self.parent.info.run_id, name, folder.name)
         except (MlflowException, OSError):
             folder.cleanup()

@@ -1,7 +1,7 @@
 """The process that writes MLflow: ``python -m orchestrator.tracking.mlflow RUN_DIR``.
 
 By hand it brings MLflow to what the run's journal says, once. With ``--follow`` a driver
-has started it and says on standard input what to do; its end means that the driver is
+has started it and sends commands on standard input; its end means that the driver is
 dead. Standard output has one JSON object a line for the driver:
 ``{"failed": text}`` for each failure, ``{"done": true}`` when everything is written, and
 ``{"refused": text}`` where it could not begin.
@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 from orchestrator.arguments import Parser
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
@@ -26,21 +26,35 @@ from orchestrator.system.job_signals import leave_to_driver
 from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.driver import LOCK_NAME
 from orchestrator.tracking.mlflow.follow import Follower
-from orchestrator.tracking.mlflow.places import (
-    DEFAULTS,
-    ENVIRONMENT,
-    beside_a_proxy,
+from orchestrator.tracking.mlflow.uris import (
+    RedactedStream,
+    Redaction,
+    checked_uri,
     how_to_open,
+    without_proxy,
 )
-from orchestrator.tracking.mlflow.secrets import RedactedStream, Redaction
-from orchestrator.tracking.mlflow.uris import checked_uri
+
+_ENVIRONMENT: Final[Mapping[str, str]] = {
+    # No word to anyone but the tracking URI.
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    # A request that MLflow repeated by itself could create a second run.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    # What is written is there when the call returns.
+    "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
+    # Threads of numerical libraries would take the trials' cores.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""Environment of this process, whatever the user set."""
+_DEFAULTS: Final[Mapping[str, str]] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
+"""Its environment where the user set nothing."""
 
 
 def main() -> int:
     """Write a run to MLflow; return 0 if MLflow then has all of it."""
     arguments = _parser().parse_args()
-    own = {**ENVIRONMENT, **beside_a_proxy(os.environ)}
-    os.environ.update({**DEFAULTS, **os.environ, **own})
+    os.environ.update({**_DEFAULTS, **os.environ, **_ENVIRONMENT, **without_proxy(os.environ)})
     run_dir: Path = arguments.run_dir.absolute()
     try:
         uri = checked_uri(arguments.uri)
@@ -53,12 +67,15 @@ def main() -> int:
         if arguments.follow:
             sys.stdout.write(json.dumps({"refused": error.message}) + "\n")
         return 2
-    _hide_secrets(Redaction(uri))
+    # Before MLflow is imported: its loggers keep the streams that they find.
+    redaction = Redaction(uri)
+    sys.stdout = cast("TextIO", RedactedStream(sys.stdout, redaction))
+    sys.stderr = cast("TextIO", RedactedStream(sys.stderr, redaction))
     with lock:
         if arguments.follow:
             leave_to_driver()
-            Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
-        return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).once()
+            return Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
+        return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).finish(None)
 
 
 def _require_run(run_dir: Path) -> None:
@@ -95,36 +112,27 @@ def _locked(run_dir: Path) -> TextIO:
     return lock
 
 
-def _hide_secrets(redaction: Redaction) -> None:
-    """Take secrets out of all that this process writes from here on, MLflow's own lines included.
-
-    Before MLflow is imported: its loggers keep the streams that they find.
-    """
-    sys.stdout = cast("TextIO", RedactedStream(sys.stdout, redaction))
-    sys.stderr = cast("TextIO", RedactedStream(sys.stderr, redaction))
-
-
 def _to_driver() -> Callable[[Mapping[str, Any]], None]:
     """Return a writer of JSON to standard output, which nothing else reaches from here on."""
     output = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # MLflow prints addresses of runs
 
-    def say(status: Mapping[str, Any]) -> None:
+    def write(status: Mapping[str, Any]) -> None:
         output.write(json.dumps(status) + "\n")
         output.flush()
 
-    return say
+    return write
 
 
 def _to_user(uri: str) -> Callable[[Mapping[str, Any]], None]:
-    def say(status: Mapping[str, Any]) -> None:
+    def write(status: Mapping[str, Any]) -> None:
         if status.get("done"):
             where = ", ".join(how_to_open(uri, status["experiment"], status["parent"]))
             sys.stdout.write(f"MLflow has all of the run: {where}\n")
         else:
             sys.stderr.write(f"{status['failed']}\n")
 
-    return say
+    return write
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -140,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         help="MLflow's tracking URI (default: $MLFLOW_TRACKING_URI)",
     )
     parser.add_argument("--experiment", default="", help="default: the sweep's name")
-    parser.add_argument("--follow", action="store_true", help="go on while a sweep runs")
+    parser.add_argument("--follow", action="store_true", help="continue while a sweep runs")
     return parser
 
 

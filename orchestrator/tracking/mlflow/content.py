@@ -12,11 +12,14 @@ import math
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator.space.configs import format_setting, format_value
-from orchestrator.storage.history import TRIAL_COLUMNS, TrialHistory, cell_text
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
 from orchestrator.trial import Stage, TrialState
 
 SWEEP_TAG = "sweep.run"
@@ -81,6 +84,58 @@ class Point(NamedTuple):
     def place(self) -> Place:
         """Return its key within its run."""
         return Place(self.name, self.at_ms, self.step)
+
+
+@dataclass
+class Child:
+    """The part of a trial that MLflow has.
+
+    Attributes:
+        run_id: MLflow's id of its run.
+        attempt: The start of the trial that the run is of.
+        role: The config's role in the answer, as MLflow has it.
+        num_reports: Reports that were written.
+        has_params: Whether its config was written.
+        ended: Whether nothing more is to be written.
+        present: Points that were there before this process, by name, time and step.
+    """
+
+    run_id: str
+    attempt: str
+    role: str = ""
+    num_reports: int = 0
+    has_params: bool = False
+    ended: bool = False
+    present: set[Place] = field(default_factory=set)
+
+
+@dataclass(kw_only=True)
+class MirroredRun:
+    """A run and what MLflow has of it.
+
+    Attributes:
+        run_dir: Its run directory.
+        history: Its events so far.
+        parent_id: MLflow's id of the parent; empty before it is known.
+        children: MLflow's part of the trials, by trial id.
+    """
+
+    run_dir: Path
+    history: SweepHistory = field(default_factory=SweepHistory)
+    parent_id: str = ""
+    children: dict[str, Child] = field(default_factory=dict)
+
+    @property
+    def is_composed(self) -> bool:
+        """True for a factored search, whose front is composed."""
+        return (self.run_dir / RunFile.CANDIDATES).exists()
+
+    @property
+    def trials(self) -> Iterator[tuple[TrialHistory, Child]]:
+        """The trials that MLflow has, in the order of asking."""
+        for trial_id, trial in self.history.trials.items():
+            if trial_id in self.children:
+                yield trial, self.children[trial_id]
 
 
 def milliseconds(at: float | None) -> int:

@@ -12,14 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import refusing_os_errors
-from orchestrator.regular_files import open_to_append, require_plain
+from orchestrator.regular_files import open_to_append
 from orchestrator.repository import package_path
 from orchestrator.storage.events import Event, Opened, Resumed, Started
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
-from orchestrator.tracking.mlflow.places import how_to_open
-from orchestrator.tracking.mlflow.uris import checked_uri, shown
+from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown
 
 LOG_NAME = "mlflow.log"
 LOCK_NAME = ".mlflow.lock"
@@ -52,14 +50,10 @@ class MlflowMirror:
             bound_s: How long :meth:`close` may take.
 
         Raises:
-            SweepError: ``uri`` is none that MLflow's run tables can be at, or what lies in the
-                place of the writer's log or lock is no plain file.
+            SweepError: ``uri`` is none that MLflow's run tables can be at.
         """
         self._run_dir = run_dir.absolute()
         self._uri = checked_uri(uri)
-        with refusing_os_errors("remove it, or go without MLflow: --no-mlflow"):
-            for name in (LOG_NAME, LOCK_NAME):
-                require_plain(self._run_dir / name)
         self._experiment = experiment
         self._say_once: Callable[[str], None] | None = say
         self._bound_s = bound_s
@@ -68,7 +62,7 @@ class MlflowMirror:
         self._trials_run = False
         self._failure = ""
         self._status: dict[str, Any] = {}
-        self._noted: list[str] = []
+        self._shown_by: list[str] = []
 
     def resume(self, past: Sequence[Event]) -> None:
         """Do nothing: the writer reads the journal by itself."""
@@ -100,34 +94,23 @@ class MlflowMirror:
             return []
         deadline = time.monotonic() + self._bound_s
         self.tick()
-        self._finish(exit_code, deadline)
-        while self._was_killed():
-            self.tick()
-            self._finish(exit_code, deadline)
+        self._send(f"finish {exit_code}")
+        while self._writer is not None and not self._status.get("done"):
+            if self._writer.returncode is not None:
+                self._read_messages(self._writer)
+                if self._writer.returncode >= 0 or self._num_starts >= _MAX_STARTS:
+                    break
+                self.tick()  # it was killed: another one finishes
+                self._send(f"finish {exit_code}")
+            if time.monotonic() >= deadline:
+                self._failure = self._failure or f"not finished within {self._bound_s:g} s"
+                break
+            time.sleep(0.02)
+            self._read_messages(self._writer)
         if self._writer is not None:
             self._writer.stop()
             self._writer = None
         return self._last_lines()
-
-    def _finish(self, exit_code: int, deadline: float) -> None:
-        self._send(f"finish {exit_code}")
-        if self._writer is not None:
-            self._await(self._writer, deadline)
-
-    def _was_killed(self) -> bool:
-        """Return True where the writer was killed before it had finished, and another may start."""
-        if self._writer is None or self._status.get("done") or self._num_starts >= _MAX_STARTS:
-            return False
-        return (self._writer.returncode or 0) < 0
-
-    def _await(self, writer: _Writer, deadline: float) -> None:
-        while not self._status.get("done") and writer.returncode is None:
-            if time.monotonic() >= deadline:
-                self._failure = self._failure or f"not finished within {self._bound_s:g} s"
-                return
-            time.sleep(0.02)
-            self._read_messages(writer)
-        self._read_messages(writer)
 
     def _start(self) -> None:
         self._num_starts += 1
@@ -154,16 +137,12 @@ class MlflowMirror:
 
     def _note_place(self) -> None:
         """Write what shows the run, for the report; without the file it has no link."""
-        lines = self._how_to_open()
-        if lines != self._noted:
+        lines = how_to_open(self._uri, self._status["experiment"], self._status["parent"])
+        if lines != self._shown_by:
             with suppress(OSError):
                 text = "\n".join(lines) + "\n"
                 replace_file(self._run_dir / RunFile.MLFLOW, lambda path: path.write_text(text))
-            self._noted = lines
-
-    def _how_to_open(self) -> list[str]:
-        where = str(self._status["experiment"]), str(self._status["parent"])
-        return how_to_open(self._uri, *where)
+            self._shown_by = lines
 
     def _problem(self, what: str) -> None:
         self._failure = what
@@ -177,7 +156,7 @@ class MlflowMirror:
     def _last_lines(self) -> list[str]:
         if self._status.get("done"):
             heads = ("MLflow:      ", " " * 13)
-            return list(map("".join, zip(heads, self._how_to_open(), strict=False)))
+            return list(map("".join, zip(heads, self._shown_by, strict=False)))
         where = shown(self._uri)
         why = self._failure.removeprefix(f"{where}: ")
         return [
@@ -196,11 +175,9 @@ class _Writer:
             OSError: The system does not let it start.
         """
         paths = [*package_path(), os.environ.get("PYTHONPATH", "")]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-            "MLFLOW_TRACKING_URI": uri,  # not an argument: it may hold a password
-        }
+        # The URI is no argument: it may hold a password.
+        path = os.pathsep.join(filter(None, paths))
+        environment = {**os.environ, "PYTHONPATH": path, "MLFLOW_TRACKING_URI": uri}
         # -P: a module in the current folder must not hide an installed one.
         command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(run_dir)]
         with open_to_append(run_dir / LOG_NAME) as log:

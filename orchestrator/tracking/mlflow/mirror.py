@@ -1,4 +1,4 @@
-"""The mirror: writes to MLflow what the journal has and MLflow has not, in a safe order.
+"""The mirror: a fold of the journal that writes what MLflow lacks, in a safe order.
 
 The order makes every moment safe to be killed in. A child is created with its tags in one
 step; its points come next; its status last. A later process looks up what is there by
@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from mlflow.entities import Run
+
 from orchestrator.storage.events import Event, decode
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.history import SweepHistory, TrialHistory
+from orchestrator.storage.history import TrialHistory
 from orchestrator.tracking.mlflow.answer import RunAnswer
-from orchestrator.tracking.mlflow.children import Child
 from orchestrator.tracking.mlflow.content import (
+    ATTEMPT_TAG,
     PARENT_TAG,
     PROCESS_TAG,
     ROLE_TAG,
     STATUS,
     SWEEP_TAG,
+    TRIAL_TAG,
+    Child,
+    MirroredRun,
     Status,
     attempt,
     child_name,
@@ -30,17 +35,18 @@ from orchestrator.tracking.mlflow.content import (
     tags,
     user,
 )
-from orchestrator.tracking.mlflow.ending import Told, tell_answer, upload_front
 from orchestrator.tracking.mlflow.parent import (
     NOTE_TAG,
     RUN_DIR_TAG,
     parent_status,
     parent_tags,
+    upload_front,
+    write_answer,
 )
-from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
+from orchestrator.tracking.mlflow.store import Store, Target
 
-_LEFT = (RunFile.JOURNAL, RunFile.STEPS, RunFile.MLFLOW, RunFile.OUTPUT)
-ARTIFACTS = tuple(file for file in RunFile if file not in _LEFT)
+_LEFT_OUT = (RunFile.JOURNAL, RunFile.STEPS, RunFile.MLFLOW, RunFile.OUTPUT)
+ARTIFACTS = tuple(file for file in RunFile if file not in _LEFT_OUT)
 """Files of a run directory that the parent run gets, as far as they exist."""
 
 
@@ -48,59 +54,47 @@ class ArtifactsMissing(Exception):
     """MLflow has all of a run but its files, which its artifact store has not taken."""
 
 
-class JournalTail:
-    """A reader of what was appended to a journal since the last time, whole lines only."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._offset = 0
-
-    def read(self) -> Iterator[Event]:
-        """Yield the events that are new."""
-        with self._path.open("rb") as file:
-            file.seek(self._offset)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                self._offset += len(line)
-                if (event := decode(line)) is not None:
-                    yield event
-
-
 class Mirror:
     """One parent run and its children, brought to what a journal says."""
 
-    def __init__(self, run_dir: Path, journal: Path, target: Target) -> None:
-        self._run_dir = run_dir
-        self._tail = JournalTail(journal)
+    def __init__(self, run_dir: Path, target: Target) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            run_dir: The run directory.
+            target: Where MLflow is.
+        """
+        self._run = MirroredRun(run_dir=run_dir)
+        self._offset = 0
         self._target = target
-        self._history = SweepHistory()
         self._behind: set[str] = set()
         self._store: Store | None = None
-        self._children: dict[str, Child] = {}
         self._had_errors = False
-        self.parent_id = ""
         self.num_written = 0
 
     @property
-    def experiment_id(self) -> str:
-        """Return MLflow's id of the experiment; empty before the first success."""
-        return "" if self._store is None else self._store.experiment_id
+    def ids(self) -> tuple[str, str]:
+        """Return MLflow's ids of experiment and parent run; empty before the first success."""
+        return "" if self._store is None else self._store.experiment_id, self._run.parent_id
+
+    def apply(self, event: Event) -> None:
+        """Take in an event; nothing is written before :meth:`catch_up`."""
+        trial = self._run.history.apply(event)
+        if trial is not None:
+            self._behind.add(trial.trial.id)
 
     def catch_up(self) -> None:
-        """Write whatever the journal has and MLflow has not.
+        """Write whatever the journal has and MLflow lacks.
 
         Raises:
             Exception: Whatever MLflow raises. Call :meth:`forget`, then try again.
         """
-        for event in self._tail.read():
-            trial = self._history.apply(event)
-            if trial is not None:
-                self._behind.add(trial.trial.id)
-        if not self._history.has_begun:
+        for event in self._new_events():
+            self.apply(event)
+        if not self._run.history.has_begun:
             return
         store = self._store or self._attach()
-        for trial in [t for id_, t in self._history.trials.items() if id_ in self._behind]:
+        for trial in [t for id_, t in self._run.history.trials.items() if id_ in self._behind]:
             if trial.begun:
                 self._bring(store, trial)
             self._behind.discard(trial.trial.id)
@@ -108,13 +102,13 @@ class Mirror:
     def forget(self) -> None:
         """Drop what is known of MLflow's side: after an error anything may be there."""
         self._store, self._had_errors = None, True
-        self._behind = set(self._history.trials)
+        self._behind = set(self._run.history.trials)
 
     def finish(self, exit_code: int | None) -> None:
         """Catch up, add the answer, end the parent run, then add the artifacts.
 
-        The artifacts last: their store may be one that cannot be reached from here, or that takes
-        longer than the driver waits. The parent run is not to look as if it ran, then.
+        The artifacts last: their store may be out of reach from here, or take longer than the
+        driver waits, and the parent run would look as if it still ran.
 
         Args:
             exit_code: The driver's; None for what the journal says, or "killed".
@@ -127,91 +121,93 @@ class Mirror:
         self.catch_up()
         if self._store is None:
             return  # an empty journal
-        for trial_id, child in self._children.items():
-            if self._history.trials[trial_id].running:
-                self._store.end(child.run_id, Status.KILLED, milliseconds(self._history.last_at))
-        code = self._history.exit_code if exit_code is None else exit_code
-        tell_answer(self._store, self._told(), is_whole=code == 0)
-        status = parent_status(130 if code is None else code)
-        self._store.end(self.parent_id, status, milliseconds(self._history.last_at))
-        self._upload(self._store)
-
-    def _upload(self, store: Store) -> None:
+        history, store = self._run.history, self._store
+        last_ms = milliseconds(history.last_at)
+        for trial_id, child in self._run.children.items():
+            if history.trials[trial_id].running:
+                store.end(child.run_id, Status.KILLED, last_ms)
+        code = history.exit_code if exit_code is None else exit_code
+        write_answer(store, self._run, is_whole=code == 0)
+        store.end(self._run.parent_id, parent_status(130 if code is None else code), last_ms)
         try:
-            for name in ARTIFACTS:
-                if (self._run_dir / name).exists():
-                    store.upload(self.parent_id, self._run_dir / name)
-            upload_front(store, self._told())
+            for path in map(self._run.run_dir.joinpath, ARTIFACTS):
+                if path.exists():
+                    store.upload(self._run.parent_id, path)
+            upload_front(store, self._run)
         except Exception as error:
             text = f"all runs are there, the files are not: {type(error).__name__}: {error}"
             raise ArtifactsMissing(text) from error
+
+    def _new_events(self) -> Iterator[Event]:
+        """Yield what was appended to the journal since the last time, whole lines only."""
+        with (self._run.run_dir / RunFile.JOURNAL).open("rb") as file:
+            file.seek(self._offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._offset += len(line)
+                if (event := decode(line)) is not None:
+                    yield event
 
     # -- one after the other
 
     def _attach(self) -> Store:
         """Connect, and find what is there."""
-        store = Store(self._target, self._history.sweep.name)
+        store = Store(self._target, self._run.history.sweep.name)
         runs = self._own_runs(store)
-        self._children.clear()
-        self.parent_id = self._parent(store, [run for run in runs if not run.trial_id])
+        self._run.children.clear()
+        self._run.parent_id = self._parent(store, [run for run in runs if _is_parent(run)])
         for run in runs:
-            if run.trial_id:
+            if not _is_parent(run):
                 self._adopt(store, run)
         self._store = store
         return store
 
-    def _own_runs(self, store: Store) -> list[FoundRun]:
-        """Return the runs that this journal is to be brought to; none where they are to be made.
+    def _own_runs(self, store: Store) -> list[Run]:
+        """Return the runs that MLflow has of this journal; none where they are to be made.
 
-        A copy of a run directory has the key of the run. The one that is gone on with first keeps
-        the runs in MLflow; another gets runs of its own, under the key of its own process.
+        A copy of a run directory has the key of the run. The one that is resumed first keeps the
+        runs in MLflow; another gets separate runs, under the key of its own process.
         """
-        processes = self._history.processes
-        for key in processes:
+        history = self._run.history
+        for key in history.processes:
             runs = store.find(key)
-            writers = {run.process for run in runs if not run.trial_id} - {"", *processes}
-            if not writers and (runs or key == processes[0]):
-                self._history.key = key
+            writers = {run.data.tags.get(PROCESS_TAG, "") for run in runs if _is_parent(run)}
+            if writers <= {"", *history.processes} and (runs or key == history.processes[0]):
+                history.key = key
                 return runs
-        self._history.key = processes[-1]
+        history.key = history.processes[-1]
         return []
 
-    def _parent(self, store: Store, runs: list[FoundRun]) -> str:
-        for extra in runs[1:]:
-            store.delete(extra.run_id)
-        is_composed = (self._run_dir / RunFile.CANDIDATES).exists()
-        tags = parent_tags(self._history, str(self._run_dir), is_composed=is_composed)
-        if runs:
-            store.reopen(runs[0].run_id)
-            # Until it has ended again an answer would be an earlier one.
-            renewed = (NOTE_TAG, PROCESS_TAG, RUN_DIR_TAG)
-            store.write(runs[0].run_id, tags={name: tags[name] for name in renewed})
-            return runs[0].run_id
-        began_ms = milliseconds(self._history.began_at)
-        name = f"{self._history.sweep.name} {self._run_dir.name}"
-        return store.create(NewRun(name=name, began_ms=began_ms, tags=tags))
+    def _parent(self, store: Store, parents: list[Run]) -> str:
+        for extra in parents[1:]:
+            store.delete(extra.info.run_id)
+        history, tags = self._run.history, parent_tags(self._run)
+        if not parents:
+            name = f"{history.sweep.name} {self._run.run_dir.name}"
+            return store.create(name, milliseconds(history.began_at), tags)
+        run_id = str(parents[0].info.run_id)
+        store.reopen(run_id)
+        # Until it has ended again an answer would be an earlier one.
+        renewed = (NOTE_TAG, PROCESS_TAG, RUN_DIR_TAG)
+        store.write(run_id, tags={name: tags[name] for name in renewed})
+        return run_id
 
-    def _adopt(self, store: Store, run: FoundRun) -> None:
+    def _adopt(self, store: Store, run: Run) -> None:
         """Take a run as the trial's child, unless it is of a void start or a second one."""
-        trial = self._history.trials.get(run.trial_id)
-        if trial is None or run.attempt != attempt(trial) or run.trial_id in self._children:
-            store.delete(run.run_id)
+        known, run_id = run.data.tags, str(run.info.run_id)
+        trial = self._run.history.trials.get(known.get(TRIAL_TAG, ""))
+        began = known.get(ATTEMPT_TAG, "")
+        if trial is None or began != attempt(trial) or trial.trial.id in self._run.children:
+            store.delete(run_id)
             return
-        present = set() if run.ended else store.history(run)
-        self._children[run.trial_id] = Child(
-            run_id=run.run_id,
-            attempt=run.attempt,
-            role=run.role,
-            ended=run.ended,
-            present=present,
-        )
-
-    def _told(self) -> Told:
-        return Told(
-            history=self._history,
-            run_dir=self._run_dir,
-            parent_id=self.parent_id,
-            children=self._children,
+        has_ended = run.info.status != Status.RUNNING and "state" in known
+        self._run.children[trial.trial.id] = Child(
+            run_id,
+            attempt=began,
+            role=known.get(ROLE_TAG, ""),
+            ended=has_ended,
+            present=set() if has_ended else store.history(run),
         )
 
     def _bring(self, store: Store, trial: TrialHistory) -> None:
@@ -233,21 +229,21 @@ class Mirror:
             child.ended = True
 
     def _child(self, store: Store, trial: TrialHistory) -> Child:
-        child = self._children.get(trial.trial.id)
+        child = self._run.children.get(trial.trial.id)
         if child is not None and child.attempt == attempt(trial):
             return child
         if child is not None:  # started anew: MLflow cannot take points back
             store.delete(child.run_id)
         began = trial.started_at if trial.started_at is not None else trial.finished_at
-        baseline = self._history.sweep.baseline
-        places = {PARENT_TAG: self.parent_id, SWEEP_TAG: self._history.key}
+        baseline = self._run.history.sweep.baseline
+        places = {PARENT_TAG: self._run.parent_id, SWEEP_TAG: self._run.history.key}
         if role := RunAnswer().role(trial, baseline):  # the answer's roles are known at the end
             places[ROLE_TAG] = role
-        new = NewRun(
-            name=child_name(trial, baseline),
-            began_ms=milliseconds(began),
-            tags={**tags(trial), **places, "mlflow.user": user()},
-        )
-        made = Child(run_id=store.create(new), attempt=attempt(trial), role=role)
-        self._children[trial.trial.id] = made
+        own = {**tags(trial), **places, "mlflow.user": user()}
+        run_id = store.create(child_name(trial, baseline), milliseconds(began), own)
+        made = self._run.children[trial.trial.id] = Child(run_id, attempt(trial), role)
         return made
+
+
+def _is_parent(run: Run) -> bool:
+    return PARENT_TAG not in run.data.tags

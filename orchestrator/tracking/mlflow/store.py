@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 
-from mlflow.entities import Metric, Param, Run, RunTag
+import mlflow
+from mlflow.entities import Metric, Param, Run, RunData, RunTag
 from mlflow.exceptions import MlflowException
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.tracking import MlflowClient
 
-from orchestrator.tracking.mlflow.content import (
-    ATTEMPT_TAG,
-    PARENT_TAG,
-    PROCESS_TAG,
-    ROLE_TAG,
-    SWEEP_TAG,
-    TRIAL_TAG,
-    Place,
-    Point,
-    Status,
-)
-from orchestrator.tracking.mlflow.fresh import ensure_database
+from orchestrator.data import DataFolders
+from orchestrator.tracking.mlflow.content import SWEEP_TAG, Place, Point, Status
 from orchestrator.tracking.mlflow.uris import sqlite_path
 
 
@@ -38,49 +33,6 @@ class Target:
     uri: str
     experiment: str
     artifact_root: Path | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoundRun:
-    """A run that MLflow has already.
-
-    Attributes:
-        run_id: MLflow's own id.
-        trial_id: The trial it is of; empty for the parent.
-        attempt: The start of the trial it is of.
-        began_ms: Its start time.
-        ended: Whether nothing more is to be written to it.
-        metrics: Names of its metrics.
-        role: What its config is to the answer, as MLflow has it.
-        process: Of a parent, the process that wrote it last; empty where that is not known.
-    """
-
-    run_id: str
-    trial_id: str
-    attempt: str
-    began_ms: int
-    ended: bool
-    metrics: Sequence[str]
-    role: str
-    process: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Content:
-    """Content of a run in MLflow: the latest of each metric."""
-
-    params: Mapping[str, str]
-    metrics: Mapping[str, float]
-    tags: Mapping[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewRun:
-    """A run to be created."""
-
-    name: str
-    began_ms: int
-    tags: Mapping[str, str]
 
 
 class Store:
@@ -108,10 +60,9 @@ class Store:
             self._client.restore_experiment(experiment.experiment_id)
         return str(experiment.experiment_id)
 
-    def find(self, sweep: str) -> list[FoundRun]:
+    def find(self, sweep: str) -> list[Run]:
         """Return the parent and the children of a run of a sweep, oldest first."""
-        runs = sorted(self._search(sweep), key=lambda run: run.info.start_time)
-        return [_found(run) for run in runs]
+        return sorted(self._search(sweep), key=lambda run: int(run.info.start_time))
 
     def _search(self, sweep: str) -> Iterator[Run]:
         token, query = None, f"tags.`{SWEEP_TAG}` = '{sweep}'"
@@ -122,20 +73,18 @@ class Store:
             if not token:
                 return
 
-    def history(self, run: FoundRun) -> set[Place]:
+    def history(self, run: Run) -> set[Place]:
         """Return the keys of all points that a run has."""
         return {
             Place(name, point.timestamp, point.step)
-            for name in run.metrics
-            for point in self._client.get_metric_history(run.run_id, name)
+            for name in run.data.metrics
+            for point in self._client.get_metric_history(run.info.run_id, name)
         }
 
-    def create(self, run: NewRun) -> str:
+    def create(self, name: str, began_ms: int, tags: Mapping[str, str]) -> str:
         """Create a run with its tags in one step; return its id."""
         # With its tags: a writer that takes over after a kill finds by them what there is.
-        created = self._client.create_run(
-            self.experiment_id, run.began_ms, dict(run.tags), run_name=run.name
-        )
+        created = self._client.create_run(self.experiment_id, began_ms, dict(tags), run_name=name)
         return str(created.info.run_id)
 
     def delete(self, run_id: str) -> None:
@@ -174,10 +123,9 @@ class Store:
         """Write a text to a file of a run's artifacts, over one of the same name."""
         self._client.log_text(run_id, text, name)
 
-    def content(self, run_id: str) -> Content:
-        """Return what a run holds."""
-        data = self._client.get_run(run_id).data
-        return Content(params=data.params, metrics=data.metrics, tags=data.tags)
+    def data(self, run_id: str) -> RunData:
+        """Return params, tags, and the latest of each metric of a run."""
+        return self._client.get_run(run_id).data
 
     def delete_tag(self, run_id: str, name: str) -> None:
         """Take a tag from a run that has it."""
@@ -193,18 +141,33 @@ class Store:
             self._client.set_experiment_tag(self.experiment_id, name, text)
 
 
-def _found(run: Run) -> FoundRun:
-    tags = run.data.tags
-    return FoundRun(
-        run_id=run.info.run_id,
-        trial_id=tags.get(TRIAL_TAG, "") if PARENT_TAG in tags else "",
-        attempt=tags.get(ATTEMPT_TAG, ""),
-        began_ms=run.info.start_time,
-        ended=run.info.status != Status.RUNNING and "state" in tags,
-        metrics=tuple(run.data.metrics),
-        role=tags.get(ROLE_TAG, ""),
-        process=tags.get(PROCESS_TAG, ""),
-    )
+def ensure_database(path: Path) -> None:
+    """Create a sqlite file with MLflow's tables, whole or not at all, if it is absent.
+
+    MLflow fills a new file by all its migrations, about a second of CPU time, and leaves a broken
+    one if it is killed meanwhile. So that is done once per version of MLflow, in the user's cache.
+    """
+    if path.exists():
+        return
+    template = DataFolders.default().cache / "mlflow" / f"{mlflow.__version__}.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    template.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{token_hex(8)}")
+    try:
+        if not template.exists():
+            built = template.with_name(new.name)
+            store = SqlAlchemyStore(f"sqlite:///{built}", _DEFAULT_ARTIFACTS)  # type: ignore[no-untyped-call]
+            store.engine.dispose()
+            built.replace(template)
+        shutil.copyfile(template, new)
+        with suppress(FileExistsError):
+            path.hardlink_to(new)  # unlike a rename, it never replaces another's file
+    finally:
+        new.unlink(missing_ok=True)
+
+
+_DEFAULT_ARTIFACTS = "mlflow-artifacts:/"
+"""Where ``mlflow server`` puts the artifacts of its Default experiment, unused by us."""
 
 
 def _folder(experiment: str) -> str:

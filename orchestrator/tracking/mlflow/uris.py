@@ -1,45 +1,49 @@
-"""Tracking URIs: what is allowed, and how they are shown without their secrets.
-
-What a URI shows is built of the parts that are known to be none, so that a secret in an odd place
-is left out: the values of unknown parameters, the user of an address, all of what cannot be parsed.
-"""
+"""Tracking URIs: which are allowed, how they are shown without secrets, what opens their pages."""
 
 from __future__ import annotations
 
+import base64
+import io
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from typing import TYPE_CHECKING, Final, TextIO
+from urllib.parse import quote, quote_plus, unquote
 
+from orchestrator.commands import short, typed
 from orchestrator.errors import SweepError, nearest
 from orchestrator.named_paths import named_path
-from orchestrator.regular_files import open_regular
+from orchestrator.texts import bounded, bounded_name
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
-DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
-SERVERS = ("http", "https")
-DATABRICKS = "databricks"
-SCHEMES = (*DATABASES, *SERVERS, DATABRICKS)
+DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")
+SERVERS: Final = ("http", "https")
+DATABRICKS: Final = "databricks"
+SCHEMES: Final = (*DATABASES, *SERVERS, DATABRICKS)
 
 OPTION: Final = "--tracking-uri"
 HIDDEN: Final = "***"
+MODEL_TRAINING: Final = "workflowType=machine_learning"
+"""Parameter of an address with which MLflow's pages open on runs and metrics."""
 
 _SQLITE: Final = "sqlite:///"
-_HEAD: Final = b"SQLite format 3\0"
-"""Beginning of each database: https://www.sqlite.org/fileformat.html, section 1.2."""
-_HARMLESS = re.compile(
-    "application_name|cache|charset|dbname|driver|host|mode|port|(connect_|read_|write_)?timeout|"
-    "ssl_?(ca|cert|key|mode)|sslrootcert|target_session_attrs|unix_socket|uri|user",
-    re.IGNORECASE,
-)
-"""Parameters of a database's URI whose values are shown."""
-_PLAIN_VALUE = re.compile(r"[\w .,+/-]*")
-_PLAIN_HOST = re.compile(r"[\w.-]*(:\d+)?|\[[0-9a-fA-F:.%]+\](:\d+)?")
-_PLAIN_PATH = re.compile(r"(\w[\w+.-]*:)?[\w.~+/ -]*[/.][\w.~+/ -]*")
-"""Text that cannot hold user and password; a single word might be a token."""
+_OWN_SERVER: Final = "http://127.0.0.1:5000"
+"""Default address of ``mlflow ui``."""
+_MAY_HIDE: Final = re.compile("[@?#;]")
+"""Characters without which a URI has neither a user nor parameters."""
+_UNCLEAR: Final = re.compile(r"\?|%[0-9a-fA-F]{2}|[\x00-\x1f\x7f\ud800-\udfff]")
+"""The start of a query, what MLflow takes for a quoted character, and what no URI has."""
+_VARIABLES: Final = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "PGPASSWORD")
+_SECRET: Final = re.compile("pass|pwd|token|secret|key", re.IGNORECASE)
+"""Names of parameters whose values are secrets."""
+_CAUSE: Final = re.compile(r"\(Caused by (.*)\)")
+_MOST_SHOWN: Final = 200
+"""Characters of a reason that are shown."""
+_THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
+_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 
 
 def checked_uri(uri: str, given_by: str = OPTION) -> str:
@@ -50,7 +54,8 @@ def checked_uri(uri: str, given_by: str = OPTION) -> str:
         given_by: Option or variable that it comes from, for messages.
 
     Raises:
-        SweepError: MLflow's run tables cannot be there. The message shows no secret.
+        SweepError: Its scheme is none that MLflow's run tables can be at, or its password is
+            missing. The message shows no secret.
     """
     scheme, where = scheme_of(uri), f"{given_by} {shown(uri)}"
     if HIDDEN in uri:
@@ -58,60 +63,15 @@ def checked_uri(uri: str, given_by: str = OPTION) -> str:
             f"{where}: its password is not kept with the run",
             f"give {OPTION} again, or MLFLOW_TRACKING_URI",
         )
-    if "://" not in uri and uri != DATABRICKS:
-        raise SweepError(f"{where}: is not a URI", _allowed())
-    if scheme not in SCHEMES:
-        name = (
-            f" {scheme!r}{nearest(scheme, SCHEMES)}" if _PLAIN_PATH.fullmatch(f"{scheme}/") else ""
-        )
-        raise SweepError(f"{where}: unknown scheme{name}", _allowed())
-    if not _is_clear(uri):
+    if ("://" not in uri and uri != DATABRICKS) or scheme not in SCHEMES:
+        name = f" {scheme!r}{nearest(scheme, SCHEMES)}" if scheme.isidentifier() else ""
+        wrong = f"unknown scheme{name}" if "://" in uri else "is not a URI"
         raise SweepError(
-            f"{where}: cannot be read",
-            "write special characters of user and password in per cent: %40 for @, %3A for :, "
-            "%2F for /, %23 for #, %3F for ?, %25 for %",
+            f"{where}: {wrong}",
+            "allowed: sqlite:///FILE, http(s)://HOST:PORT, postgresql://..., mysql://..., "
+            "mssql://..., databricks (a folder of files is too slow)",
         )
-    path = sqlite_path(uri)
-    if path is not None and path.is_symlink():
-        try:
-            path.resolve(strict=False).exists()
-        except (OSError, RuntimeError):
-            raise SweepError(f"{where}: is a link to itself", "give another file") from None
     return in_full(uri)
-
-
-def require_database(uri: str, given_by: str = OPTION) -> None:
-    """Check that a sqlite URI names a database, or a file that is still to be made.
-
-    Args:
-        uri: A URI of those that are allowed.
-        given_by: As of :func:`checked_uri`.
-
-    Raises:
-        SweepError: It names no file, or something else.
-    """
-    where, other = f"{given_by} {shown(uri)}", "give another file, or --no-mlflow"
-    path = sqlite_path(uri)
-    if path is None:
-        if uri.startswith("sqlite://"):
-            raise SweepError(f"{where}: names no file", f"allowed: {_SQLITE}FILE")
-        return
-    try:
-        with open_regular(path) as file:
-            head = file.read(len(_HEAD))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise SweepError(f"{where}: cannot be used: {error.strerror}", other) from None
-    if head not in (b"", _HEAD):
-        raise SweepError(f"{where}: is no SQLite database", other)
-
-
-def _allowed() -> str:
-    return (
-        "allowed: sqlite:///FILE, http(s)://HOST:PORT, postgresql://..., mysql://..., mssql://..., "
-        "databricks (a folder of files is too slow)"
-    )
 
 
 def scheme_of(uri: str) -> str:
@@ -123,7 +83,7 @@ def sqlite_path(uri: str) -> Path | None:
     """Return the absolute path of the file of a sqlite URI; None for others.
 
     Raises:
-        SweepError: It begins with a user or a variable that there is not.
+        SweepError: It begins with a user or a variable that does not exist.
     """
     if not uri.startswith(_SQLITE):
         return None
@@ -140,121 +100,158 @@ def in_full(uri: str) -> str:
     return uri if path is None else f"{_SQLITE}{path}{mark}{query}"
 
 
-# -- the parts of a URI
+def default_uri(runs_folder: Path) -> str:
+    """Return the URI of a sqlite file in the folder that holds the runs of all sweeps.
 
-
-def database_url(uri: str) -> URL | None:
-    """Return a database's URI as SQLAlchemy parses it; None where it has no clear meaning.
-
-    An ``@`` or ``#`` that is left in its host or database is of a user or a password with special
-    characters, of which SQLAlchemy has taken a part for something else.
+    Raises:
+        SweepError: A URI cannot name the folder as SQLAlchemy and MLflow both read it.
     """
-    if not uri.isprintable():
+    folder = str(runs_folder.resolve())
+    if (unclear := _UNCLEAR.search(folder)) is not None:
+        raise SweepError(
+            f"{bounded_name(folder)}: MLflow cannot keep its database there: the path has "
+            f"{unclear.group()!r}",
+            "give --tracking-uri sqlite:////FOLDER/mlflow.db, or --no-mlflow",
+        )
+    return f"sqlite:///{folder}/mlflow.db"
+
+
+def artifact_root(uri: str, run_dir: Path) -> Path | None:
+    """Return the folder for the artifacts, next to a database; None where a server keeps them."""
+    if scheme_of(uri) not in DATABASES:
         return None
+    file = sqlite_path(uri)
+    return (run_dir.absolute().parent if file is None else file.parent) / "mlflow-artifacts"
+
+
+def without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that keeps a proxy from requests to this machine.
+
+    Libraries for HTTP ask a proxy for ``127.0.0.1`` too, which is the proxy's own machine there.
+    """
+    if not any(environment.get(name) or environment.get(name.upper()) for name in _PROXIES):
+        return {}
+    given = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    return {"no_proxy": ",".join(dict.fromkeys([*names, *_THIS_MACHINE]))}
+
+
+# -- what opens a run
+
+
+def how_to_open(uri: str, experiment_id: str, run_id: str) -> list[str]:
+    """Return what shows a run in MLflow's pages, a line each: a command, then the address."""
+    scheme = scheme_of(uri)
+    if scheme in SERVERS:
+        return [_address(shown(uri).rstrip("/"), experiment_id, run_id)]
+    if scheme not in DATABASES:
+        return [f"experiment {experiment_id}, run {run_id} at {shown(uri)}"]
+    path = None if "?" in uri else sqlite_path(uri)
+    store = shown(uri) if path is None else f"{_SQLITE}{short(path)}"
+    command = typed("mlflow", ["ui", "--backend-store-uri", store], program="mlflow")
+    return [command, f"then {_address(_OWN_SERVER, experiment_id, run_id)}"]
+
+
+def _address(server: str, experiment_id: str, run_id: str) -> str:
+    # Without the parameter the page opens among MLflow's features for language models.
+    return f"{server}/#/experiments/{experiment_id}/runs/{run_id}?{MODEL_TRAINING}"
+
+
+# -- secrets
+
+
+def shown(uri: str) -> str:
+    """Return a URI with ``***`` for its password, its parameters, and the user of a server.
+
+    A URI that cannot be parsed clearly shows only its scheme: a part of a password with special
+    characters may be in its host.
+    """
+    if not _MAY_HIDE.search(uri) or (uri.startswith(_SQLITE) and "?" not in uri):
+        return uri
+    scheme, url = scheme_of(uri), parsed(uri)
+    if scheme not in SCHEMES:
+        return HIDDEN
+    if url is None or _MAY_HIDE.search(f"{url.host}{url.database}"):
+        return f"{scheme}://{HIDDEN}"
+    text = url.set(query={}).render_as_string(hide_password=True)
+    if scheme in SERVERS:  # the user may be a token
+        text = re.sub("//[^/@]*@", f"//{HIDDEN}@", text)
+    return f"{text}?{HIDDEN}" if "?" in uri else text
+
+
+def shown_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return a command line whose URIs are without secrets."""
+    return tuple(re.sub(r"[\w+]+://.*", lambda found: shown(found[0]), word) for word in words)
+
+
+def parsed(uri: str) -> URL | None:
+    """Return a URI as SQLAlchemy parses it, imported only where a secret may be in it, or None."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
-        url = make_url(uri)
+        return make_url(uri)
     except (ArgumentError, ValueError):  # a port that is no number
         return None
-    is_file = url.get_backend_name() == "sqlite" and not url.host
-    rest = (url.host or "", "" if is_file else url.database or "")
-    return None if re.search("[@#]", "".join(rest)) else url
 
 
-def server_address(uri: str) -> SplitResult | None:
-    """Return the parts of an address; None where it has no clear meaning."""
-    if not uri.isprintable():  # urlsplit leaves line ends out
-        return None
-    try:
-        parts = urlsplit(uri)
-        _ = parts.port
-    except ValueError:
-        return None
-    is_clear = parts.hostname and "@" not in f"{parts.path}{parts.query}{parts.fragment}"
-    return parts if is_clear and _PLAIN_HOST.fullmatch(_host(parts)) else None
+class Redaction:
+    """Takes the secrets of a tracking URI out of a text."""
+
+    def __init__(self, uri: str) -> None:
+        """Find the secrets of ``uri``, and those in MLflow's own variables."""
+        self._uri, self._shown = uri, shown(uri)
+        found = {os.environ.get(name, "") for name in _VARIABLES} | set(_secrets(uri))
+        spelled = {f(secret) for secret in found for f in (str, quote, quote_plus, _quoted)}
+        self._secrets = sorted(spelled - {""}, key=len, reverse=True)
+
+    def __call__(self, text: str) -> str:
+        """Return ``text`` with ``***`` for each secret, quoted or not."""
+        text = text.replace(self._uri, self._shown)
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        return text
 
 
-def _host(parts: SplitResult) -> str:
-    return parts.netloc.rpartition("@")[2]
+def _secrets(uri: str) -> Iterator[str]:
+    if shown(uri) == uri:
+        return
+    for name, value in re.findall(r"(\w+)=([^&;]*)", unquote(uri).partition("?")[2]):
+        if _SECRET.search(name):
+            yield value
+    if (url := parsed(uri)) is not None:
+        yield str(url.password or "")
+        if scheme_of(uri) in SERVERS and url.username:
+            yield url.username if not url.password else ""
+            yield base64.b64encode(f"{url.username}:{url.password or ''}".encode()).decode()
 
 
-def _is_clear(uri: str) -> bool:
-    scheme = scheme_of(uri)
-    if scheme in SERVERS:
-        return server_address(uri) is not None
-    return scheme == DATABRICKS or _is_mere_file(uri) or database_url(uri) is not None
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
 
 
-def _is_mere_file(uri: str) -> bool:
-    """Return True for a sqlite file without parameters; SQLAlchemy is not imported for it."""
-    return uri.startswith(_SQLITE) and "?" not in uri and uri.isprintable()
+def reason_of(error: Exception, redacted: Redaction) -> str:
+    """Return a line on what went wrong; for a request that reached no server, its cause."""
+    text = redacted(str(error).strip()) or type(error).__name__
+    cause = _CAUSE.search(text)
+    return bounded((cause[1] if cause else text).splitlines()[0], _MOST_SHOWN)
 
 
-# -- showing it
+class RedactedStream(io.TextIOBase):
+    """A text stream that passes on what is written to it without secrets."""
 
+    def __init__(self, stream: TextIO, redaction: Redaction) -> None:
+        self._stream, self._redaction = stream, redaction
 
-def shown(uri: str) -> str:
-    """Return a URI without its secrets; of one without a clear meaning hardly more than its scheme.
+    def write(self, text: str) -> int:
+        """Write ``text`` without secrets."""
+        self._stream.write(self._redaction(text))
+        return len(text)
 
-    What is hidden is written ``***``.
-    """
-    scheme = scheme_of(uri)
-    if _is_mere_file(uri):
-        return uri
-    if scheme in SERVERS and (parts := server_address(uri)) is not None:
-        return _shown_address(parts)
-    if scheme in DATABASES and (url := database_url(uri)) is not None:
-        return _shown_database(url)
-    if scheme == DATABRICKS and (match := re.fullmatch(r"(databricks(?:://[\w.-]*)?)(:.*)?", uri)):
-        return match[1] + f":{HIDDEN}" * bool(match[2])
-    if scheme not in SCHEMES and _PLAIN_PATH.fullmatch(uri):
-        return uri
-    return f"{scheme}://{HIDDEN}" if scheme in SCHEMES else HIDDEN
+    def flush(self) -> None:
+        """Flush the stream itself."""
+        self._stream.flush()
 
-
-def _shown_address(parts: SplitResult) -> str:
-    # A token may stand in the place of the user, of the password, or of both.
-    user = f"{HIDDEN}@" if "@" in parts.netloc else ""
-    rest = f"?{HIDDEN}" * bool(parts.query) + f"#{HIDDEN}" * bool(parts.fragment)
-    return f"{parts.scheme}://{user}{_host(parts)}{parts.path}{rest}"
-
-
-def _shown_database(url: URL) -> str:
-    text = url.set(query={}).render_as_string(hide_password=True)
-    return text + "?" * bool(url.query) + "&".join(_shown_parameters(url))
-
-
-def _shown_parameters(url: URL) -> Iterator[str]:
-    for name, values in url.query.items():
-        for value in (values,) if isinstance(values, str) else values:
-            known = name if _PLAIN_VALUE.fullmatch(name) else HIDDEN
-            yield f"{known}={value.replace(' ', '+') if is_harmless(name, value) else HIDDEN}"
-
-
-def is_harmless(name: str, value: str) -> bool:
-    """Return True if a parameter of a database's URI is shown with its value."""
-    return bool(_HARMLESS.fullmatch(name) and _PLAIN_VALUE.fullmatch(value))
-
-
-def shown_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return a command line whose tracking URI has no secrets, however the option is spelled."""
-    hidden, is_value = [], False
-    for word in words:
-        option, sign, value = word.partition("=")
-        is_option = len(option) > len("--t") and OPTION.startswith(option)
-        if is_value or "://" in option:
-            hidden.append(shown(word))
-        elif sign and (is_option or "://" in value):
-            hidden.append(f"{option}={shown(value)}")
-        else:
-            hidden.append(word)
-        is_value = is_option and not sign
-    return tuple(hidden)
-
-
-def parameters(query: str) -> Iterator[tuple[str, str]]:
-    """Yield names and values of a query; a text without a name has an empty one."""
-    for part in query.split("&"):
-        yield from parse_qsl(part, keep_blank_values=True) if "=" in part else [("", part)]
+    def fileno(self) -> int:
+        """Return the stream's own descriptor."""
+        return self._stream.fileno()

@@ -16,7 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchestrator.tracking.mlflow.places import MODEL_TRAINING
+from orchestrator.metrics import Goal, Objective, is_learned
+from orchestrator.storage.history import TrialHistory
+from orchestrator.tracking.mlflow.answer import RunAnswer
+from orchestrator.tracking.mlflow.content import MirroredRun, is_same
+from orchestrator.tracking.mlflow.uris import MODEL_TRAINING
+from orchestrator.trial import Stage, TrialState
 
 VIEW_TAG: Final = "mlflow.sharedViewState."
 MAX_VIEWS: Final = 40
@@ -30,6 +35,8 @@ NAMES: Final = {ANSWER: "Answer", CHARTS: "Charts", INCOMPLETE: "What did not co
 
 _OURS: Final = "sweepChecksum"
 """Key of the envelope by which a view is known to be as it was written; MLflow ignores it."""
+_FURTHER: Final = ("peak_gpu_gib", "peak_rss_gib", "epoch_s", "train_s")
+"""Metrics that the views show with the objectives, where they were measured."""
 _RUN_NAME: Final = "attributes.`Run Name`"
 _MAX_RUNS: Final = 100
 """Most runs in a scatter plot; the page itself loads as many at first."""
@@ -65,6 +72,62 @@ class Shown:
     def metrics(self) -> list[str]:
         """The metrics that have a column, the first ones first."""
         return [name for name in dict.fromkeys((self.speed, self.accuracy, *self.others)) if name]
+
+
+def shown_of(run: MirroredRun, at_ms: int) -> Shown:
+    """Return what the views of a run show, at a time."""
+    sweep = run.history.sweep
+    aims = [o for o in sweep.objectives if o.bound is None] or list(sweep.objectives)
+    speed = aims[0]
+    trials = list(run.history.trials.values())
+    completed = [trial for trial in trials if _is_completed(trial)]
+    measured = {name for trial in completed for name in trial.figures()}
+    others = [o.metric for o in sweep.objectives if o is not speed]
+    return Shown(
+        key=run.history.key,
+        speed=speed.metric,
+        accuracy=_accuracy(sweep.objectives, speed, measured),
+        is_speed_maximized=speed.goal is Goal.MAXIMIZE,
+        knobs=_varied(completed),
+        all_knobs=_varied(trials),
+        others=[*others, *(name for name in _FURTHER if name in measured)],
+        baseline=_baseline_run(run),
+        at_ms=at_ms,
+    )
+
+
+def _accuracy(objectives: tuple[Objective, ...], speed: Objective, measured: set[str]) -> str:
+    """Return what is shown of learning, as the report does it."""
+    others = [o.metric for o in objectives if o is not speed]
+    learned = [name for name in others if is_learned(name)]
+    known = ["val_acc"] if "val_acc" in measured else []
+    return next(iter([*learned, *others, *known]), "")
+
+
+def _varied(trials: list[TrialHistory]) -> list[str]:
+    """Return the knobs that have several values."""
+    if not trials:
+        return []
+    first = trials[0].trial.config
+    return [
+        name
+        for name, value in first.items()
+        if any(not is_same(one.trial.config.get(name), value) for one in trials)
+    ]
+
+
+def _baseline_run(run: MirroredRun) -> str:
+    """Return a run of the baseline that others are compared with, a confirm run if there is one."""
+    runs = {
+        trial.trial.stage: child.run_id
+        for trial, child in run.trials
+        if RunAnswer().role(trial, run.history.sweep.baseline) and _is_completed(trial)
+    }
+    return runs.get(Stage.CONFIRM) or runs.get(Stage.TRAIN) or ""
+
+
+def _is_completed(trial: TrialHistory) -> bool:
+    return trial.concluded is not None and trial.concluded.state is TrialState.COMPLETED
 
 
 def view_tags(shown: Shown, present: Mapping[str, str]) -> dict[str, str]:

@@ -71,7 +71,7 @@ def test_mlflows_uri_is_kept_in_full_for_a_resumption_from_elsewhere(home: Path)
 def test_the_variable_holds_the_password_that_a_run_does_not_keep(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = f"sqlite:///{home}/team.db?key=***"
+    stored = f"sqlite:///{home}/team.db?***"
     arguments = ["file.py", "--data", "products-synthetic", "--tracking-uri", stored]
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///team.db?key=secret")
     with importing_nothing_for_good():

@@ -8,10 +8,9 @@ import pandas as pd
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
-from orchestrator.storage.files import RunFile
 from orchestrator.tracking.mlflow.mirror import Mirror
-from orchestrator.tracking.mlflow.places import artifact_root
 from orchestrator.tracking.mlflow.store import Target
+from orchestrator.tracking.mlflow.uris import artifact_root
 from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.tracking.journals import histories
 
@@ -22,7 +21,7 @@ def sqlite(folder: Path) -> str:
 
 def mirror_of(run_dir: Path, uri: str) -> Mirror:
     target = Target(uri=uri, experiment="", artifact_root=artifact_root(uri, run_dir))
-    return Mirror(run_dir, run_dir / RunFile.JOURNAL, target)
+    return Mirror(run_dir, target)
 
 
 def runs_of(uri: str) -> tuple[list[Run], list[Run]]:

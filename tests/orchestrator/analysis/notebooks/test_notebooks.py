@@ -22,7 +22,6 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, di
     """An MLflow database of all recorded runs, and the parent run's id of each."""
     from mlflow import MlflowClient
 
-    from orchestrator.storage.files import RunFile
     from orchestrator.tracking.mlflow.mirror import Mirror
     from orchestrator.tracking.mlflow.store import Target
 
@@ -33,7 +32,7 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, di
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
         for run_dir in sorted(RECORDED.iterdir()):
             target = Target(uri=uri, experiment=run_dir.name, artifact_root=folder / "artifacts")
-            Mirror(run_dir, run_dir / RunFile.JOURNAL, target).finish(0)
+            Mirror(run_dir, target).finish(0)
             client = MlflowClient(uri)
             experiment = client.get_experiment_by_name(run_dir.name)
             runs = client.search_runs([experiment.experiment_id])

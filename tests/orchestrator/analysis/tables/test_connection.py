@@ -31,7 +31,7 @@ def test_a_server_that_is_not_there_is_asked_once(
     closed_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "7")
-    with pytest.raises(RunDirectoryError, match=rf"127.0.0.1:{closed_port}: .*refused\n  is it"):
+    with pytest.raises(RunDirectoryError, match=rf"127.0.0.1:{closed_port}: .*refused.*\n  is it"):
         connected(f"http://127.0.0.1:{closed_port}")
     assert os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] == "7"
     assert "MLFLOW_HTTP_REQUEST_TIMEOUT" not in os.environ
@@ -41,7 +41,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(
     silent_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
-    with pytest.raises(RunDirectoryError, match="MLflow cannot be read: Read timed out"):
+    with pytest.raises(RunDirectoryError, match=r"MLflow cannot be read: .*Read timed out"):
         connected(f"http://127.0.0.1:{silent_port}")
 
 

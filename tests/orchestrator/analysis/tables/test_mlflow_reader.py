@@ -62,7 +62,7 @@ def _written(tmp_path: Path) -> tuple[Path, str]:
     write_tables(run_dir, complete=with_run_intervals)
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     target = Target(uri=uri, experiment="products_loader", artifact_root=tmp_path / "artifacts")
-    Mirror(run_dir, journal.path, target).finish(0)
+    Mirror(run_dir, target).finish(0)
     return run_dir, uri
 
 
@@ -142,7 +142,7 @@ def test_a_factored_sweep_is_composed_from_mlflow_as_from_its_directory(
     write_candidates(run_dir, run.candidates)
     uri = f"sqlite:///{tmp_path / 'second.db'}"
     target = Target(uri=uri, experiment="products_loader", artifact_root=tmp_path / "more")
-    mirror = Mirror(run_dir, run_dir / "journal.jsonl", target)
+    mirror = Mirror(run_dir, target)
     mirror.finish(0)
     here, there = load_run(run_dir), load_run("products_loader", uri)
     assert here.is_composed
@@ -150,7 +150,7 @@ def test_a_factored_sweep_is_composed_from_mlflow_as_from_its_directory(
     assert there.roles == here.roles
     from mlflow.tracking import MlflowClient
 
-    tags = MlflowClient(uri).get_run(mirror.parent_id).data.tags
+    tags = MlflowClient(uri).get_run(mirror.ids[1]).data.tags
     assert tags["sweep.composed"].startswith("front and recommendation are composed")
     assert "composed.csv" in tags["mlflow.note.content"]
 

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import RunCli
 from tests.orchestrator.driver.speed_sweeps import trials_of, write_sweep
-
-
-def test_a_pipe_in_the_place_of_its_log_is_one_message_before_anything_runs(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    out.mkdir()
-    os.mkfifo(out / "mlflow.log")
-    done = run_cli(write_sweep(tmp_path, shared=True), "--out", out, "--executor", "inline")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"error: {out}/mlflow.log: cannot be used: it is a pipe, not a plain file\n"
-        "  remove it, or go without MLflow: --no-mlflow\n"
-    )
-    assert sorted(path.name for path in out.iterdir()) == [".lock", "mlflow.log"]
 
 
 @pytest.mark.slow

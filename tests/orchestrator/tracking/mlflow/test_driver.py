@@ -14,11 +14,10 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
-from orchestrator.errors import SweepError
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
-from orchestrator.tracking.mlflow.places import how_to_open
+from orchestrator.tracking.mlflow.uris import how_to_open
 from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.in_mlflow import (
     assert_mirrored,
@@ -164,21 +163,6 @@ def test_a_server_that_is_away_has_one_note_and_costs_the_sweep_nothing(
     assert_mirrored(sqlite(tmp_path), run_dir)
 
 
-@pytest.mark.parametrize("name", ["mlflow.log", ".mlflow.lock"])
-def test_what_is_no_plain_file_is_refused_before_anything_runs(
-    run_dir: Path, tmp_path: Path, name: str
-) -> None:
-    path, uri = run_dir / name, sqlite(tmp_path)
-    run_dir.mkdir(parents=True)
-    os.mkfifo(path)
-    with pytest.raises(SweepError, match=f"{path}: cannot be used: it is a pipe, not a plain file"):
-        MlflowMirror(run_dir, uri, say=quiet)
-    path.unlink()
-    path.symlink_to(tmp_path / "other")
-    with pytest.raises(SweepError, match=f"{path}: cannot be used: it is a link, not a plain file"):
-        MlflowMirror(run_dir, uri, say=quiet)
-
-
 def test_a_writer_that_is_refused_says_which_file_and_is_not_started_again(
     run_dir: Path, tmp_path: Path
 ) -> None:
@@ -197,14 +181,3 @@ def test_a_writer_that_is_refused_says_which_file_and_is_not_started_again(
     assert lock in line
     log = (run_dir / "mlflow.log").read_text()
     assert log.count("error: ") == 1
-
-
-def test_what_shows_the_run_is_written_over_a_pipe_of_that_name(
-    run_dir: Path, tmp_path: Path
-) -> None:
-    run_dir.mkdir(parents=True)
-    os.mkfifo(run_dir / "mlflow.txt")
-    tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=quiet)
-    Scribe(run_dir, tracker.on_event).sweep()
-    assert tracker.close(0)[0].startswith("MLflow:  ")
-    assert (run_dir / "mlflow.txt").read_text().startswith("mlflow ui ")

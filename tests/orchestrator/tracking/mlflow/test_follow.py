@@ -53,7 +53,7 @@ def scribe(run_dir: Path) -> Scribe:
 def followed(run_dir: Path, uri: str) -> tuple[int, list[Status]]:
     """Follow a run once; return the exit code and what was said."""
     said: list[Status] = []
-    return Follower(run_dir, uri, "", said.append).once(), said
+    return Follower(run_dir, uri, "", said.append).finish(None), said
 
 
 def refused_address() -> str:

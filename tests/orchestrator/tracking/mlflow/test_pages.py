@@ -13,8 +13,8 @@ from orchestrator.analysis.answer.answer import answer_of
 from orchestrator.analysis.recommendation.recommend import recommend
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.tracking.mlflow.mirror import Mirror
-from orchestrator.tracking.mlflow.places import artifact_root, how_to_open
 from orchestrator.tracking.mlflow.store import Target
+from orchestrator.tracking.mlflow.uris import artifact_root, how_to_open
 from tests.orchestrator.analysis.made_runs import products_run
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.made_journal import write_run
@@ -78,11 +78,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     sentence = answer_of(tables, recommend(tables)).sentence
     uri = sqlite(folder)
     target = Target(uri=uri, experiment="", artifact_root=artifact_root(uri, run_dir))
-    mirror = Mirror(run_dir, run_dir / "journal.jsonl", target)
+    mirror = Mirror(run_dir, target)
     mirror.finish(0)
     store = ["--backend-store-uri", uri]
     with serving(folder, free_port(), *store) as address, sync_playwright() as playwright:
-        (parent,) = how_to_open(address, mirror.experiment_id, mirror.parent_id)
+        (parent,) = how_to_open(address, *mirror.ids)
         options = ["--no-sandbox"]  # in a container; the page's own sandbox is another
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
         page = browser.new_page(viewport={"width": 1900, "height": 1300})

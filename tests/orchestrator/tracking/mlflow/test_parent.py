@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.storage.history import SweepHistory, read_history
+from orchestrator.storage.history import read_history
 from orchestrator.tracking.mlflow.answer import RunAnswer
-from orchestrator.tracking.mlflow.content import MAX_TEXT, Status
+from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun, Status
 from orchestrator.tracking.mlflow.parent import (
     answer_params,
     note,
-    outdated,
     parent_status,
     parent_tags,
 )
@@ -20,14 +19,14 @@ from tests.orchestrator.tracking.journals import Scribe, events_of
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> SweepHistory:
+def run(tmp_path: Path) -> MirroredRun:
     scribe = Scribe(tmp_path / "run")
     scribe.sweep()
-    return read_history(events_of(scribe.run_dir))
+    return MirroredRun(run_dir=Path("/runs/a"), history=read_history(events_of(scribe.run_dir)))
 
 
-def test_the_parent_describes_the_sweep(history: SweepHistory) -> None:
-    described = parent_tags(history, "/runs/a")
+def test_the_parent_describes_the_sweep(run: MirroredRun) -> None:
+    described = parent_tags(run)
     assert described["mlflow.source.git.commit"] == "c0ffee"
     assert "How many workers?" in described["mlflow.note.content"]
     assert described["data"] == "products-synthetic"
@@ -42,16 +41,16 @@ def test_the_parents_status_follows_the_exit_code(code: int, status: Status) -> 
     assert parent_status(code) == status
 
 
-def test_the_answer_comes_before_question_and_command(history: SweepHistory) -> None:
-    text = note(history, "/runs/a", answer="**3 workers are 1.3 times as fast.**")
+def test_the_answer_comes_before_question_and_command(run: MirroredRun) -> None:
+    text = note(run, "**3 workers are 1.3 times as fast.**")
     places = [text.index(part) for part in ("**3 workers", "How many workers?", "```\npython -m")]
     assert places == sorted(places)
     assert "**Data:**" not in text, "the answer has said it"
-    assert "**Data:** ogbn-products is not here" in note(history, "/runs/a")
+    assert "**Data:** ogbn-products is not here" in note(run)
 
 
-def test_a_long_answer_leaves_room_for_the_question(history: SweepHistory) -> None:
-    text = note(history, "/runs/a", answer="word " * MAX_TEXT)
+def test_a_long_answer_leaves_room_for_the_question(run: MirroredRun) -> None:
+    text = note(run, "word " * MAX_TEXT)
     assert len(text) <= MAX_TEXT
     assert "the rest is in report.html" in text
     assert text.endswith("Run directory: `/runs/a`")
@@ -66,13 +65,11 @@ def test_a_param_is_written_once_and_what_holds_now_is_a_tag() -> None:
         "recommended.pin_memory": "True",
     }
     assert not changed
-    assert outdated(changed) == ""
     assert answer_params(answer, first) == ({}, {})
 
     other = RunAnswer(config={"lr": 0.03, "fanouts": [10, 25], "pin_memory": True})
     new, changed = answer_params(other, first)
     assert (new, changed) == ({}, {"recommended.lr": "0.03"})
-    assert "`recommended.lr` (now 0.03)" in outdated(changed)
 
 
 def test_where_nothing_is_recommended_any_more_each_param_is_outdated() -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
+import shutil
 from pathlib import Path
 
 import pytest
+from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
 from orchestrator.tracking.mlflow.content import (
-    ATTEMPT_TAG,
     PARENT_TAG,
     SWEEP_TAG,
     TRIAL_TAG,
     Place,
     Point,
-    Status,
 )
-from orchestrator.tracking.mlflow.store import FoundRun, NewRun, Store, Target
+from orchestrator.tracking.mlflow.store import Store, Target, ensure_database
 from tests.orchestrator.tracking.in_mlflow import sqlite
 
 
@@ -38,10 +38,10 @@ def client(store: Store, tmp_path: Path) -> MlflowClient:
 
 def create(store: Store, sweep: str, began_ms: int = 1, **tags: str) -> str:
     """Create a run of a sweep; a child where ``tags`` name its parent."""
-    return store.create(NewRun(name="x", began_ms=began_ms, tags={SWEEP_TAG: sweep, **tags}))
+    return store.create("x", began_ms, {SWEEP_TAG: sweep, **tags})
 
 
-def only(store: Store, sweep: str = "a") -> FoundRun:
+def only(store: Store, sweep: str = "a") -> Run:
     """Return the only run of a sweep."""
     (run,) = store.find(sweep)
     return run
@@ -51,14 +51,11 @@ def test_the_runs_of_a_sweep_are_found_by_its_tag_oldest_first(
     store: Store, tmp_path: Path
 ) -> None:
     parent = create(store, "a", 1000)
-    later = create(store, "a", 3000, **{PARENT_TAG: parent, TRIAL_TAG: "t2", ATTEMPT_TAG: "2999"})
-    sooner = create(store, "a", 2000, **{PARENT_TAG: parent, TRIAL_TAG: "t1", ATTEMPT_TAG: "1999"})
+    later = create(store, "a", 3000, **{PARENT_TAG: parent, TRIAL_TAG: "t2"})
+    sooner = create(store, "a", 2000, **{PARENT_TAG: parent, TRIAL_TAG: "t1"})
     create(store, "another", 1500)
     found = Store(target(tmp_path), "loader").find("a")
-    assert [run.run_id for run in found] == [parent, sooner, later]
-    assert [run.trial_id for run in found] == ["", "t1", "t2"]
-    assert [run.attempt for run in found] == ["", "1999", "2999"]
-    assert [run.began_ms for run in found] == [1000, 2000, 3000]
+    assert [run.info.run_id for run in found] == [parent, sooner, later]
 
 
 def test_runs_of_another_experiment_are_not_found(store: Store, tmp_path: Path) -> None:
@@ -72,17 +69,6 @@ def test_a_deleted_run_is_not_found_but_kept_in_the_bin(store: Store, client: Ml
     store.delete(run_id)
     assert store.find("a") == []
     assert client.get_run(run_id).info.lifecycle_stage == "deleted"
-
-
-def test_a_run_has_ended_once_its_status_and_its_state_are_written(store: Store) -> None:
-    run_id = create(store, "a")
-    assert not only(store).ended
-    store.end(run_id, Status.FINISHED, 5000)
-    assert not only(store).ended, "killed before its tags: points may be missing"
-    store.write(run_id, tags={"state": "completed"})
-    assert only(store).ended
-    store.reopen(run_id)
-    assert not only(store).ended
 
 
 def test_the_points_of_a_run_are_found_again(store: Store) -> None:
@@ -122,7 +108,7 @@ def test_an_experiment_in_the_bin_is_restored(
     again = Store(target(tmp_path), "loader")
     assert again.experiment_id == store.experiment_id
     assert client.get_experiment(store.experiment_id).lifecycle_stage == "active"
-    assert only(again).run_id == run_id
+    assert only(again).info.run_id == run_id
 
 
 def test_an_experiment_that_another_driver_creates_meanwhile_is_taken(
@@ -148,3 +134,34 @@ def test_artifacts_lie_in_a_folder_that_any_file_system_takes(tmp_path: Path) ->
     (copy,) = root.rglob("report.html")
     assert copy.read_text() == "second"
     assert copy.relative_to(root).parts[0] == "mine__a_b"
+
+
+# -- a new database
+
+
+def test_a_database_is_whole_and_nothing_else_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "runs" / "mlflow.db"
+    ensure_database(path)
+    assert list(path.parent.iterdir()) == [path]
+    client = MlflowClient(f"sqlite:///{path}")
+    assert [each.name for each in client.search_experiments()] == ["Default"]
+    assert len(list((tmp_path / "cache" / "mlflow").iterdir())) == 1
+
+
+def test_a_file_that_another_process_made_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "mlflow.db", shutil.copyfile
+
+    def copied_too_late(source: Path, target: Path) -> None:
+        path.write_text("another's")
+        copy(source, target)
+
+    monkeypatch.setattr(shutil, "copyfile", copied_too_late)
+    ensure_database(path)
+    ensure_database(path)
+    assert path.read_text() == "another's"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,28 +1,37 @@
-"""Tracking URIs: what is refused, and that nothing secret of one is shown."""
+"""Tracking URIs: what is refused, that nothing secret is shown, and what opens a run."""
 
 from __future__ import annotations
 
-import os
+import base64
+import io
+import shlex
+import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from orchestrator.errors import SweepError
-from orchestrator.tracking.mlflow.uris import checked_uri, require_database, shown, shown_words
+from orchestrator.tracking.mlflow.uris import (
+    RedactedStream,
+    Redaction,
+    checked_uri,
+    default_uri,
+    how_to_open,
+    shown,
+    shown_words,
+    without_proxy,
+)
 
 
 @pytest.mark.parametrize(
     ("uri", "part"),
     [
         ("runs/mlflow.db", "--tracking-uri runs/mlflow.db: is not a URI"),
-        (
-            "sqllite:///x.db",
-            "--tracking-uri sqllite:///x.db: unknown scheme 'sqllite'; did you mean",
-        ),
+        ("sqllite:///x.db", "--tracking-uri sqllite:///x.db: unknown scheme 'sqllite'; did you"),
         ("file:///tmp/mlruns", "--tracking-uri file:///tmp/mlruns: unknown scheme 'file'"),
-        ("postgresql://me:s3cret@db:x/y", "--tracking-uri postgresql://***: cannot be read"),
-        ("s3cret", "--tracking-uri ***: is not a URI"),
         ("s3c@ret://x/y", "--tracking-uri ***: unknown scheme"),
+        ("http://***@host", "--tracking-uri http://***@host: its password is not kept"),
     ],
 )
 def test_a_wrong_uri_is_refused_with_what_is_allowed(uri: str, part: str) -> None:
@@ -37,11 +46,10 @@ def test_a_wrong_uri_is_refused_with_what_is_allowed(uri: str, part: str) -> Non
     "uri",
     [
         "sqlite:////data/me@corp/runs/m.db",
-        "sqlite:////data/me/runs/m.db?timeout=60",
         "http://127.0.0.1:5000",
         "https://mlflow.corp/team/a",
         "http://[::1]:5000",
-        "postgresql://me@db/x?sslmode=require&host=/run/postgresql",
+        "postgresql://me@db/x",
         "databricks",
         "databricks://profile",
     ],
@@ -55,71 +63,101 @@ def test_a_uri_without_a_secret_is_shown_as_it_is(uri: str) -> None:
     [
         ("postgresql://me:s3cret@db/x", "postgresql://me:***@db/x"),
         ("postgresql+psycopg2://me:s3%2Fcret@[::1]:5/x", "postgresql+psycopg2://me:***@[::1]:5/x"),
-        ("postgresql://me:s3/cret?x@db/x", "postgresql://me:***@db/x"),
-        ("postgresql:///x?user=me&password=s3cret", "postgresql:///x?user=me&password=***"),
-        ("postgresql://db/x?s3cret", "postgresql://db/x"),
-        ("postgresql://db/x?sslpassword=s3cret&sslmode=on", "postgresql://db/x?sslpassword=***&sslmode=on"),
-        ("mysql+pymysql://me:s3cret@db/x?ssl_ca=/a;password=s3cret", "mysql+pymysql://me:***@db/x?ssl_ca=***"),
-        ("mssql+pyodbc://?odbc_connect=UID%3Dme%3BPWD%3Ds3cret", "mssql+pyodbc://?odbc_connect=***"),
+        ("postgresql:///x?user=me&password=s3cret", "postgresql:///x?***"),
+        ("mysql+pymysql://me:s3cret@db/x?a;password=s3cret", "mysql+pymysql://me:***@db/x?***"),
+        ("mssql+pyodbc://?odbc_connect=UID%3Dme%3BPWD%3Ds3cret", "mssql+pyodbc://?***"),
         ("sqlite+pysqlcipher://:s3cret@//x.db", "sqlite+pysqlcipher://:***@//x.db"),
         ("http://me:s3cret@host:5000/a", "http://***@host:5000/a"),
         ("https://s3cret@host", "https://***@host"),
-        ("https://s3cret:@host/?token=s3cret#s3cret", "https://***@host/?***#***"),
-        ("http://me:s3/cret@host", "http://***"),
+        ("https://s3cret:@host/?token=s3cret#s3cret", "https://***@host/?***"),
+        ("http://me:s3/cret@host", "http://***@host"),
         ("http://me:s3cret@host:s3cret", "http://***"),
-        ("http://me:s3cret@[::1:5", "http://***"),
-        ("http://me:s3\ncret@host", "http://***"),
         ("postgresql://me:s3@cret@db/x", "postgresql://***"),
         ("postgresql://m/e:s3cret@db/x", "postgresql://***"),
         ("postgresql://db/x#s3cret", "postgresql://***"),
-        ("databricks://token:s3cret", "databricks://token:***"),
         ("oracle://me:s3cret@db/x", "***"),
         ("me:s3cret@db/x", "***"),
     ],
-)  # fmt: skip
+)
 def test_a_secret_is_not_shown(uri: str, text: str) -> None:
     assert shown(uri) == text
 
 
-@pytest.mark.parametrize("option", ["--tracking-uri", "--track"])
-def test_a_command_line_is_kept_without_secrets(option: str) -> None:
+def test_a_command_line_is_kept_without_secrets() -> None:
     uri, hidden = "http://me:s3cret@host/?a=b", "http://***@host/?***"
-    words = ("a.py", option, uri, f"{option}={uri}", "--set", f"x={uri}", uri, option, "s3cret")
-    assert shown_words(words) == (
-        "a.py", option, hidden, f"{option}={hidden}", "--set", f"x={hidden}", hidden, option, "***",
-    )  # fmt: skip
-    plain = ("a.py", "--trials", "4", "--data=x/y@z", "--out", "runs/a b")
-    assert shown_words(plain) == plain
-
-
-def test_a_database_that_is_a_link_to_itself_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.db").symlink_to("x.db")
-    with pytest.raises(SweepError, match="is a link to itself"):
-        checked_uri(f"sqlite:///{tmp_path / 'x.db'}")
-    (tmp_path / "link.db").symlink_to("new.db")
-    assert checked_uri(f"sqlite:///{tmp_path / 'link.db'}")
+    words = ("a.py", "--tracking-uri", uri, f"--track={uri}", "--data=x/y@z", "--out", "runs/a b")
+    kept = ("a.py", "--tracking-uri", hidden, f"--track={hidden}", *words[4:])
+    assert shown_words(words) == kept
 
 
 @pytest.mark.parametrize(
-    ("uri", "said"),
+    "uri",
     [
-        ("sqlite:///{}", "cannot be used: it is a folder, not a file"),
-        ("sqlite:///{}/pipe", "cannot be used: it is a pipe, not a file"),
-        ("sqlite:///{}/text", "is no SQLite database"),
-        ("sqlite:///{}/text/below", "cannot be used: Not a directory"),
-        ("sqlite://host/x", "names no file"),
-        ("sqlite:///{}/new", ""),
-        ("sqlite:///{}/empty", ""),
-        ("http://localhost", ""),
+        "postgresql://me:{}@db/x",
+        "postgresql://db/x?password={}",
+        "mssql+pyodbc://?odbc_connect=UID%3Dme%3BPWD%3D{}",
+        "http://me:{}@host",
+        "http://{}@host",
+        "http://host/?token={}",
     ],
 )
-def test_what_is_no_database_is_refused(tmp_path: Path, uri: str, said: str) -> None:
-    (tmp_path / "text").write_text("by hand\n")
-    (tmp_path / "empty").touch()
-    os.mkfifo(tmp_path / "pipe")
-    given = uri.format(tmp_path)
-    if not said:
-        require_database(given)
-        return
-    with pytest.raises(SweepError, match=f"--tracking-uri {given}: {said}"):
-        require_database(given)
+def test_what_libraries_write_of_a_secret_is_hidden(uri: str) -> None:
+    secret = "s3/cr t'é"
+    uri = uri.format(quote(secret, safe=""))
+    for text in (secret, quote(secret), quote(secret, safe=""), uri):
+        written = Redaction(uri)(f"cannot connect with {text}: refused")
+        assert "cr" not in written
+        assert written.startswith("cannot connect with")
+        assert written.endswith(": refused")
+
+
+def test_a_stream_passes_on_what_is_written_without_secrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0ken")
+    stream = RedactedStream(kept := io.StringIO(), Redaction("http://me:s3cret@host"))
+    header = base64.b64encode(b"me:s3cret").decode()
+    print(f"GET http://me:s3cret@host with {header} or t0ken", file=stream, flush=True)
+    assert kept.getvalue() == "GET http://***@host with *** or ***\n"
+
+
+# -- places
+
+
+def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "my python" / "python"))
+    command, then = how_to_open(checked_uri("sqlite:///my runs/m.db"), "1", "2")
+    program = ["my python/python", "-m", "mlflow"]
+    words = [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
+    assert shlex.split(command) == words
+    assert then.startswith("then http://127.0.0.1:5000/#/experiments/1/runs/2?")
+
+
+@pytest.mark.parametrize("name", ["h?y", "50%20off", "n\nl", "caf\udce9"])
+def test_a_folder_that_no_uri_names_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SweepError, match="MLflow cannot keep its database there: the path") as got:
+        default_uri(tmp_path / name)
+    assert str(tmp_path) in got.value.message
+    assert "\n" not in got.value.message
+
+
+@pytest.mark.parametrize("name", ["a b", "x#y", "50%", "\u00e9"])
+def test_other_folders_have_the_database(tmp_path: Path, name: str) -> None:
+    assert checked_uri(default_uri(tmp_path / name)) == f"sqlite:///{tmp_path}/{name}/mlflow.db"
+
+
+def test_the_address_opens_the_run_among_models_not_prompts() -> None:
+    page = "#/experiments/1/runs/2?workflowType=machine_learning"
+    assert how_to_open("http://host:5000/", "1", "2") == [f"http://host:5000/{page}"]
+    assert how_to_open("http://me:secret@host", "1", "2") == [f"http://***@host/{page}"]
+    assert how_to_open("databricks", "1", "2") == ["experiment 1, run 2 at databricks"]
+
+
+def test_no_proxy_is_asked_for_a_server_on_this_machine() -> None:
+    here, proxy = "localhost,127.0.0.1,::1", {"HTTP_PROXY": "http://proxy:3128"}
+    assert without_proxy({"NO_PROXY": "a"}) == {}
+    assert without_proxy(proxy) == {"no_proxy": here}
+    assert without_proxy({**proxy, "NO_PROXY": "a, b"}) == {"no_proxy": f"a,b,{here}"}
