@@ -62,7 +62,6 @@ def test_it_takes_a_sweep_with_everything_that_can_happen(
     scribe.record("merged", trial=make_trial(0).to_json())
     scribe.record("waiting", trial_id=again.id, seconds=31.0, what="a GPU")
     scribe.record("note", text="a note")
-    scribe.record("something new", trial_id="of a later version")
     scribe.started(again)
     scribe.ended(1)
     lines = tracker.close(1)
