@@ -31,7 +31,7 @@ CORES = Machine(nodes=(Node(name="n0", cpus=3),))
 
 
 @dataclass(frozen=True)
-class Halving(Search):
+class Halving(SearchSpec):
     """A search that stops what is below the median of its epoch, and then repeats the best."""
 
     def start(self, problem: SearchProblem) -> Halvings:
@@ -41,7 +41,7 @@ class Halving(Search):
         return self
 
 
-class Halvings(SearchSpec):
+class Halvings(Search):
     """See :class:`Halving`."""
 
     def __init__(self, problem: SearchProblem) -> None:

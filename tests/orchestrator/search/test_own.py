@@ -201,7 +201,7 @@ def test_numbers_of_numpy_become_pythons() -> None:
 def test_what_is_no_search_is_refused_before_anything_runs(returned: object, said: str) -> None:
     refused = refusal(lambda: require_start(Spec({"start": lambda _: returned}), problem()))
     assert said in refused.message
-    assert refused.hint == "allowed: a search with ask(), tell() and should_stop()"
+    assert refused.hint == "allowed: a Search: class Mine(Search)"
 
 
 def test_for_other_trials_it_is_the_same_search() -> None:
