@@ -103,7 +103,7 @@ def measure(num_trials: int) -> dict[str, float]:
                 MACHINE,
                 run_dir,
                 source="generated",
-                trackers=[ConsoleTracker(lines)],
+                folds=[ConsoleTracker(lines)],
             )
         played_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
         peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -91,7 +91,6 @@ def make_factory(
         isolation=Isolation(sweep.isolation),
         # This process's own: another run of the same sweep has trials with the same ids.
         scratch=folder / "scratch",
-        time_budget_s=options.time_budget,
         capacity=capacity_of(request, machine),
     )
 

@@ -1,33 +1,32 @@
 """The one control loop: between a search that asks and an executor that runs.
 
-    search.ask() -> executor runs the trial -> journal -> search.tell(), trackers
+    search.ask() -> executor runs the trial -> journal -> search.tell(), folds
 
 The loop writes each event to the journal first, then passes it on. A search is deterministic:
 an interrupted sweep is resumed by repeating the journal's questions and answers to a fresh search.
+The loop has no feature: what a sweep's trials are, which of them may not run, and what becomes of a
+result is the answer of its :class:`Trials`; budgets are a :class:`Gate`; whatever else there is
+reads the events, as a :class:`Fold`.
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
 
-from orchestrator.derived import DerivedFigures
-from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.budgets.spending import Spending, time_alone
-from orchestrator.driver.outputs import Outputs
-from orchestrator.driver.resume import require_asked
-from orchestrator.driver.room import Room
-from orchestrator.driver.trials import TrialFactory, failed_without_figures, with_idle_knobs
-from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
+from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.execution.base import Launch
 from orchestrator.search.base import Pause, Proposal, Search
 from orchestrator.storage.events import (
     DAMAGED,
     Asked,
     BlockRow,
+    Continued,
+    Cut,
     Ended,
     Event,
     Finished,
@@ -44,11 +43,135 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Journal
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.texts import bounded_name
-from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 TICK_S: Final = 0.4
-"""Least time between two ticks of the trackers: the console draws on each, on a trial's cores."""
+"""Least time between two ticks of the folds: the console draws on each, on a trial's cores."""
+
+
+class Fold(Protocol):
+    """A view of a sweep that is made of its events, one after the other.
+
+    No call may raise for a reason outside the program, or wait for anything but a local disk: a
+    sweep never fails or slows for a view of it.
+    """
+
+    def resume(self, past: Sequence[Event]) -> None:
+        """Take the whole journal of the run that is resumed; called first."""
+
+    def apply(self, event: Event) -> None:
+        """Take an event that was journalled."""
+
+    def tick(self) -> None:
+        """Do regular work; called about twice a second, from the thread that calls ``apply``."""
+
+
+class FoldOfNow:
+    """A fold of what happens in this process, without regular work."""
+
+    def resume(self, past: Sequence[Event]) -> None:
+        """Do nothing: the process before this one did it."""
+
+    def apply(self, event: Event) -> None:
+        """Take an event that was journalled."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+
+class StepTimes(FoldOfNow):
+    """The times of steps, which have a file apart from the journal: ``steps.jsonl``.
+
+    Args:
+        journal: The journal, in whose folder the file is.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._file: Journal | None = None
+
+    def apply(self, event: Event) -> None:
+        """Write the start of a trial's process, and the blocks of its reports and its result."""
+        if isinstance(event, Started):
+            self._write(Started(trial_id=event.trial_id))
+        elif isinstance(event, Reported):
+            self._write_blocks(event.trial_id, event.report.blocks)
+        elif isinstance(event, Finished):
+            self._write_blocks(event.trial_id, event.result.blocks)
+        elif isinstance(event, Ended) and self._file is not None:
+            self._file.close()
+
+    def _write_blocks(self, trial_id: str, blocks: Sequence[Sequence[float]]) -> None:
+        if blocks:
+            self._write(Timed(trial_id=trial_id, blocks=cast("Sequence[BlockRow]", blocks)))
+
+    def _write(self, event: Event) -> None:
+        if self._file is None:
+            path = self._journal.path.parent / RunFile.STEPS
+            self._file = Journal(path, now=self._journal.now)
+        self._file.append(event)
+
+
+class Trials(Protocol):
+    """What the trials of a sweep are."""
+
+    def trial(self, proposal: Proposal) -> Trial:
+        """Return the trial that answers ``proposal``."""
+
+    def unable(self, trial: Trial) -> TrialResult | None:
+        """Return the result of a trial that cannot run here; None where it can."""
+
+    def launch(self, trials: Sequence[Trial]) -> Launch:
+        """Return what an executor runs: one trial, or several that share their cores.
+
+        Raises:
+            OSError: The run cannot go on here: its temporary folder is full or missing.
+        """
+
+    def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
+        """Return a result as its row has it.
+
+        Raises:
+            OSError: As of :meth:`launch`; the trial then has no row.
+        """
+
+    def observe(self, trial: Trial, report: Report) -> None:
+        """Take a report of a running trial, or of one of an earlier process."""
+
+
+class Gate:
+    """What lets trials start; this one lets all of them. Budgets are another.
+
+    What a gate decides depends on the clock. So it records each decision as an event, which a
+    resumed run takes from its journal.
+
+    Attributes:
+        replaying: True while a journal is repeated: nothing is decided by the clock then.
+        record: Writes an event to the journal, and passes it on; set by the loop.
+    """
+
+    def __init__(self) -> None:
+        self.replaying = False
+        self.record: Callable[[Event], None] = lambda event: None
+
+    @property
+    def has_more(self) -> bool:
+        """Return True if the run was cut short, and may now continue."""
+        return False
+
+    def apply(self, event: Event) -> None:
+        """Take an event of this process or of an earlier one."""
+
+    def not_run(self, trial: Trial) -> TrialResult | None:
+        """Return the row of a trial that may not start; None where it may."""
+        return None
+
+    def may_start(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
+        """Return True if there is room for runs that may be left out; see ``MayStart``."""
+        return True
+
+    def launched(self, trials: Sequence[Trial]) -> None:
+        """Take note of trials that are about to start."""
 
 
 class ControlLoop:
@@ -56,33 +179,30 @@ class ControlLoop:
 
     The executor drives: it calls :meth:`next_launch` when it has room, then reports each trial's
     start, its reports and its end (:class:`~orchestrator.execution.base.Conductor`).
+
+    Args:
+        trials: The sweep's trials.
+        search: The search, with the stages around it.
+        journal: The journal; the loop closes it.
+        folds: Views of the run.
+        gate: Lets trials start. Default: all of them.
     """
 
     def __init__(
         self,
-        factory: TrialFactory,
+        trials: Trials,
         search: Search,
         journal: Journal,
-        trackers: Sequence[Tracker] = (),
-        spending: Spending | None = None,
-        derived: DerivedFigures | None = None,
-        room: Room | None = None,
+        folds: Sequence[Fold] = (),
+        gate: Gate | None = None,
     ) -> None:
-        self._factory = factory
-        self._derived = derived or DerivedFigures()
-        self._config = factory.sweep.trainable.config
-        self._room = room
-        target = [] if self._derived.target is None else [self._derived.target]
-        self._names = [objective.metric for objective in (*factory.sweep.objectives, *target)]
+        self._trials = trials
         self._search = search
         self._journal = journal
-        self._steps = Journal(journal.path.parent / RunFile.STEPS, now=journal.now)
-        self._outputs = Outputs(journal.path.parent, factory.scratch)
-        self._trackers = trackers
-        spending = spending or time_alone(
-            factory.time_budget_s, factory.num_cores, factory.sweep.budget, journal.now
-        )
-        self._limits = Limits(spending, search, self._record, journal.now)
+        self._folds = list(folds)
+        self._gate = gate or Gate()
+        self._gate.record = self.record
+        search.limit(self._gate.may_start)
         self._noted: set[str] = set()
         self._ticked_at = float("-inf")
         self._results: dict[str, TrialResult] = {}
@@ -90,6 +210,10 @@ class ControlLoop:
         self._to_run: list[Trial] = []
         self._merged: dict[str, list[Trial]] = defaultdict(list)
         self.interrupted = False
+
+    def follow(self, fold: Fold) -> None:
+        """Pass events on to another fold."""
+        self._folds.append(fold)
 
     @property
     def results(self) -> Mapping[str, TrialResult]:
@@ -113,20 +237,13 @@ class ControlLoop:
             trials: Configs that the search is extended to, or None.
         """
         if past:
-            for tracker in self._trackers:
-                tracker.resume(past)
-        self._record((Resumed if past else Opened)(sweep=sweep.to_json()))
-        if past:
-            self._limits.resumed()
+            for fold in self._folds:
+                fold.resume(past)
+        self.record((Resumed if past else Opened)(sweep=sweep.to_json()))
         for note in notes:
-            self._record(Noted(text=note))
-        if trials is not None or self._limits.has_more:
-            self._limits.go_on(trials)
-
-    @property
-    def limits(self) -> Limits:
-        """Return what the budgets have cut short."""
-        return self._limits
+            self.record(Noted(text=note))
+        if trials is not None or self._gate.has_more:
+            self.record(Continued(trials=trials))
 
     def interrupt(self) -> None:
         """Start no further trial."""
@@ -135,16 +252,30 @@ class ControlLoop:
     def close(self, exit_code: int) -> None:
         """Journal how the sweep ended, and close the journal."""
         try:
-            self._record(Ended(exit_code=exit_code))
+            self.record(Ended(exit_code=exit_code))
         finally:
             self.abandon()
 
     def abandon(self) -> None:
         """Close the journal without another event: of a run that could not be replayed."""
-        try:
-            self._journal.close()
-        finally:
-            self._steps.close()
+        self._journal.close()
+
+    def record(self, event: Event) -> None:
+        """Journal an event, then pass it on."""
+        event = self._journal.append(event)
+        self._apply(event)
+        for fold in self._folds:
+            fold.apply(event)
+
+    def _apply(self, event: Event) -> None:
+        """Obey an event, of this process or of one before it."""
+        self._gate.apply(event)
+        if isinstance(event, Cut) and event.part == "search":
+            self._search.cut()
+        elif isinstance(event, Continued):
+            self._search.go_on(event.trials)
+        elif isinstance(event, Resumed):
+            self._search.resume()
 
     # -- called by the executor
 
@@ -165,51 +296,40 @@ class ControlLoop:
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         """Journal the start of a trial's process, or of another from a checkpoint."""
-        self._record(
+        self.record(
             Started(trial_id=trial.id, node=node, cores=cores, restored_epochs=restored_epochs)
         )
-        self._steps.append(Started(trial_id=trial.id))
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Journal a trial's report; return True if the trial is to stop."""
-        self._store_blocks(trial, report.blocks)
-        self._record(Reported(trial_id=trial.id, report=report))
-        self._derived.reported(trial, report)
+        self.record(Reported(trial_id=trial.id, report=report))
+        self._trials.observe(trial, report)
         return self._search.should_stop(trial, report)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
-        """Journal the end of a trial, in whatever way, and tell the search.
-
-        A failure for want of room is none of the trial's: the run ends, and resuming runs it again.
-        """
-        if self._room is not None and result.state is TrialState.FAILED:
-            self._room.require(now=True)
+        """Journal the end of a trial, in whatever way, and hand its result to the search."""
+        result = self._trials.concluded(trial, result)
         self._running.pop(trial.id, None)
-        self._store_blocks(trial, result.blocks)
-        result = with_idle_knobs(self._derived.completed(trial, result), trial, self._config)
-        result = failed_without_figures(result, trial, self._names)
-        self._record(Finished(trial_id=trial.id, result=result))
-        if note := self._outputs.keep(trial, result):
-            self.note(note)
+        self.record(Finished(trial_id=trial.id, result=result))
         self._tell(trial, replace(result, blocks=(), output=""))
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """Journal that a trial has been waiting to start for ``seconds``, for ``what``."""
-        self._record(Waiting(trial_id=trial.id, seconds=round(seconds, 1), what=what))
+        self.record(Waiting(trial_id=trial.id, seconds=round(seconds, 1), what=what))
 
     def note(self, text: str) -> None:
         """Journal a note for the user on how trials run; the same text counts once."""
         if text not in self._noted:
             self._noted.add(text)
-            self._record(Noted(text=text))
+            self.record(Noted(text=text))
 
     def tick(self) -> None:
-        """Let the trackers do what they do now and then; an executor may come round more often."""
+        """Let the folds do their regular work; an executor may call more often."""
         if (at := time.monotonic()) < self._ticked_at + TICK_S and not self.interrupted:
             return
         self._ticked_at = at
-        for tracker in self._trackers:
-            tracker.tick()
+        for fold in self._folds:
+            fold.tick()
 
     # -- from the search to a launch
 
@@ -220,14 +340,14 @@ class ControlLoop:
         while True:
             proposal = self._search.ask()
             for note in self._search.notes():
-                self._record(Noted(text=note))
+                self.record(Noted(text=note))
             if not isinstance(proposal, Proposal):
                 return proposal
-            trial = self._factory.trial(proposal)
+            trial = self._trials.trial(proposal)
             if trial.id not in self._results and trial.id not in self._running:
-                self._record(Asked(trial=trial))
+                self.record(Asked(trial=trial))
                 return trial
-            self._record(Merged(trial=trial))
+            self.record(Merged(trial=trial))
             self._answer_again(trial)
 
     def _interleaved_with(self, trial: Trial) -> list[Trial]:
@@ -247,46 +367,24 @@ class ControlLoop:
         return others
 
     def _ends_unrun(self, trial: Trial) -> bool:
-        """Return True if the trial cannot run, or no longer; it then has its row."""
-        try:
-            reason, state = self._factory.infeasible(trial), TrialState.INFEASIBLE
-        except SweepFileError as error:  # the trainable's own code, for this config alone
-            reason, state = str(error), TrialState.FAILED
-        if reason:
-            self.finished(trial, TrialResult(state=state, reason=reason))
-            return True
-        if not_run := self._limits.not_run(trial):
-            self.finished(trial, not_run)
-            return True
-        return False
+        """Return True if the trial cannot run, or may no longer; it then has its row."""
+        result = self._trials.unable(trial) or self._gate.not_run(trial)
+        if result is not None:
+            self.finished(trial, result)
+        return result is not None
 
     def _launch(self, trials: Sequence[Trial]) -> Launch:
-        """Return one launch of them all, interleaved where there are several.
-
-        Interleaved ones that other load contaminated are not run again: alone, they would be
-        compared with what did not meet the same host.
-        """
-        if self._room is not None:
-            self._room.require()
+        launch = self._trials.launch(trials)
         self._running |= {trial.id: trial for trial in trials}
-        self._limits.launched(trials)
-        first, *others = (
-            replace(
-                self._factory.launch(trial),
-                time_budget=self._limits.time_budget,
-                interleaved=len(trials) > 1,
-                rerun_contaminated=len(trials) == 1,
-            )
-            for trial in trials
-        )
-        return replace(first, others=tuple(others))
+        self._gate.launched(trials)
+        return launch
 
     # -- from a result to the search
 
     def _tell(self, trial: Trial, result: TrialResult) -> None:
         self._results[trial.id] = result
         if result.state is TrialState.NOT_RUN:
-            self._limits.skipped(trial)
+            self._search.skip(trial)
             return  # a resumed sweep runs it, and tells the search then
         for asked in (trial, *self._merged.pop(trial.id, [])):
             self._search.tell(asked, result)
@@ -299,18 +397,6 @@ class ControlLoop:
         else:
             self._search.tell(trial, result)
 
-    # -- the journal
-
-    def _record(self, event: Event) -> None:
-        line = self._journal.append(event)
-        self._limits.apply(line)
-        for tracker in self._trackers:
-            tracker.on_event(line)
-
-    def _store_blocks(self, trial: Trial, blocks: Sequence[Sequence[float]]) -> None:
-        if blocks:
-            self._steps.append(Timed(trial_id=trial.id, blocks=cast("Sequence[BlockRow]", blocks)))
-
     # -- resuming
 
     def replay(self, events: Iterable[Event]) -> None:
@@ -319,10 +405,11 @@ class ControlLoop:
         Raises:
             RunDirectoryError: The search asks for something else than it did.
         """
+        self._gate.replaying = True
         asked: dict[str, Trial] = {}
         for number, event in enumerate(events, start=1):
             try:
-                self._limits.replay(event)
+                self._apply(event)
                 self._replay_event(event, asked)
             except DAMAGED as error:
                 if isinstance(error, SweepError):
@@ -332,7 +419,7 @@ class ControlLoop:
                     f"it: {type(error).__name__}: {bounded_name(str(error))}",
                     "restore the line, or start a new run",
                 ) from error
-        self._limits.replayed()
+        self._gate.replaying = False
         self._search.notes()  # they are in the journal
         have_run = {
             key for key, each in self._results.items() if each.state is not TrialState.NOT_RUN
@@ -344,14 +431,34 @@ class ControlLoop:
     def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
         if isinstance(event, Asked | Merged):
             trial = event.trial
-            require_asked(self._search, trial, self._journal.path)
+            _require_asked(self._search, trial, self._journal.path)
             if isinstance(event, Asked):
                 asked[trial.id] = trial
             else:
                 self._answer_again(trial)
         elif isinstance(event, Reported):
             trial = asked[event.trial_id]
-            self._derived.reported(trial, event.report)
+            self._trials.observe(trial, event.report)
             self._search.should_stop(trial, event.report)
         elif isinstance(event, Finished):
             self._tell(asked[event.trial_id], event.result)
+
+
+def _require_asked(search: Search, trial: Trial, journal: Path) -> None:
+    """Check that a search asks for the same trial as when the run was started.
+
+    Raises:
+        RunDirectoryError: It asks for something else.
+    """
+    proposal = search.ask()
+    same = isinstance(proposal, Proposal) and (
+        dict(proposal.config) == dict(trial.config)
+        and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
+        and (proposal.isolated, proposal.interleaved) == (trial.isolated, trial.interleaved)
+        and proposal.budget == trial.budget
+    )
+    if not same:
+        raise RunDirectoryError(
+            f"{journal}: the search no longer asks for what it asked for (trial {trial.id})",
+            "its code or a library's version has changed; start a new run",
+        )

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from orchestrator.driver.loop import FoldOfNow
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_in
+from orchestrator.storage.events import Event, Finished
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
-from orchestrator.trial import Trial, TrialResult, TrialState
+from orchestrator.trial import TrialResult, TrialState
 
 MOST_TOTAL_BYTES: Final = 256 * 2**20
 """Bytes that the outputs of a run's trials have together, at most."""
 
 
-class Outputs:
+class Outputs(FoldOfNow):
     """Keeps what trials have printed.
 
     Args:
         run_dir: The run directory.
         scratch: The driver's folder for trials, where a trial of this machine has its output.
+        note: Takes a note for the user.
     """
 
-    def __init__(self, run_dir: Path, scratch: Path) -> None:
+    def __init__(self, run_dir: Path, scratch: Path, note: Callable[[str], None]) -> None:
+        self._note = note
         self._folder = run_dir / RunFile.OUTPUT
         self._scratch = scratch
         self._num_bytes: int | None = None
 
-    def keep(self, trial: Trial, result: TrialResult) -> str:
+    def apply(self, event: Event) -> None:
+        """Keep the output of a trial that has ended."""
+        if isinstance(event, Finished) and (note := self.keep(event.trial_id, event.result)):
+            self._note(note)
+
+    def keep(self, trial_id: str, result: TrialResult) -> str:
         """Keep the output of a trial that has ended; return a note where that cannot be done."""
         text = result.output
         if not text and result.state is TrialState.STOPPED:  # its supervisor was not asked for it
-            text = output_of(log_in(self._scratch, trial.id))
+            text = output_of(log_in(self._scratch, trial_id))
         if not text:
             return ""
         if self._num_bytes is None:
@@ -47,7 +56,7 @@ class Outputs:
         try:
             self._folder.mkdir(exist_ok=True)
             # Not written in place: a pipe of that name would be waited for.
-            path = self._folder / f"{trial.id}.txt"
+            path = self._folder / f"{trial_id}.txt"
             replace_file(path, lambda beside: beside.write_bytes(content))
         except OSError as error:
             return f"output of trials cannot be kept in {self._folder}: {error.strerror or error}"

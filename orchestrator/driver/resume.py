@@ -14,12 +14,10 @@ from typing import Any
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
-from orchestrator.search.base import Proposal, Search
 from orchestrator.storage.belonging import key_of_run
 from orchestrator.storage.events import Continued, Ended, Event, Opened
 from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Trial
 
 
 def record_to_resume(run_dir: Path) -> SweepRecord:
@@ -166,24 +164,4 @@ def require_more(
         raise RunDirectoryError(
             f"--resume {run_dir}: {limits.cut_by} has ended this run",
             "give it more: a larger --time-budget, --core-hours, --gpu-hours or --max-cost",
-        )
-
-
-def require_asked(search: Search, trial: Trial, journal: Path) -> None:
-    """Check that a search asks now for the trial that it asked for when the run was started.
-
-    Raises:
-        RunDirectoryError: It asks for something else.
-    """
-    proposal = search.ask()
-    same = isinstance(proposal, Proposal) and (
-        dict(proposal.config) == dict(trial.config)
-        and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
-        and (proposal.isolated, proposal.interleaved) == (trial.isolated, trial.interleaved)
-        and proposal.budget == trial.budget
-    )
-    if not same:
-        raise RunDirectoryError(
-            f"{journal}: the search no longer asks for what it asked for (trial {trial.id})",
-            "its code or a library's version has changed; start a new run",
         )

@@ -21,11 +21,13 @@ from orchestrator.driver.assembly import (
     make_search,
     require_nodes,
 )
+from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.executors import closing
-from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.loop import ControlLoop, StepTimes
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options import Options
+from orchestrator.driver.outputs import Outputs
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import require_room
@@ -66,7 +68,7 @@ from orchestrator.driver.starting import (
 )
 from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
-from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, ExecutorLost, KeepsTime
 from orchestrator.execution.placement import cap_note
@@ -246,13 +248,15 @@ def _run_trials(parts: _Parts) -> int:
         # A journal without it would be a run that can be neither read nor gone on with.
         parts.directory.write_sweep(parts.record)
     journal = Journal(parts.directory.journal, now=parts.clock)
-    spending = make_spending(parts.request, _plan(parts), journal.now)
+    limits = Limits(make_spending(parts.request, _plan(parts), journal.now))
     room = Room(parts.factory.scratch.parent)
-    loop = ControlLoop(parts.factory, search, journal, trackers.all, spending, derived, room)
+    trials = SweepTrials(parts.factory, derived, room, lambda: limits.time_budget)
+    loop = ControlLoop(trials, search, journal, [StepTimes(journal), *trackers.all], limits)
+    loop.follow(Outputs(parts.directory.path, parts.factory.scratch, loop.note))
     try:
         loop.replay(parts.past)
         where, extends = parts.directory.path, search.extends
-        require_more(where, parts.past, parts.trials, loop.limits, extends=extends)
+        require_more(where, parts.past, parts.trials, limits, extends=extends)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         loop.abandon()
         raise
@@ -282,7 +286,7 @@ def _run_trials(parts: _Parts) -> int:
             # Before the tables, which are made from the journal.
             loop.close(code)
             trackers.console.phase("no trial runs any more: writing the tables and the report ...")
-            parts.directory.write_sweep(replace(parts.record, cuts=loop.limits.cuts))
+            parts.directory.write_sweep(replace(parts.record, cuts=limits.cuts))
             analyst.write_candidates(parts.directory.path)
             recommends = _print_the_end(parts, trackers, code)
     if late and not code:

@@ -14,9 +14,9 @@ from orchestrator.data import DataFolders
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_derived, make_search
 from orchestrator.driver.candidates import candidates_of
-from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.loop import ControlLoop, Fold, StepTimes
 from orchestrator.driver.question import question_record
-from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.execution.base import Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.execution.replay.executor import ReplayExecutor, Spent
@@ -27,7 +27,6 @@ from orchestrator.storage.journal import Journal
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
-from orchestrator.tracking.base import Tracker
 
 
 def play(
@@ -38,7 +37,7 @@ def play(
     *,
     source: str,
     interleaved_gib: float = 0.0,
-    trackers: Sequence[Tracker] = (),
+    folds: Sequence[Fold] = (),
 ) -> Spent:
     """Play a sweep; write its journal and ``sweep.json`` to ``run_dir``, but no tables yet.
 
@@ -49,7 +48,7 @@ def play(
         run_dir: A new run directory.
         source: Name of the table, for the record.
         interleaved_gib: Memory that interleaved trials may have together; 0: none interleave.
-        trackers: What hears of events.
+        folds: Views of the run.
 
     Returns:
         What the replay has taken.
@@ -72,7 +71,8 @@ def play(
         derived = make_derived(factory, record)
         analyst = Analyst(record, candidates_of(factory, record), derived)
         search = make_search(factory, analyst)
-        loop = ControlLoop(factory, search, journal, trackers, derived=derived)
+        trials = SweepTrials(factory, derived)
+        loop = ControlLoop(trials, search, journal, [StepTimes(journal), *folds])
         directory.write_sweep(record)
         analyst.write_candidates(run_dir)
         loop.open(record)

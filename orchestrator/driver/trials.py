@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.data import DataFolders
-from orchestrator.execution.base import Launch, Source
+from orchestrator.derived import DerivedFigures
+from orchestrator.driver.room import Room
+from orchestrator.errors import SweepFileError
+from orchestrator.execution.base import Launch, Source, TimeBudget
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
 from orchestrator.search.base import Proposal
@@ -17,7 +20,7 @@ from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.configs import built, idle_knobs
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Isolation, Stage, Trial, TrialResult, TrialState, trial_id
+from orchestrator.trial import Isolation, Report, Stage, Trial, TrialResult, TrialState, trial_id
 
 CEILINGS_FROM_S = 1.0
 """Least training time of a trial whose ceilings are measured, s; for a shorter one that would take
@@ -44,7 +47,6 @@ class TrialFactory:
         isolation: Isolation of the trials from each other.
         scratch: Folder on each node for output and checkpoints.
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
-        time_budget_s: No trial starts after it, or None.
         capacity: Most trials that run at the same time.
     """
 
@@ -60,7 +62,6 @@ class TrialFactory:
     isolation: Isolation
     scratch: Path
     paused_dir: Path | None = None
-    time_budget_s: float | None = None
     capacity: Capacity = field(default_factory=Capacity)
 
     def trial(self, proposal: Proposal) -> Trial:
@@ -190,3 +191,74 @@ def with_idle_knobs(result: TrialResult, trial: Trial, config_class: type) -> Tr
     """
     idle = ", ".join(idle_knobs(built(config_class, trial.config)))
     return replace(result, tags={**result.tags, "idle": idle}) if idle else result
+
+
+class SweepTrials:
+    """The trials of a sweep, as the control loop needs them.
+
+    Args:
+        factory: Makes them.
+        derived: Makes the figures that the sweep asks for and that are not measured.
+        room: Whether trials have room for temporary files; None: not looked at.
+        time_budget: Returns until when trials may start, or None.
+    """
+
+    def __init__(
+        self,
+        factory: TrialFactory,
+        derived: DerivedFigures | None = None,
+        room: Room | None = None,
+        time_budget: Callable[[], TimeBudget | None] = lambda: None,
+    ) -> None:
+        self._factory = factory
+        self._derived = derived or DerivedFigures()
+        self._room = room
+        self._time_budget = time_budget
+        target = [] if self._derived.target is None else [self._derived.target]
+        self._names = [objective.metric for objective in (*factory.sweep.objectives, *target)]
+
+    def trial(self, proposal: Proposal) -> Trial:
+        """Return the trial that answers ``proposal``."""
+        return self._factory.trial(proposal)
+
+    def unable(self, trial: Trial) -> TrialResult | None:
+        """Return the result of a trial that cannot run here; None where it can."""
+        try:
+            reason, state = self._factory.infeasible(trial), TrialState.INFEASIBLE
+        except SweepFileError as error:  # the trainable's own code, for this config alone
+            reason, state = str(error), TrialState.FAILED
+        return TrialResult(state=state, reason=reason) if reason else None
+
+    def launch(self, trials: Sequence[Trial]) -> Launch:
+        """Return one launch of them all, interleaved where there are several.
+
+        Interleaved ones that other load contaminated are not run again: alone, they would be
+        compared with what did not meet the same host.
+        """
+        if self._room is not None:
+            self._room.require()
+        first, *others = (
+            replace(
+                self._factory.launch(trial),
+                time_budget=self._time_budget(),
+                interleaved=len(trials) > 1,
+                rerun_contaminated=len(trials) == 1,
+            )
+            for trial in trials
+        )
+        return replace(first, others=tuple(others))
+
+    def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
+        """Return a result with derived figures and idle knobs; ``failed`` without any figure.
+
+        A failure for want of room is none of the trial's: the run ends, and resuming runs it again.
+        """
+        if self._room is not None and result.state is TrialState.FAILED:
+            self._room.require(now=True)
+        result = self._derived.completed(trial, result)
+        result = with_idle_knobs(result, trial, self._factory.sweep.trainable.config)
+        return failed_without_figures(result, trial, self._names)
+
+    def observe(self, trial: Trial, report: Report) -> None:
+        """Take a report of a trial: derived figures are made of it."""
+        self._derived.reported(trial, report)

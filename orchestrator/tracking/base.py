@@ -18,14 +18,14 @@ class Tracker(Protocol):
     def resume(self, past: Sequence[Event]) -> None:
         """Take the whole journal of the run that is resumed; called first."""
 
-    def on_event(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Take an event that was journalled.
 
         Kinds of events that a tracker does not know are to be ignored.
         """
 
     def tick(self) -> None:
-        """Do regular work; called about twice a second, from the thread that calls ``on_event``."""
+        """Do regular work; called about twice a second, from the thread that calls ``apply``."""
 
     def close(self, exit_code: int) -> list[str]:
         """Finish; called once, after everything else is written.

@@ -271,14 +271,6 @@ class Spending:
         return self._expected.trial_s
 
 
-def time_alone(
-    time_s: float | None, num_cores: int, budget: Budget, now: Callable[[], float]
-) -> Spending:
-    """Return the spending of a run that nothing but its time limits."""
-    expectation = Expectation(num_cores=num_cores, budget=budget, baseline={})
-    return Spending(Budgets(time_s=time_s), expectation, now)
-
-
 def _kind(budget: Budget) -> str:
     return repr(budget)
 

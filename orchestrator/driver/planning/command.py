@@ -67,9 +67,9 @@ def print_plan(given: Options) -> int:
     if past:
         assert options.resume is not None, "a run that has begun is resumed"
         spending = make_spending(request, plan, time.time)
-        limits = Limits(spending, None, _record_nothing, time.time)
+        limits = Limits(spending)
         for event in past:
-            limits.replay(event)
+            limits.apply(event)
         require_more(options.resume, past, trials, limits, extends=extends)
         progress = progress_of(past, spending.of_the_past())
         rest = lines_of_the_rest(plan, progress, request.budgets, goes_on=trials is not None)
@@ -107,10 +107,6 @@ def _past(request: Request, headers: DataHeaders | None) -> list[Event]:
 def _extends(request: Request) -> bool:
     """Return True if the search can go on to more configs."""
     return started(request.sweep.search, search_problem(request.sweep, request.here)).extends
-
-
-def _record_nothing(event: Event) -> None:
-    """Write no event: a plan changes nothing."""
 
 
 def _data_line(request: Request, headers: DataHeaders | None) -> str:

@@ -80,7 +80,7 @@ class ConsoleTracker:
         for event in past:
             self._history.apply(event)
 
-    def on_event(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Show an event."""
         trial = self._history.apply(event)
         if not self._history.has_begun:

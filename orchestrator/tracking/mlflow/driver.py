@@ -67,7 +67,7 @@ class MlflowMirror:
     def resume(self, past: Sequence[Event]) -> None:
         """Do nothing: the writer reads the journal by itself."""
 
-    def on_event(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Start the writer, which reads the journal by itself, and has it yield to trials."""
         if isinstance(event, Opened | Resumed) and self._writer is None:
             self._start()

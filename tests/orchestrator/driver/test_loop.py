@@ -11,14 +11,17 @@ from pathlib import Path
 import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
-from orchestrator.driver.loop import TICK_S, ControlLoop
-from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator.driver.budgets.limits import Limits
+from orchestrator.driver.budgets.spending import Spending
+from orchestrator.driver.loop import TICK_S, ControlLoop, Fold, StepTimes
+from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search.base import WAIT, Pause, Proposal, Search
-from orchestrator.storage.events import Event, Finished, Noted, word_of
+from orchestrator.storage.events import Continued, Event, Finished, Noted, word_of
 from orchestrator.storage.journal import Journal, read_journal
-from orchestrator.tracking.base import Tracker
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
 from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed
@@ -70,17 +73,20 @@ class Loops:
         search: Script,
         *,
         time_budget_s: float | None = None,
-        trackers: Sequence[Tracker] = (),
+        trackers: Sequence[Fold] = (),
     ) -> ControlLoop:
         factory = TrialFactory(
             sweep=Sweep(TRAINABLE, question="?", space=SPACE),
             source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
             folders=DataFolders(root=self._folder, cache=self._folder), machine=MACHINE,
             num_cores=1, isolation=Isolation.LEASED, scratch=self._folder,
-            time_budget_s=time_budget_s,
         )  # fmt: skip
         self.journals.append(Journal(self.path))
-        return ControlLoop(factory, search, self.journals[-1], trackers)
+        expectation = Expectation(num_cores=1, budget=factory.sweep.budget, baseline={})
+        spending = Spending(Budgets(time_s=time_budget_s), expectation, self.journals[-1].now)
+        folds = [StepTimes(self.journals[-1]), *trackers]
+        gate = Limits(spending)
+        return ControlLoop(SweepTrials(factory), search, self.journals[-1], folds, gate)
 
     @property
     def events(self) -> list[Event]:
@@ -249,7 +255,7 @@ def test_a_trial_that_was_not_run_in_time_runs_in_the_resumed_sweep(loops: Loops
     loops(Script(proposal(0)), time_budget_s=0.0).next_launch()
     loop = loops(Script(proposal(0)))
     loop.replay(loops.events)
-    loop.limits.go_on(None)  # it has no time budget any more
+    loop.record(Continued())  # it has no time budget any more
     assert launched(loop).trial.config["workers"] == 0
 
 
@@ -262,7 +268,7 @@ def test_rounds_that_were_not_run_in_time_are_a_launch_each(loops: Loops) -> Non
     loops(Script(*rounds), time_budget_s=0.0).next_launch()
     loop = loops(Script(*rounds))
     loop.replay(loops.events)
-    loop.limits.go_on(None)
+    loop.record(Continued())
     for repeat in (1, 2):
         trials = launched(loop).trials
         assert [(t.config["workers"], t.repeat) for t in trials] == [(0, repeat), (3, repeat)]
@@ -285,7 +291,7 @@ class Ticked:
     def resume(self, past: Sequence[Event]) -> None:
         """Do nothing."""
 
-    def on_event(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Do nothing."""
 
     def tick(self) -> None:

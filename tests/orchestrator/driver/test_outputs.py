@@ -22,10 +22,10 @@ def completed(output: str) -> TrialResult:
 
 
 def test_each_trial_has_a_file_and_one_that_printed_nothing_has_none(tmp_path: Path) -> None:
-    kept = Outputs(tmp_path, tmp_path / "scratch")
-    assert kept.keep(trial("quiet"), completed("")) == ""
+    kept = Outputs(tmp_path, tmp_path / "scratch", print)
+    assert kept.keep("quiet", completed("")) == ""
     assert not (tmp_path / "output").exists()
-    assert kept.keep(trial("loud"), completed("one\ntwo \udcff\n")) == ""
+    assert kept.keep("loud", completed("one\ntwo \udcff\n")) == ""
     assert (tmp_path / "output/loud.txt").read_text() == "one\ntwo ?\n"
 
 
@@ -33,8 +33,8 @@ def test_what_a_stopped_trial_printed_is_read_where_it_ran(tmp_path: Path) -> No
     log = log_in(tmp_path / "scratch", "stopped")
     log.parent.mkdir(parents=True)
     log.write_text("epoch 1\n")
-    kept = Outputs(tmp_path, tmp_path / "scratch")
-    kept.keep(trial("stopped"), TrialResult(state=TrialState.STOPPED))
+    kept = Outputs(tmp_path, tmp_path / "scratch", print)
+    kept.keep("stopped", TrialResult(state=TrialState.STOPPED))
     assert (tmp_path / "output/stopped.txt").read_text() == "epoch 1\n"
 
 
@@ -42,16 +42,16 @@ def test_all_outputs_together_are_bounded_over_resumed_runs_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outputs, "MOST_TOTAL_BYTES", 100)
-    assert Outputs(tmp_path, tmp_path).keep(trial("a"), completed("x" * 60)) == ""
-    again = Outputs(tmp_path, tmp_path)
-    assert "output of further trials is not kept" in again.keep(trial("b"), completed("x" * 60))
-    assert again.keep(trial("c"), completed("x" * 40)) == ""
+    assert Outputs(tmp_path, tmp_path, print).keep("a", completed("x" * 60)) == ""
+    again = Outputs(tmp_path, tmp_path, print)
+    assert "output of further trials is not kept" in again.keep("b", completed("x" * 60))
+    assert again.keep("c", completed("x" * 40)) == ""
     assert [path.name for path in sorted((tmp_path / "output").iterdir())] == ["a.txt", "c.txt"]
 
 
 def test_a_folder_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "output").write_text("a file")
-    note = Outputs(tmp_path, tmp_path).keep(trial("a"), completed("x"))
+    note = Outputs(tmp_path, tmp_path, print).keep("a", completed("x"))
     assert note.startswith("output of trials cannot be kept in ")
 
 
@@ -63,8 +63,8 @@ def test_what_lies_in_its_place_is_replaced_and_neither_waited_for_nor_followed(
     other.write_text("somebody's")
     os.mkfifo(folder / "pipe.txt")
     (folder / "link.txt").symlink_to(other)
-    kept = Outputs(tmp_path, tmp_path / "scratch")
+    kept = Outputs(tmp_path, tmp_path / "scratch", print)
     for name in ("pipe", "link"):
-        assert kept.keep(trial(name), completed("printed")) == ""
+        assert kept.keep(name, completed("printed")) == ""
         assert (folder / f"{name}.txt").read_text() == "printed"
     assert other.read_text() == "somebody's"

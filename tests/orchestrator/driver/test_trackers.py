@@ -21,7 +21,7 @@ def log() -> io.StringIO:
 def test_without_mlflow_nothing_is_waited_for(log: io.StringIO, tmp_path: Path) -> None:
     trackers = Trackers(console=ConsoleTracker(log), mlflow=None)
     (console,) = trackers.all
-    Scribe(tmp_path / "run", console.on_event).sweep()
+    Scribe(tmp_path / "run", console.apply).sweep()
     assert trackers.close(0) == []
     assert "MLflow" not in log.getvalue()
 

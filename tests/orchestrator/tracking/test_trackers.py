@@ -41,7 +41,7 @@ def make(
 
 def told_to(tracker: Tracker) -> Callable[[Event], None]:
     def tell(event: Event) -> None:
-        tracker.on_event(event)
+        tracker.apply(event)
         tracker.tick()
 
     return tell
@@ -93,7 +93,7 @@ def test_it_can_be_closed_before_anything_happened(make: MakeTracker, tmp_path: 
 def test_an_event_costs_little(make: MakeTracker, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     tracker = make(run_dir)
-    scribe = Scribe(run_dir, tracker.on_event)
+    scribe = Scribe(run_dir, tracker.apply)
     scribe.sweep(num_planned=100)
     began = time.process_time()
     for number in range(100):

@@ -10,9 +10,10 @@ import pytest
 from orchestrator import DataFolders, Isolation, Sweep
 from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.loop import ControlLoop
-from orchestrator.driver.trials import TrialFactory
+from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.execution.base import Launch, Source
 from orchestrator.search import Grid, Optuna
 from orchestrator.search.base import WAIT
@@ -60,7 +61,9 @@ class Run:
         )  # fmt: skip
         journal = Journal(self.path, now=lambda: self.at)
         spending = Spending(budgets, expectation, journal.now)
-        self.loop = ControlLoop(_factory(folder), stages, journal, spending=spending)
+        self.limits = Limits(spending)
+        made = SweepTrials(_factory(folder))
+        self.loop = ControlLoop(made, stages, journal, gate=self.limits)
         self.loop.replay(past)
         self.loop.open(make_record(), past=past, trials=trials)
 
@@ -129,7 +132,7 @@ def test_the_search_is_cut_so_that_the_confirm_stage_fits(tmp_path: Path) -> Non
     assert counted(run.to_the_end()) == {Stage.TRAIN: 4, Stage.CONFIRM: 5}
     states = [result.state for result in run.loop.results.values()]
     assert states.count(TrialState.NOT_RUN) == 2, "a row for each config"
-    (text,) = run.loop.limits.cuts
+    (text,) = run.limits.cuts
     assert text.endswith("ended the search: 2 configs were not tried")
     assert [e.text for e in run.events if isinstance(e, Noted)] == [text]
 
@@ -139,14 +142,14 @@ def test_a_search_that_chooses_is_asked_no_further(tmp_path: Path) -> None:
     assert counted(run.to_the_end()) == {Stage.TRAIN: 3, Stage.CONFIRM: 5}
     states = [result.state for result in run.loop.results.values()]
     assert states.count(TrialState.NOT_RUN) == 1, "the one that there was no room for"
-    assert "3 configs were not tried" in run.loop.limits.cuts[0]
+    assert "3 configs were not tried" in run.limits.cuts[0]
 
 
 def test_a_budget_without_room_for_both_is_the_search_s(tmp_path: Path) -> None:
     run = Run(tmp_path, hours(5.5))
     assert counted(run.to_the_end()) == {Stage.TRAIN: 5, Stage.CONFIRM: 0}
     assert run.cuts == ["search", "confirm"]
-    assert "no room for a confirm stage, so no speed-up is claimed" in run.loop.limits.cuts[1]
+    assert "no room for a confirm stage, so no speed-up is claimed" in run.limits.cuts[1]
 
 
 def test_later_rounds_are_cut_and_the_test_run_is_not(tmp_path: Path) -> None:
@@ -154,7 +157,7 @@ def test_later_rounds_are_cut_and_the_test_run_is_not(tmp_path: Path) -> None:
     ran = run.to_the_end()
     assert counted(ran) == {Stage.TRAIN: 6, Stage.CONFIRM: 4 + 2 + 1}
     assert run.cuts == ["confirm"]
-    assert run.loop.limits.cuts[0].endswith("ended the confirm stage: its later runs were left out")
+    assert run.limits.cuts[0].endswith("ended the confirm stage: its later runs were left out")
 
 
 @pytest.mark.parametrize("stopping", [None, Asha("samples_per_s", grace=1, factor=2)])
@@ -200,14 +203,14 @@ def test_a_time_budget_counts_the_processes_and_not_the_nights_between(tmp_path:
 def test_with_a_larger_budget_the_search_goes_on_where_it_was_cut(tmp_path: Path) -> None:
     first = Run(tmp_path, hours(9.9)).to_the_end()
     again = Run(tmp_path, hours(9.9))
-    assert again.loop.limits.is_cut
+    assert again.limits.is_cut
     assert again.to_the_end() == []
 
     more = Run(tmp_path, hours(100))
     rest = more.to_the_end()
     # The finalists are the same, and confirmed.
     assert counted(rest) == {Stage.TRAIN: 2, Stage.CONFIRM: 0}
-    assert more.loop.limits.cuts == ()
+    assert more.limits.cuts == ()
     assert all(result.state is TrialState.COMPLETED for result in more.loop.results.values())
     assert len(first + rest) == ENOUGH
 

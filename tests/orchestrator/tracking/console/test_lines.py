@@ -19,7 +19,7 @@ from tests.orchestrator.tracking.journals import Scribe, make_trial
 def log(tmp_path: Path) -> tuple[io.StringIO, ConsoleTracker, Scribe]:
     stream = io.StringIO()
     tracker = ConsoleTracker(stream)
-    return stream, tracker, Scribe(tmp_path / "run", tracker.on_event)
+    return stream, tracker, Scribe(tmp_path / "run", tracker.apply)
 
 
 def test_a_log_has_a_line_for_each_start_and_end(
@@ -78,7 +78,7 @@ def test_trials_of_an_earlier_process_are_counted_and_not_shown_again(
     tracker = ConsoleTracker(stream)
     tracker.resume(past)
     assert stream.getvalue() == ""
-    now = Scribe(tmp_path / "run", tracker.on_event)
+    now = Scribe(tmp_path / "run", tracker.apply)
     now.resumed()
     now.whole(make_trial(1))
     assert "going on: 1 trial done before" in stream.getvalue()
@@ -104,7 +104,7 @@ def test_after_an_interrupt_and_after_the_last_trial_a_log_says_what_is_done(
 def test_a_stream_of_another_encoding_gets_what_it_can_hold(tmp_path: Path) -> None:
     raw = io.BytesIO()
     tracker = ConsoleTracker(io.TextIOWrapper(raw, encoding="ascii"))
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(name="größe")
     tracker.close(0)
     assert b"gr??e: graphsage" in raw.getvalue()

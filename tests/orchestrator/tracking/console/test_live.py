@@ -22,7 +22,7 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
     leader = Best(title="recommended", config=config(1), figures=figures)
     found = BestSoFar(leaders=[leader], baseline=1e4, num_front=2)
     tracker = ConsoleTracker(terminal.stream, find_best=lambda _: found)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=6)
     trials = [make_trial(number) for number in range(5)]
     scribe.whole(trials[0])
@@ -48,7 +48,7 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
 
 def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Path) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(1))
     tracker.tick()
@@ -74,7 +74,7 @@ def test_configs_that_cannot_run_leave_one_line_a_reason(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     for number in range(8):
         scribe.whole(make_trial(number), TrialState.INFEASIBLE)
@@ -87,7 +87,7 @@ def test_the_time_left_is_known_before_the_first_trial_ends(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=4)
     assert "time left not known yet" in last_view(terminal, tracker.tick)[0]
     trial = scribe.asked(make_trial(0))
@@ -101,7 +101,7 @@ def test_the_time_left_is_known_before_the_first_trial_ends(
 
 def test_earlier_runs_tell_the_time_left_at_first(terminal: Terminal, tmp_path: Path) -> None:
     tracker = ConsoleTracker(terminal.stream, expected_s=lambda: 60.0)
-    Scribe(tmp_path / "run", tracker.on_event).sweep(num_planned=4)
+    Scribe(tmp_path / "run", tracker.apply).sweep(num_planned=4)
     assert "about 4:00 left, by what is planned" in last_view(terminal, tracker.tick)[0]
     tracker.close(0)
 
@@ -113,7 +113,7 @@ def test_the_view_is_whole_while_the_terminal_changes(
     terminal.resize(100)
     leader = Best(title="recommended", config=config(6), figures={"samples_per_s": 1.5e4})
     tracker = ConsoleTracker(terminal.stream, find_best=lambda _: BestSoFar(leaders=[leader]))
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=9)
     scribe.whole(make_trial(0), TrialState.INFEASIBLE)
     scribe.started(scribe.asked(make_trial(5)))
@@ -136,7 +136,7 @@ def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=None)
     for number in range(10, 40):
         scribe.started(scribe.asked(make_trial(number)))
@@ -157,7 +157,7 @@ def test_what_is_written_meanwhile_stands_above_the_view(
 ) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=4)
     sys.stderr.write("an error of a library\n")
     tracker.note("\x1b[2Ja note \r\nof others")
@@ -172,7 +172,7 @@ def test_what_is_written_meanwhile_stands_above_the_view(
 
 def test_after_an_interrupt_the_view_says_what_happens(terminal: Terminal, tmp_path: Path) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.started(scribe.asked(make_trial(0)))
     tracker.interrupted("interrupted: no further trial starts")
@@ -190,7 +190,7 @@ def test_without_colour_there_is_none(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(0), TrialState.FAILED)
     tracker.tick()
@@ -203,7 +203,7 @@ def test_without_colour_there_is_none(
 
 def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: Path) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=400)
     for number in range(200):
         scribe.whole(make_trial(number))
@@ -222,7 +222,7 @@ def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     trials = [scribe.asked(make_trial(number)) for number in (0, 1)]
     for trial in trials:
@@ -239,7 +239,7 @@ def test_what_was_running_when_a_driver_died_does_not_run_in_the_next(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.started(scribe.asked(make_trial(0)))
     scribe.resumed()
@@ -261,7 +261,7 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
         return BestSoFar()
 
     tracker = ConsoleTracker(terminal.stream, find_best=find)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     assert num_looks == 0, "it would delay the first trial"
     for number in range(4):
@@ -285,7 +285,7 @@ def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
         raise ValueError("no such column")
 
     tracker = ConsoleTracker(terminal.stream, find_best=find)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(0))
     tracker.tick()

@@ -48,7 +48,7 @@ def test_what_it_does_not_know_is_an_error() -> None:
 def test_it_shows_what_another_terminal_shows(terminal: Terminal, tmp_path: Path) -> None:
     """pyte breaks no lines anew, so that it is asked at one width."""
     tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.on_event)
+    scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     for number in range(12):
         scribe.whole(make_trial(number))

@@ -16,6 +16,6 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")
     tracker = ConsoleTracker(terminal.stream)
-    Scribe(tmp_path / "run", tracker.on_event).sweep()
+    Scribe(tmp_path / "run", tracker.apply).sweep()
     tracker.tick()
     assert "\x1b" not in terminal.read()

@@ -35,7 +35,7 @@ def quiet(text: str) -> None:
 def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -> None:
     uri = default_uri(run_dir.parents[1])
     tracker = MlflowMirror(run_dir, uri, say=quiet)
-    scribe = Scribe(run_dir, tracker.on_event)
+    scribe = Scribe(run_dir, tracker.apply)
     scribe.sweep()
     for number in range(3):
         scribe.whole(make_trial(number))
@@ -79,7 +79,7 @@ def writer_process() -> psutil.Process:
 def test_a_killed_writer_is_started_again_with_one_note(run_dir: Path, tmp_path: Path) -> None:
     said: list[str] = []
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=said.append)
-    scribe = Scribe(run_dir, tracker.on_event)
+    scribe = Scribe(run_dir, tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(0))
     for _ in range(2):
@@ -103,7 +103,7 @@ def test_a_killed_writer_is_started_again_with_one_note(run_dir: Path, tmp_path:
 
 def test_it_yields_to_trials_from_the_first_start(run_dir: Path, tmp_path: Path) -> None:
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=quiet, bound_s=0.1)
-    scribe = Scribe(run_dir, tracker.on_event)
+    scribe = Scribe(run_dir, tracker.apply)
     scribe.sweep()
     process = writer_process()
     deadline = time.monotonic() + 30
@@ -127,7 +127,7 @@ def test_a_server_that_hangs_does_not_hang_the_end(run_dir: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         uri = f"http://127.0.0.1:{server.getsockname()[1]}"
         tracker = MlflowMirror(run_dir, uri, say=said.append, bound_s=2.0)
-        scribe = Scribe(run_dir, tracker.on_event)
+        scribe = Scribe(run_dir, tracker.apply)
         scribe.sweep()
         scribe.whole(make_trial(0))
         began = time.monotonic()
@@ -144,7 +144,7 @@ def test_a_server_that_is_away_has_one_note_and_costs_the_sweep_nothing(
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     tracker = MlflowMirror(run_dir, f"http://127.0.0.1:{port}", say=said.append, bound_s=1.0)
-    scribe = Scribe(run_dir, tracker.on_event)
+    scribe = Scribe(run_dir, tracker.apply)
     scribe.sweep()
     longest_s = 0.0
     deadline = time.monotonic() + 30
@@ -168,7 +168,7 @@ def test_a_writer_that_is_refused_says_which_file_and_is_not_started_again(
 ) -> None:
     said: list[str] = []
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=said.append)
-    scribe = Scribe(run_dir, tracker.on_event)
+    scribe = Scribe(run_dir, tracker.apply)
     os.mkfifo(run_dir / ".mlflow.lock")  # it was none when the run began
     scribe.sweep()
     deadline = time.monotonic() + 30

@@ -150,7 +150,7 @@ def test_a_driver_s_death_ends_it(run_dir: Path, tmp_path: Path) -> None:
         "from orchestrator.tracking.mlflow import MlflowMirror\n"
         "from tests.orchestrator.tracking.journals import Scribe\n"
         "run_dir = Path(sys.argv[1])\n"
-        "Scribe(run_dir, MlflowMirror(run_dir, sys.argv[2], say=print).on_event).sweep()\n"
+        "Scribe(run_dir, MlflowMirror(run_dir, sys.argv[2], say=print).apply).sweep()\n"
         "time.sleep(60)\n"
     )
     driver = psutil.Popen([sys.executable, "-c", code, run_dir, sqlite(tmp_path)], cwd=ROOT)

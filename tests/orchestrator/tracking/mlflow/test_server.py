@@ -28,7 +28,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
         def tell(event: Event) -> None:
             # It would take its time from the first trial on: see test_priority.py.
             if not isinstance(event, Started):
-                tracker.on_event(event)
+                tracker.apply(event)
 
         scribe = Scribe(run_dir, tell)
         scribe.sweep()
@@ -67,7 +67,7 @@ def test_a_run_whose_files_cannot_be_stored_has_ended_and_is_completed_later(
     with serving(tmp_path, free_port(), *store) as uri:
         said: list[str] = []
         tracker = MlflowMirror(run_dir, uri, say=said.append)
-        scribe = Scribe(run_dir, tracker.on_event)
+        scribe = Scribe(run_dir, tracker.apply)
         scribe.sweep()
         scribe.whole(make_trial(0))
         scribe.ended()
@@ -81,7 +81,7 @@ def test_a_run_whose_files_cannot_be_stored_has_ended_and_is_completed_later(
 
         root.unlink()
         again = MlflowMirror(run_dir, uri, say=pytest.fail)
-        again.on_event(Resumed(sweep={}))
+        again.apply(Resumed(sweep={}))
         assert again.close(0)[0].startswith("MLflow:      ")
         assert_mirrored(uri, run_dir)
         ((parent,), _) = runs_of(uri)
@@ -111,7 +111,7 @@ def test_the_printed_command_shows_the_artifacts(tmp_path: Path) -> None:
     run_dir = tmp_path / "runs" / "loader" / "now"
     uri = default_uri(tmp_path / "runs")
     tracker = MlflowMirror(run_dir, uri, say=pytest.fail)
-    scribe = Scribe(run_dir, tracker.on_event)
+    scribe = Scribe(run_dir, tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(0))
     (run_dir / "report.html").write_text("<h1>report</h1>")
