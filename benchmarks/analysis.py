@@ -28,6 +28,7 @@ from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.storage.tables import trial_dtypes, typed
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Stage, TrialState
 
 NUM_KNOBS: Final = 20
@@ -49,7 +50,7 @@ def made_sweep() -> SweepRecord:
         objectives=(maximize("samples_per_s"), maximize("val_acc")),
         knobs=knobs,
         baseline=dict.fromkeys(names, 0),
-        accuracy_tolerance=0.005,
+        rigor=Rigor(accuracy_tolerance=0.005),
         space=dict.fromkeys(names, "choice(...)"),
         data="none",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from orchestrator import Sweep, Trainable, choice, knobs, learning, maximize
+from orchestrator import Rigor, Sweep, Trainable, choice, knobs, learning, maximize
 from orchestrator.search import Grid
 
 if TYPE_CHECKING:
@@ -40,7 +40,5 @@ SWEEP = Sweep(
     objectives=[maximize("val_acc"), maximize("epochs")],
     search=Grid(),
     cores_per_trial=1,
-    confirm=0,
-    check_isolated=0,
-    max_repeats=1,
+    rigor=Rigor(confirm=0, check_isolated=0, max_repeats=1),
 )

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import environment_lines, in_fresh_process
-from orchestrator import Sweep, Trainable, integers, knobs, learning, maximize, systems
+from orchestrator import Rigor, Sweep, Trainable, integers, knobs, learning, maximize, systems
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.execution.replay.recorded import RecordedRun
@@ -85,9 +85,7 @@ def sweep_of(num_trials: int) -> Sweep[Any]:
         epochs=NUM_REPORTS,
         search=Random(num_trials),
         cores_per_trial=CORES_PER_TRIAL,
-        confirm=0,
-        max_repeats=1,
-        check_isolated=0,
+        rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
     )
 
 

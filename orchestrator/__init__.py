@@ -73,6 +73,7 @@ from orchestrator.search.base import SearchSpec
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
 from orchestrator.sweep.definition import NODE, Published, Sweep
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation, Stage
 from orchestrator.version import __version__
@@ -108,6 +109,7 @@ __all__ = [
     "PreparedData",
     "Published",
     "Random",
+    "Rigor",
     "Run",
     "RunDirectoryError",
     "Sampler",

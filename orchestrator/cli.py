@@ -22,6 +22,7 @@ from orchestrator.arguments import (
 from orchestrator.cache_folder import use_for_matplotlib
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
+from orchestrator.driver.options.settings import instead_of
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
@@ -104,6 +105,8 @@ def _require_no_command(arguments: Sequence[str]) -> None:
 
 def parse(arguments: Sequence[str]) -> Options:
     """Return the options of a command line; end the program where it has unknown ones."""
+    for sentence in instead_of(arguments):
+        _parser().error(sentence)
     given: dict[str, Any] = vars(_parser().parse_args(arguments))
     for name in [name for name, option in DECLARATIONS.items() if option.is_list]:
         values = given.get(name, [])

@@ -13,7 +13,7 @@ walk does not leave its component, so with ``graph_scope=all`` each node's pairs
 component already, and components beside the largest are too small to train anything on.
 """
 
-from orchestrator import Grid, Machine, Published, Sweep, choice, maximize, minimize
+from orchestrator import Grid, Machine, Published, Rigor, Sweep, choice, maximize, minimize
 from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
 
 STUDY = "Practice for large graphs with DGL, 2020: advice without figures"
@@ -68,9 +68,7 @@ SWEEP = Sweep(
     epochs=5,
     objectives=[maximize("samples_per_s"), maximize("val_auc"), minimize("peak_pss_gib")],
     search=Grid(),
-    max_repeats=2,
-    max_confirm=3,
-    finalists=1,
+    rigor=Rigor(max_repeats=2, max_confirm=3, finalists=1),
     data="ogbn-products",
     embedded_data="products-synthetic",
     trial_s={"products-synthetic": 5.5},  # mean of a run on two cores of an AMD EPYC

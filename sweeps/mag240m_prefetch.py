@@ -12,7 +12,7 @@ before and after; the baseline's are not, so that there is one on every machine.
 from one epoch to the next, for an epoch of the generated set is as short as their start.
 """
 
-from orchestrator import Grid, Machine, Published, Sweep, choice
+from orchestrator import Grid, Machine, Published, Rigor, Sweep, choice
 from trainables.rgat import RgatConfig, rgat
 
 STUDY = "RGAT on MAG240M, 2 layers of 1,024, 4 heads, fan-out 15,25: one GPU, 2022"
@@ -61,9 +61,7 @@ SWEEP = Sweep(
     constraints=[_wanted],
     epochs=3,
     search=Grid(),
-    max_repeats=1,
-    max_confirm=3,
-    finalists=1,
+    rigor=Rigor(max_repeats=1, max_confirm=3, finalists=1),
     data="mag240m",
     embedded_data="mag-synthetic",
     trial_s={"mag-synthetic": 7.6},  # mean of a run on two cores of an AMD EPYC

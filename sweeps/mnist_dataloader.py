@@ -12,7 +12,7 @@ Trials have 40 epochs, so that all of them take minutes. The study's 500, on all
         --drop-last true --log-every 1 --hold-out false --test
 """
 
-from orchestrator import Grid, Machine, Published, Sweep, choice
+from orchestrator import Grid, Machine, Published, Rigor, Sweep, choice
 from trainables.mlp import MlpConfig, mlp
 
 STUDY = "784-600-300-100-10 on MNIST, batches of 300: RTX 3080, Ubuntu 20.04, 500 epochs"
@@ -62,9 +62,7 @@ SWEEP = Sweep(
     embedded_data="digits",
     trial_s={"digits": 3.7},  # mean of a run on two cores of an AMD EPYC
     search=Grid(),
-    max_repeats=2,
-    max_confirm=5,
-    finalists=1,
+    rigor=Rigor(max_repeats=2, max_confirm=5, finalists=1),
     published=[
         Published(
             source=STUDY,

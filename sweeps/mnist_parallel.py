@@ -8,7 +8,7 @@ A twelfth of the images is held out; the study's own run, on all of them, is thi
     python -m trainables.lenet --data mnist --epochs 30 --hold-out false --test
 """
 
-from orchestrator import Grid, Machine, Published, Sweep, choice
+from orchestrator import Grid, Machine, Published, Rigor, Sweep, choice
 from trainables.lenet import LeNetConfig, lenet
 
 STUDY = "LeNet-5 on MNIST, 2021: Xeon at 2.2 GHz with 2 cores, V100 with 16 GB, 30 epochs"
@@ -50,9 +50,7 @@ SWEEP = Sweep(
     embedded_data="digits",
     trial_s={"digits": 7.3, "mnist": 195.0},  # mean of a run on two cores of an AMD EPYC
     search=Grid(),
-    max_repeats=2,
-    max_confirm=3,
-    finalists=1,
+    rigor=Rigor(max_repeats=2, max_confirm=3, finalists=1),
     published=[
         Published(
             source=STUDY,

@@ -4,7 +4,7 @@ The 2,000 configs of the grid differ in 40 settings of the loader and of memory,
 10 pairs of learning rate and momentum: 200 short probes and 50 curves, most of which end early.
 """
 
-from orchestrator import NODE, Factored, Sweep, choice
+from orchestrator import NODE, Factored, Rigor, Sweep, choice
 from trainables.lenet import LeNetConfig, lenet
 
 SWEEP = Sweep(
@@ -23,8 +23,7 @@ SWEEP = Sweep(
     baseline=LeNetConfig(persistent_workers=True),
     epochs=9,
     search=Factored(),
-    confirm=3,
+    rigor=Rigor(confirm=3, time_limit_s=3600),
     embedded_data="digits",
     cores_per_trial=NODE,
-    time_limit_s=3600,
 )

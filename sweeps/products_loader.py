@@ -10,7 +10,7 @@ first. An epoch of it is one step: the study took 100, which is this command::
         --lr 0.01 --weight-decay 5e-4 --eval-every 1 --epochs 100 --test
 """
 
-from orchestrator import NODE, Grid, Machine, Published, Sweep, choice, maximize
+from orchestrator import NODE, Grid, Machine, Published, Rigor, Sweep, choice, maximize
 from trainables.graphsage import SageConfig, graphsage
 
 STUDY = (
@@ -68,14 +68,11 @@ SWEEP = Sweep(
     epochs=20,
     objectives=[maximize("samples_per_s"), maximize("val_acc")],
     search=Grid(),
-    max_repeats=2,
-    max_confirm=3,
-    finalists=1,
+    rigor=Rigor(max_repeats=2, max_confirm=3, finalists=1, time_limit_s=1800),
     data="ogbn-products",
     embedded_data="products-synthetic",
     trial_s={"products-synthetic": 5.0},  # mean of a run on two cores of an AMD EPYC
     cores_per_trial=NODE,
-    time_limit_s=1800,
     published=[
         Published(
             source=STUDY,

@@ -5,7 +5,7 @@ loader setting changes no curve, and a learning rate no speed. So 42 short probe
 most of which end early, stand for 210 trainings.
 """
 
-from orchestrator import NODE, Factored, Sweep, choice
+from orchestrator import NODE, Factored, Rigor, Sweep, choice
 from trainables.graphsage import SageConfig, graphsage
 
 SWEEP = Sweep(
@@ -22,10 +22,9 @@ SWEEP = Sweep(
     baseline=SageConfig(persistent_workers=True),
     epochs=45,
     search=Factored(),
-    confirm=3,
+    rigor=Rigor(confirm=3, time_limit_s=3600),
     data="ogbn-products",
     embedded_data="products-synthetic",
     trial_s={"products-synthetic": 5.4},  # mean of a run on two cores of an AMD EPYC
     cores_per_trial=NODE,
-    time_limit_s=3600,
 )

@@ -159,7 +159,7 @@ def test_the_snippets_of_a_page_run(name: str, tmp_path: Path, run_cli: RunCli) 
 # -- sweep files, by the command that their page gives
 
 QUICKLY = ["--executor", "inline", "--no-mlflow", "--isolation", "shared", "--out", "run"]
-QUICKLY += ["--search", "random", "--trials", "2", "--confirm", "0"]
+QUICKLY += ["--search", "random", "--trials", "2", "--set", "rigor.confirm=0"]
 
 
 def command(page: str, file: str) -> list[str]:

@@ -115,7 +115,7 @@ from dataclasses import replace
 from shared_words import QUESTION
 from trainables.my_trainable import SpiralConfig, spirals
 
-from orchestrator import Grid, Sweep, choice
+from orchestrator import Grid, Rigor, Sweep, choice
 
 SWEEP = Sweep(
     replace(spirals, warm=True),
@@ -123,9 +123,7 @@ SWEEP = Sweep(
     space=SpiralConfig(batch_size=choice(256, 512)),
     search=Grid(),
     epochs=2,
-    confirm=0,
-    max_repeats=1,
-    check_isolated=0,
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
 )
 """
 

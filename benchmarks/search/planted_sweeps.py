@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from orchestrator import (
     NODE,
     Factored,
+    Rigor,
     Run,
     Sweep,
     Trainable,
@@ -121,7 +122,7 @@ FAULTY: Final = Trainable(
 
 
 def _sweep(trainable: Trainable[Any], space: object, **own: Any) -> Sweep[Any]:  # noqa: ANN401
-    known: dict[str, Any] = {"epochs": 4, "search": Factored(), "confirm": 0} | own
+    known: dict[str, Any] = {"epochs": 4, "search": Factored(), "rigor": Rigor(confirm=0)} | own
     question = "Are the roles of the knobs true?"
     return Sweep(trainable, question=question, space=space, cores_per_trial=NODE, **known)
 

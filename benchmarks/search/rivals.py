@@ -138,5 +138,5 @@ def grid_once(truth: Truth, scorer: Scorer, seed: int) -> tuple[float, float, fl
 
 def _recommended(configs: Sequence[Config], seen: np.ndarray, truth: Truth) -> Config:
     frame = pd.DataFrame(seen, columns=["speed", "accuracy"])
-    least = frame["accuracy"].max() - truth.sweep.accuracy_tolerance - 1e-9
+    least = frame["accuracy"].max() - truth.sweep.rigor.accuracy_tolerance - 1e-9
     return configs[int(frame[frame["accuracy"] >= least]["speed"].idxmax())]

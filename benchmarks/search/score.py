@@ -78,7 +78,7 @@ class Scorer:
 
     def _regret(self, config: Mapping[str, Any]) -> float:
         speed, accuracy = self.values(config)
-        least = self._points[:, 1].max() - self._truth.sweep.accuracy_tolerance
+        least = self._points[:, 1].max() - self._truth.sweep.rigor.accuracy_tolerance
         if accuracy < least - 1e-9:
             return 1.0
         return 1 - speed / float(self._points[self._points[:, 1] >= least - 1e-9, 0].max())

@@ -216,7 +216,7 @@ def rule_of(sweep: SweepRecord) -> Rule:
     return Rule(
         objectives=tuple(_with_tolerance(objective, sweep) for objective in sweep.objectives),
         how=sweep.rule,
-        tie_margin=float(sweep.tie_margin),
+        tie_margin=float(sweep.rigor.tie_margin),
         costs=tuple(sweep.costs),
         target=sweep.target and _with_tolerance(sweep.target, sweep),
     )
@@ -227,6 +227,6 @@ def _with_tolerance(objective: Objective, sweep: SweepRecord) -> Objective:
     return with_tolerance(
         objective,
         rule=sweep.rule,
-        accuracy_tolerance=sweep.accuracy_tolerance,
-        tie_margin=sweep.tie_margin,
+        accuracy_tolerance=sweep.rigor.accuracy_tolerance,
+        tie_margin=sweep.rigor.tie_margin,
     )

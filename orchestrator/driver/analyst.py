@@ -72,7 +72,7 @@ class Analyst:
         from orchestrator.analysis.recommendation.selection import select
 
         selection = select(self._tables(results))
-        chosen = finalists(selection, most=self._record.finalists)
+        chosen = finalists(selection, most=self._record.rigor.finalists)
         return _as_asked(chosen, results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:

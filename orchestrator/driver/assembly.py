@@ -154,7 +154,7 @@ def _most_trials(request: Request, part: Machine, machine: Machine) -> int:
 
 def _interleaved_gib(request: Request) -> float:
     """Return half of this machine's memory; 0 on a cluster, whose nodes may have less."""
-    if not request.sweep.interleaved or request.options.address:
+    if not request.sweep.rigor.interleaved or request.options.address:
         return 0.0
     if request.replay is not None:
         return request.replay.table.sweep.capacity.interleaved_gib
@@ -196,11 +196,11 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
     judge.follow(search)
     if isinstance(search, FactoredSearch):
         confirming = _confirming_factored(factory, judge, search)
-        return Stages(problem, [Searching(search), *(confirming if sweep.confirm else ())])
+        return Stages(problem, [Searching(search), *(confirming if sweep.rigor.confirm else ())])
     enumerates = sweep.search.candidates(problem) is not None
     phases: list[Phase] = [Searching(search, enumerates=enumerates)]
     if (
-        sweep.check_isolated
+        sweep.rigor.check_isolated
         and factory.capacity.per_node > 1
         and factory.isolation is Isolation.LEASED
     ):
@@ -208,15 +208,15 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
         first = Searching(search, num_first, enumerates=enumerates)
         speed = next(o.metric for o in problem.objectives if o.bound is None)
         checking = InterferenceCheck(
-            num_configs=sweep.check_isolated,
+            num_configs=sweep.rigor.check_isolated,
             capacity=factory.capacity.total,
             speed=speed,
             judge=judge,
         )
         phases = [first, checking, *phases]
-    if sweep.max_repeats > sweep.repeats:
-        phases.append(Repeating(max_runs=sweep.max_repeats, judge=judge))
-    if sweep.confirm:
+    if sweep.rigor.max_repeats > sweep.rigor.repeats:
+        phases.append(Repeating(max_runs=sweep.rigor.max_repeats, judge=judge))
+    if sweep.rigor.confirm:
         may = factory.may_interleave
         phases.append(Confirming(analyses=_analyses(sweep), judge=judge, may_interleave=may))
     return Stages(problem, phases)
@@ -238,4 +238,6 @@ def _confirming_factored(
 
 
 def _analyses(sweep: Sweep[Any]) -> InterimAnalyses:
-    return InterimAnalyses(first=sweep.confirm, last=max(sweep.confirm, sweep.max_confirm))
+    return InterimAnalyses(
+        first=sweep.rigor.confirm, last=max(sweep.rigor.confirm, sweep.rigor.max_confirm)
+    )

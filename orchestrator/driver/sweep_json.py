@@ -75,4 +75,4 @@ def _num_planned(factory: TrialFactory) -> int | None:
         return None if plan.most_searched is None else plan.most_searched + plan.num_confirm
     if plan.max_configs is None:
         return None
-    return plan.max_configs * factory.sweep.repeats + plan.num_confirm
+    return plan.max_configs * factory.sweep.rigor.repeats + plan.num_confirm

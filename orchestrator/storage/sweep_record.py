@@ -19,6 +19,8 @@ from orchestrator.regular_files import read_text
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, nearest_run
+from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.texts import bounded
 from orchestrator.trial import Budget, Isolation
 
@@ -115,14 +117,7 @@ class SweepRecord:
         prices: Price of a ``cpu_hour`` and of a ``gpu_hour``; empty: trials have no cost.
         budget: How long a trial trains.
         search: The search as Python writes it.
-        repeats: Runs of each config in the search.
-        max_repeats: Most runs of a config before the confirm stage.
-        confirm: Rounds of the confirm stage at its first interim analysis; 0: no such stage.
-        max_confirm: Its rounds at the last one.
-        finalists: Configs that the confirm stage runs beside the baseline.
-        check_isolated: Configs that the interference check runs; 0: no such check.
-        accuracy_tolerance: How far below the best the accuracy may lie, in its own unit.
-        tie_margin: Of configs that are as fast within it, the cheapest is taken.
+        rigor: Runs, margins and limits that the answer rests on.
         seed: Seed of the plan and of the trials.
         isolation: Isolation of trials from each other.
         constraints: Source of the sweep's own constraints.
@@ -157,7 +152,7 @@ class SweepRecord:
     objectives: tuple[Objective, ...] = field(metadata=_QUESTION)
     knobs: Mapping[str, KnobRecord]
     baseline: Mapping[str, Any] = field(metadata=_QUESTION)
-    accuracy_tolerance: float = field(metadata=_QUESTION)
+    rigor: Rigor = field(metadata=_QUESTION)
     rule: SelectionRule = field(default_factory=SelectionRule, metadata=_QUESTION)
     costs: tuple[str, ...] = field(default=(), metadata=_QUESTION)
     target: Objective | None = field(default=None, metadata=_QUESTION)
@@ -170,13 +165,6 @@ class SweepRecord:
     fixed: Mapping[str, Any] = field(default_factory=dict, metadata=_QUESTION)
     budget: Budget = field(default=Budget(epochs=1), metadata=_QUESTION)
     search: str = field(default="", metadata=_QUESTION)
-    repeats: int = field(default=1, metadata=_QUESTION)
-    max_repeats: int = field(default=1, metadata=_QUESTION)
-    confirm: int = field(default=0, metadata=_QUESTION)
-    max_confirm: int = field(default=0, metadata=_QUESTION)
-    finalists: int = field(default=1, metadata=_QUESTION)
-    check_isolated: int = field(default=0, metadata=_QUESTION)
-    tie_margin: float = field(default=0.02, metadata=_QUESTION)
     seed: int = field(default=0, metadata=_QUESTION)
     isolation: Isolation = field(default=Isolation.LEASED, metadata=_QUESTION)
     constraints: tuple[str, ...] = field(default=(), metadata=_QUESTION)
@@ -205,6 +193,9 @@ class SweepRecord:
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``sweep.json``: plain JSON values."""
         content = asdict(self) | {"rule": self.rule.to_json()}
+        rigor = content.pop("rigor")
+        del rigor["half_width"]  # the budget has it
+        content |= rigor
         plain: dict[str, Any] = json.loads(json.dumps(content, default=str))
         return plain
 
@@ -224,7 +215,8 @@ class SweepRecord:
         if missing:
             raise RunDirectoryError(f"{where}: does not describe a sweep: no {', '.join(missing)}")
         try:
-            record = cls(**{name: _read(name, given[name]) for name in _TYPES if name in given})
+            values = {name: _read(name, given[name]) for name in _TYPES if name in given}
+            record = cls(**values, rigor=_rigor(given))
             if not (isinstance(record.format, int) and record.format > FORMAT):
                 require_types(record)
         except KeyError as error:
@@ -241,12 +233,31 @@ class SweepRecord:
         """
         now, then = self.to_json(), before.to_json()
         names = [entry.name for entry in fields(self) if entry.metadata.get("part") == part]
+        if "rigor" in names:
+            names[names.index("rigor") : names.index("rigor") + 1] = _RIGOR_OF_THE_QUESTION
         return {name: (then[name], now[name]) for name in names if then[name] != now[name]}
 
 
-_TYPES: Final[Mapping[str, str]] = {entry.name: str(entry.type) for entry in fields(SweepRecord)}
+_TYPES: Final[Mapping[str, str]] = {
+    entry.name: str(entry.type) for entry in fields(SweepRecord) if entry.name != "rigor"
+}
 """The type of each field as it is written above."""
 _REQUIRED: Final = ("name", "objectives", "knobs", "baseline", "accuracy_tolerance")
+
+_ABSENT: Final[Mapping[str, int]] = {
+    "repeats": 1, "max_repeats": 1, "confirm": 0, "max_confirm": 0, "finalists": 1,
+    "check_isolated": 0,
+}  # fmt: skip
+"""What a record of an earlier version did where it does not say."""
+_RIGOR_OF_THE_QUESTION: Final = ("accuracy_tolerance", *_ABSENT, "tie_margin")
+"""Fields of the rigor that make another question; the others may change with a resumption."""
+
+
+def _rigor(given: Mapping[str, Any]) -> Rigor:
+    """Return the rigor, whose fields lie beside the other ones in the file."""
+    budget = given.get("budget", {})
+    found = {**_ABSENT, **given, "half_width": budget.get("half_width")}
+    return Rigor(**{name: found[name] for name in RIGOR_FIELDS if name in found})
 
 
 def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values

@@ -2,6 +2,7 @@
 
 ==========  ==================================================================
 definition  ``Sweep``: the question and the way to its answer
+rigor       ``Rigor``: the runs, margins and limits that an answer rests on
 file        runs a sweep file as a module of its own
 no_ray      Ray while a sweep file is imported: what would start it is refused
 installed   modules that a trainable's processes import, looked for

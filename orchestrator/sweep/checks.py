@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import MOST_RUNS
 from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.field_types import shown, wrong_fields
@@ -17,20 +16,13 @@ from orchestrator.space.configs import domains_of, idle_knobs, knobs_of
 from orchestrator.space.domains import Choice, Interval
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.sweep.objectives import objective_findings
+from orchestrator.sweep.rigor import rigor_findings
 from orchestrator.sweep.stopping import stopping_findings
 from orchestrator.sweep.values import Finding, is_list, is_number, is_whole, refused
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Isolation
 
 MAX_SEED = 2**31 - 1
-
-_COUNTS = {
-    "epochs": 1, "repeats": 1, "max_repeats": 1, "confirm": 0, "max_confirm": 0, "finalists": 1,
-    "check_isolated": 0, "retries": 0,
-}  # fmt: skip
-"""Fields that count something, with the least that each may be."""
-_OF_RUNS = ("repeats", "max_repeats", "confirm", "max_confirm")
-
 
 _CHECK_THEMSELVES = ("trainable", "objectives", "target", "stopping")
 """Fields whose values have refused what is wrong with their own fields."""
@@ -51,8 +43,8 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
 def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
     """Yield everything that is wrong with the fields of a sweep, one kind after the other."""
     checks = (
-        _of_space, _of_numbers, objective_findings, _of_search, stopping_findings, _of_data,
-        _of_trial_s, _of_the_rest, _of_constraints, _of_published,
+        _of_space, _of_numbers, _of_rigor, objective_findings, _of_search, stopping_findings,
+        _of_data, _of_trial_s, _of_the_rest, _of_constraints, _of_published,
     )  # fmt: skip
     refused_fields = set()
     for check in checks:
@@ -61,7 +53,7 @@ def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
             yield finding
     for wrong in wrong_fields(sweep):  # what no check of its own has refused
         has_refused_itself = wrong.field in _CHECK_THEMSELVES and "." in wrong.path
-        if wrong.field not in refused_fields and not has_refused_itself:
+        if wrong.field not in {"rigor", *refused_fields} and not has_refused_itself:
             path = wrong.path.removeprefix(wrong.field)
             yield wrong.field, f"{path}{refused(wrong.value)}", f"allowed: {wrong.allowed}"
 
@@ -124,29 +116,22 @@ def _changed_since(field: str, config: object) -> Iterator[Finding]:
 
 
 def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
-    for field, least in _COUNTS.items():
-        most = MOST_RUNS if field in _OF_RUNS else None
-        if not is_whole(getattr(sweep, field), least, most):
-            limit = f" and <= {most}" if most else ""
-            yield field, refused(getattr(sweep, field)), f"allowed: an int >= {least}{limit}"
+    if not is_whole(sweep.epochs, 1):
+        yield "epochs", refused(sweep.epochs), "allowed: an int >= 1"
     if not is_whole(sweep.seed, 0, MAX_SEED):
         yield "seed", refused(sweep.seed), f"allowed: an int >= 0 and <= {MAX_SEED}"
     if sweep.steps is not None and not is_whole(sweep.steps, 1):
         yield "steps", refused(sweep.steps), "allowed: an int >= 1, or None"
-    width = sweep.half_width
-    if width is not None and not is_number(width, lambda share: 0 < share < 1):
-        yield "half_width", refused(width), "allowed: a fraction of 1, > 0 and < 1, or None"
     if sweep.cores_per_trial is not NODE and not is_whole(sweep.cores_per_trial, 1):
         yield "cores_per_trial", refused(sweep.cores_per_trial), "allowed: NODE, or an int >= 1"
-    for field in ("accuracy_tolerance", "tie_margin"):
-        if not is_number(getattr(sweep, field), lambda value: 0 <= value < 1):
-            text = refused(getattr(sweep, field))
-            yield field, text, "allowed: a fraction of 1, >= 0 and < 1"
-    if sweep.time_limit_s is not None and not is_number(sweep.time_limit_s, lambda s: s > 0):
-        yield "time_limit_s", refused(sweep.time_limit_s), "allowed: seconds > 0, or None"
     memory = sweep.memory_per_trial_gib
     if memory is not None and not is_number(memory, lambda gib: gib > 0):
         yield "memory_per_trial_gib", refused(memory), "allowed: GiB > 0, or None"
+
+
+def _of_rigor(sweep: Sweep[Any]) -> Iterator[Finding]:
+    for text, allowed in rigor_findings(sweep.rigor):
+        yield "rigor", text, allowed
 
 
 def _of_search(sweep: Sweep[Any]) -> Iterator[Finding]:
@@ -200,8 +185,6 @@ def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:
     if not isinstance(sweep.isolation, Isolation):
         options = ", ".join(f"Isolation.{option.name}" for option in Isolation)
         yield "isolation", refused(sweep.isolation), f"allowed: {options}"
-    if not isinstance(sweep.interleaved, bool):
-        yield "interleaved", refused(sweep.interleaved), "allowed: True or False"
 
 
 def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -17,6 +17,7 @@ from orchestrator.search.base import SearchSpec
 from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
 from orchestrator.space.configs import domains_of, values_of
+from orchestrator.sweep.rigor import RigorField
 from orchestrator.trainable import Trainable
 from orchestrator.trainable_checks import is_config_class
 from orchestrator.trial import Budget, Isolation
@@ -76,9 +77,6 @@ class Sweep(Generic[C]):
         baseline: The config that speed-ups are counted from. Default: the defaults.
         epochs: Training budget of a trial.
         steps: Limit of optimizer steps, if any.
-        half_width: A trial ends before its epochs do once half of its throughput's 95 %
-            interval is at most this share of it; for questions about speed alone. None: it
-            is trained in full.
         objectives: The metrics to improve: speed first, then what it must not cost. One, two or
             three, none of them measured on test data; ``at_least`` and ``at_most`` are conditions.
             Default: the speed, and ``val_acc`` where the trainable reports it, else the first
@@ -90,7 +88,7 @@ class Sweep(Generic[C]):
             first. Empty: what takes most of the machine.
         target: What ``time_to_accuracy_s`` and ``goodput`` are counted to: a value of the accuracy,
             ``at_least("val_acc", 0.97)``, or ``maximize("val_acc", tolerance=0.005)``: so near to
-            the best. None: ``accuracy_tolerance`` below the best.
+            the best. None: ``rigor.accuracy_tolerance`` below the best.
         prices: Price of a ``cpu_hour`` (an hour of one core) and of a ``gpu_hour``; with them each
             trial has a figure ``cost``.
         search: The search that picks configs of the space.
@@ -100,28 +98,10 @@ class Sweep(Generic[C]):
         embedded_data: Set to run on where ``data`` is absent. None: stop instead.
         cores_per_trial: Cores of every trial, whatever its config.
         isolation: Isolation of trials from each other.
-        repeats: Runs of every config, each in a fresh process.
-        max_repeats: Most runs of a config once the search is over. The best one and those that
-            are not told apart from it are repeated until they are, or up to this number. No
-            more than ``repeats``: none is added.
-        confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
-            speed-up rests on. 0: no such stage, and no claim.
-        max_confirm: Runs of each that the stage is extended to while they do not decide.
-        interleaved: True where the runs of a confirm round share the same cores in short time
-            slices. That takes one process each, on the CPU, and half of the machine's memory must
-            hold them all. Otherwise one runs after another.
-        finalists: Most configs of the confirm stage: the selected one, and those that may be
-            as good.
-        check_isolated: Configs of the interference check, where a node runs several trials at the
-            same time: each runs both isolated and co-located. 0: no check.
-        accuracy_tolerance: How far below the best validation accuracy the recommended
-            config may lie, as a fraction of 1.
-        tie_margin: Configs whose speeds differ by less are as fast as each other, as a
-            fraction of 1; of these the cheapest is recommended.
-        time_limit_s: A trial that takes longer is infeasible.
+        rigor: Runs, margins and limits that the answer rests on: a :class:`Rigor`, or the name of
+            a preset, ``"quick"``, ``"standard"`` or ``"thorough"``.
         memory_per_trial_gib: A trial that has more memory of its own is infeasible.
             Default: its share of the node's, by its cores.
-        retries: How often a trial that failed is tried again.
         trial_s: Seconds that a trial takes, by the name of the data set, as last seen. The plan's
             expected time rests on them until there are earlier trials.
         constraints: Reasons against configs, which are then neither tried nor in the table.
@@ -130,39 +110,29 @@ class Sweep(Generic[C]):
     """
 
     trainable: Trainable[C]
-    question: str = field(kw_only=True)
-    space: C | Mapping[str, Any] = field(kw_only=True)
-    baseline: C | Mapping[str, Any] | None = field(kw_only=True, default=None)
-    epochs: int = field(kw_only=True, default=1)
-    steps: int | None = field(kw_only=True, default=None)
-    half_width: float | None = field(kw_only=True, default=None)
-    objectives: Sequence[Objective] = field(kw_only=True, default=_OBJECTIVES)
-    rule: Rule | None = field(kw_only=True, default=None)
-    costs: Sequence[str] = field(kw_only=True, default=())
-    target: float | Objective | None = field(kw_only=True, default=None)
-    prices: Mapping[str, float] = field(kw_only=True, default_factory=dict)
-    search: SearchSpec = field(kw_only=True, default_factory=Grid)
-    stopping: Asha | None = field(kw_only=True, default=None)
-    data: str = field(kw_only=True, default="")
-    embedded_data: str | None = field(kw_only=True, default=None)
-    cores_per_trial: int | Literal[Cores.NODE] = field(kw_only=True, default=NODE)
-    isolation: Isolation = field(kw_only=True, default=Isolation.LEASED)
-    repeats: int = field(kw_only=True, default=1)
-    max_repeats: int = field(kw_only=True, default=3)
-    confirm: int = field(kw_only=True, default=3)
-    max_confirm: int = field(kw_only=True, default=13)
-    interleaved: bool = field(kw_only=True, default=True)
-    finalists: int = field(kw_only=True, default=2)
-    check_isolated: int = field(kw_only=True, default=2)
-    accuracy_tolerance: float = field(kw_only=True, default=0.005)
-    tie_margin: float = field(kw_only=True, default=0.02)
-    time_limit_s: float | None = field(kw_only=True, default=None)
-    memory_per_trial_gib: float | None = field(kw_only=True, default=None)
-    retries: int = field(kw_only=True, default=1)
-    trial_s: Mapping[str, float] = field(kw_only=True, default_factory=dict)
-    constraints: Sequence[Constraint[C]] = field(kw_only=True, default=())
-    published: Sequence[Published] = field(kw_only=True, default=())
-    seed: int = field(kw_only=True, default=0)
+    _: KW_ONLY
+    question: str
+    space: C | Mapping[str, Any]
+    baseline: C | Mapping[str, Any] | None = None
+    epochs: int = 1
+    steps: int | None = None
+    objectives: Sequence[Objective] = _OBJECTIVES
+    rule: Rule | None = None
+    costs: Sequence[str] = ()
+    target: float | Objective | None = None
+    prices: Mapping[str, float] = field(default_factory=dict)
+    search: SearchSpec = field(default_factory=Grid)
+    stopping: Asha | None = None
+    data: str = ""
+    embedded_data: str | None = None
+    cores_per_trial: int | Literal[Cores.NODE] = NODE
+    isolation: Isolation = Isolation.LEASED
+    rigor: RigorField = RigorField()  # noqa: RUF009 - a descriptor
+    memory_per_trial_gib: float | None = None
+    trial_s: Mapping[str, float] = field(default_factory=dict)
+    constraints: Sequence[Constraint[C]] = ()
+    published: Sequence[Published] = ()
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.trainable, Trainable):
@@ -189,7 +159,7 @@ class Sweep(Generic[C]):
     @property
     def budget(self) -> Budget:
         """Return the budget of a trial."""
-        return Budget(epochs=self.epochs, steps=self.steps, half_width=self.half_width)
+        return Budget(epochs=self.epochs, steps=self.steps, half_width=self.rigor.half_width)
 
     @property
     def fixed(self) -> dict[str, Any]:

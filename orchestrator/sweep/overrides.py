@@ -13,6 +13,7 @@ from orchestrator.search.own import with_trials
 from orchestrator.space.configs import parse_setting, replaced
 from orchestrator.sweep.checks import findings
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import is_of_rigor, with_setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,8 @@ class Overrides:
     """Options that were given; None, or empty, where they were not.
 
     Attributes:
-        settings: ``KNOB=VALUE`` each: fixes a knob.
+        settings: ``KNOB=VALUE`` each, which fixes a knob, ``rigor=PRESET`` or
+            ``rigor.NAME=VALUE``.
         search: Name of another search.
         trials: Configs to try at most.
         fields: Other fields of the sweep by name, with their new values.
@@ -49,7 +51,7 @@ def apply_overrides(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
 
 
 def apply_settings(sweep: Sweep[Any], settings: Sequence[str]) -> Sweep[Any]:
-    """Return the sweep with knobs fixed, each by ``KNOB=VALUE``.
+    """Return the sweep with knobs fixed, each by ``KNOB=VALUE``, and its rigor changed.
 
     A knob is fixed in the space and in the baseline. So speed-ups still show the effect of the
     other knobs, and not of this one.
@@ -59,8 +61,12 @@ def apply_settings(sweep: Sweep[Any], settings: Sequence[str]) -> Sweep[Any]:
     """
     values: dict[str, Any] = {}
     problems: list[SweepError] = []
+    rigor = sweep.rigor
     for setting in settings:
         try:
+            if is_of_rigor(setting):
+                rigor = with_setting(rigor, setting)
+                continue
             name, value = parse_setting(sweep.trainable.config, setting)
             if name in values and values[name] != value:
                 raise SweepError(f"--set {setting}: {name} is also set to {values[name]!r}")
@@ -69,7 +75,10 @@ def apply_settings(sweep: Sweep[Any], settings: Sequence[str]) -> Sweep[Any]:
             problems.append(error)
     raise_all(problems)
     return replace(
-        sweep, space=replaced(sweep.space, values), baseline=replaced(sweep.baseline, values)
+        sweep,
+        space=replaced(sweep.space, values),
+        baseline=replaced(sweep.baseline, values),
+        rigor=rigor,
     )
 
 

@@ -50,13 +50,13 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         baseline=values_of(canonical(sweep.baseline)),
         objectives=tuple(sweep.objectives),
         budget=sweep.budget,
-        repeats=sweep.repeats,
+        repeats=sweep.rigor.repeats,
         seed=sweep.seed,
         admissible=lambda values: reason_against(values) is None,
         canonical=canonical_values,
         roles={name: knob.role for name, knob in knobs_of(config_class).items()},
-        accuracy_tolerance=sweep.accuracy_tolerance,
-        tie_margin=sweep.tie_margin,
+        accuracy_tolerance=sweep.rigor.accuracy_tolerance,
+        tie_margin=sweep.rigor.tie_margin,
         target=_target(sweep),
         costs=tuple(sweep.costs),
     )
@@ -71,8 +71,8 @@ def _target(sweep: Sweep[Any]) -> Objective | None:
     return with_tolerance(
         sweep.aim,
         rule=sweep.rule if isinstance(sweep.rule, SelectionRule) else SelectionRule(),
-        accuracy_tolerance=sweep.accuracy_tolerance,
-        tie_margin=sweep.tie_margin,
+        accuracy_tolerance=sweep.rigor.accuracy_tolerance,
+        tie_margin=sweep.rigor.tie_margin,
     )
 
 

@@ -19,6 +19,7 @@ from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.locations import argument_line, place
 from orchestrator.repository import PACKAGE, not_imported
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 
 _MOST_OF_A_MESSAGE = 3_000
@@ -134,6 +135,8 @@ def _nearest(error: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(error, ImportError) and (match := _UNKNOWN_IMPORT.search(described(error))):
         return nearest(match[1], dir(sys.modules.get(error.name or "")))
     if isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(described(error))):
+        if match[1] == Sweep.__name__ and match[2] in RIGOR_FIELDS:
+            return f"; {match[2]} is a field of its rigor now: rigor=Rigor({match[2]}=...)"
         taken = _parameters(names.get(match[1]))
         return nearest(match[2], taken)
     return ""

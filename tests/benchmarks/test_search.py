@@ -52,7 +52,7 @@ def test_epsilon_is_the_factor_that_is_missing_to_the_front() -> None:
 def test_the_true_front_scores_one_and_its_rule_has_no_regret(truth: Truth, scorer: Scorer) -> None:
     configs = truth.configs
     records = truth.records
-    least = configs["accuracy"].max() - truth.sweep.accuracy_tolerance
+    least = configs["accuracy"].max() - truth.sweep.rigor.accuracy_tolerance
     best = int(configs["speed"].where(configs["accuracy"] >= least).argmax())
     score = scorer.score(records, records[best])
     assert (score.hypervolume, score.epsilon, score.regret) == pytest.approx((1.0, 0.0, 0.0))

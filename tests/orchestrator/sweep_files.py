@@ -8,7 +8,7 @@ HEADER = """\
 from typing import Literal
 
 from orchestrator import (
-    NODE, Isolation, Published, Sweep, Trainable, both, choice, integers, knobs, learning,
+    NODE, Isolation, Published, Rigor, Sweep, Trainable, both, choice, integers, knobs, learning,
     loguniform, maximize, minimize, requires, systems, uniform,
 )
 from orchestrator.search import Grid, Optuna, Random

@@ -92,7 +92,7 @@ def test_a_python_without_docstrings_is_refused() -> None:
     ("words", "said"),
     [
         ("--resum x", "unrecognized arguments: --resum x; did you mean '--resume'?"),
-        ("--re=x", "; did you mean one of --repeats, --resume?"),
+        ("--re=x", "; did you mean '--resume'?"),
         ("file --resumee x", "did you mean '--resume'?"),
         ("\u2014resume x", "\u2014resume; did you mean '--resume'?"),
         ("--RESUME x", "did you mean '--resume'?"),
@@ -104,7 +104,7 @@ def test_an_abbreviated_option_is_refused(
     capsys: pytest.CaptureFixture[str], words: str, said: str
 ) -> None:
     parser = Parser()
-    for name in ("--resume", "--repeats", "--plan"):
+    for name in ("--resume", "--trials", "--plan"):
         parser.add_argument(name)
     with pytest.raises(SystemExit) as ended:
         parser.parse_args(words.split())

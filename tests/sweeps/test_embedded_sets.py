@@ -20,7 +20,8 @@ SHORT = """
 from dataclasses import replace
 from sweeps.{sweep} import SWEEP as WHOLE
 
-SWEEP = replace(WHOLE, epochs=2, confirm=1, max_confirm=1, max_repeats=1)
+RIGOR = replace(WHOLE.rigor, confirm=1, max_confirm=1, max_repeats=1)
+SWEEP = replace(WHOLE, epochs=2, rigor=RIGOR)
 """
 
 

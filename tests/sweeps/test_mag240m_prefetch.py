@@ -52,7 +52,8 @@ SHORT = """
 from dataclasses import replace
 from sweeps.mag240m_prefetch import SWEEP as WHOLE
 
-SWEEP = replace(WHOLE, epochs=1, confirm=1, max_confirm=1, max_repeats=1)
+RIGOR = replace(WHOLE.rigor, confirm=1, max_confirm=1, max_repeats=1)
+SWEEP = replace(WHOLE, epochs=1, rigor=RIGOR)
 """
 
 

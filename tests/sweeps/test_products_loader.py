@@ -48,7 +48,8 @@ def few(config, machine):
     return "not in this test" if many or again else None
 
 WANTED = [*WHOLE.constraints, few]
-SWEEP = replace(WHOLE, constraints=WANTED, confirm=1, max_confirm=1, max_repeats=1)
+RIGOR = replace(WHOLE.rigor, confirm=1, max_confirm=1, max_repeats=1)
+SWEEP = replace(WHOLE, constraints=WANTED, rigor=RIGOR)
 """
 
 

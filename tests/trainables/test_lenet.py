@@ -434,7 +434,7 @@ def test_dp_learns_what_one_device_learns(device: str) -> None:
 
 
 THROUGH_RAY = """
-from orchestrator import NODE, Isolation, Sweep, choice
+from orchestrator import NODE, Isolation, Rigor, Sweep, choice
 from trainables.lenet import LeNetConfig, lenet
 
 SWEEP = Sweep(
@@ -444,7 +444,7 @@ SWEEP = Sweep(
                       parallel=choice("none", "ddp")),
     baseline=LeNetConfig(lr=0.05, batch_size=131, data_path="batched"),
     epochs=2, steps=20, data="digits", cores_per_trial=NODE,
-    confirm=0, max_repeats=1, check_isolated=0, isolation=Isolation.SHARED,
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0), isolation=Isolation.SHARED,
 )
 """
 

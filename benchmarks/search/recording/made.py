@@ -23,7 +23,7 @@ def speeds_of(tuning: Sweep[Any], **learning: object) -> Sweep[Any]:
     return replace(
         recorded,
         question="How fast is each setting?",
-        half_width=0.05,
+        rigor=replace(recorded.rigor, half_width=0.05),
         cores_per_trial=NODE,
         isolation=Isolation.EXCLUSIVE,
     )
@@ -52,9 +52,12 @@ def _recorded(tuning: Sweep[Any], fixed: dict[str, Any]) -> Sweep[Any]:
         space=replaced(tuning.space, fixed),
         baseline=replaced(tuning.baseline, fixed),
         search=Grid(),
-        repeats=NUM_RUNS,
-        max_repeats=NUM_RUNS,
-        confirm=0,
-        check_isolated=0,
+        rigor=replace(
+            tuning.rigor,
+            repeats=NUM_RUNS,
+            max_repeats=NUM_RUNS,
+            confirm=0,
+            check_isolated=0,
+        ),
         trial_s={},
     )

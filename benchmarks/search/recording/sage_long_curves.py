@@ -8,5 +8,5 @@ from benchmarks.search.recording.made import curves_of
 _CURVES = curves_of(
     LONG_PRODUCTS_TUNING, num_workers=0, prefetch_factor=2, persistent_workers=False
 )
-SWEEP = replace(_CURVES, repeats=2, max_repeats=2)
+SWEEP = replace(_CURVES, rigor=replace(_CURVES.rigor, repeats=2, max_repeats=2))
 """With two seeds each: a curve takes a core a minute and more."""

@@ -93,5 +93,5 @@ def _tolerated(accuracy: Objective, sweep: SweepRecord, levels: Floats) -> Float
     tolerance, is_relative = accuracy.tolerance, accuracy.relative
     if tolerance is None:
         is_relative = not is_accuracy(accuracy.metric)
-        tolerance = sweep.tie_margin if is_relative else sweep.accuracy_tolerance
+        tolerance = sweep.rigor.tie_margin if is_relative else sweep.rigor.accuracy_tolerance
     return tolerance * (np.abs(levels) if is_relative else np.ones(len(levels)))

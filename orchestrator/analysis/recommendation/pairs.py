@@ -161,5 +161,5 @@ def in_rounds(confirm: pd.DataFrame) -> pd.DataFrame:
 
 def interim_analyses(sweep: SweepRecord) -> InterimAnalyses:
     """Return the interim analyses of a sweep's confirm stage."""
-    first = max(sweep.confirm, 1)
-    return InterimAnalyses(first=first, last=max(sweep.max_confirm, first))
+    first = max(sweep.rigor.confirm, 1)
+    return InterimAnalyses(first=first, last=max(sweep.rigor.max_confirm, first))

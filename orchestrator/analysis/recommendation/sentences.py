@@ -243,7 +243,7 @@ def _remark(pairs: Pairs) -> str:
 
 def _why_not_confirmed(tables: RunTables) -> str:
     confirm = tables.confirm_rows
-    if not tables.sweep.confirm:
+    if not tables.sweep.rigor.confirm:
         return "the sweep has no confirm stage"
     if confirm.empty:
         return "no confirm run was made"

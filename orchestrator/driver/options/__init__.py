@@ -3,6 +3,7 @@
 declaration: the declaration of one option
 question: what is trained, and how it is searched
 place: where it runs, and what is left behind
+settings: values of ``--set``, and the options that they replaced
 options: all of them; what a resumed run takes over
 contradictions: options that cannot stand together
 """

@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
 from orchestrator.driver.options.declaration import flag
+from orchestrator.driver.options.settings import is_of_replay
 from orchestrator.errors import SweepError
 
 
@@ -37,9 +38,10 @@ def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[Sweep
             "--executor replay: no table to replay",
             "give the directory of a run: --table RUN_DIR",
         )
-    for name in ("table", "cores", "nodes", "reuse_repeats"):
-        if given.get(name) and not is_replay:
-            yield SweepError(f"{flag(name)} is for replays", "give --executor replay with it")
+    settings = [text for text in given.get("set", ()) if is_of_replay(text)]
+    for words in ["--table"] * bool(given.get("table")) + [f"--set {text}" for text in settings]:
+        if not is_replay:
+            yield SweepError(f"{words} is for replays", "give --executor replay with it")
     for name in ("download", "data_root"):
         if given.get(name) and is_replay:
             yield SweepError(f"{flag(name)}: a replay reads no data", "leave it out")

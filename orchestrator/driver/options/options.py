@@ -18,6 +18,12 @@ from orchestrator.driver.options.contradictions import contradictions
 from orchestrator.driver.options.declaration import Option, flag
 from orchestrator.driver.options.place import PlaceOptions
 from orchestrator.driver.options.question import QuestionOptions
+from orchestrator.driver.options.settings import (
+    is_of_replay,
+    merged,
+    replay_settings,
+    with_old_options,
+)
 from orchestrator.errors import RunDirectoryError
 from orchestrator.field_types import shown, wrong_fields
 from orchestrator.sweep.overrides import Overrides
@@ -33,14 +39,18 @@ class Options(PlaceOptions, QuestionOptions):
         """Return the name of the executor that runs the trials."""
         return self.executor or DEFAULT_EXECUTOR
 
+    @property
+    def replay(self) -> dict[str, Any]:
+        """Return the values that a replay is given by ``--set``, by name."""
+        return replay_settings(self.set)
+
     def overrides(self) -> Overrides:
         """Return the changes that the options make to a sweep."""
         options = DECLARATIONS.items()
         replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
-        replaced["max_confirm"] = self.confirm
         replaced["prices"] = None if self.cost is None else self.cost.by_name
         return Overrides(
-            settings=self.set,
+            settings=[each for each in self.set if not is_of_replay(each)],
             search=self.search,
             trials=self.trials,
             fields={name: value for name, value in replaced.items() if value is not None},
@@ -64,7 +74,9 @@ class Options(PlaceOptions, QuestionOptions):
         Raises:
             RunDirectoryError: A stored value is none that the option can have.
         """
-        values = self.given()
+        values, stored = self.given(), with_old_options(stored)
+        if self.set:
+            values["set"] = merged(stored.get("set"), self.set)
         for name, declared in DECLARATIONS.items():
             before = stored.get(name)
             if not declared.stored or name in values or before is None:

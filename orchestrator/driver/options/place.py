@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
-from orchestrator.arguments import a_path, cluster_address, one_of, whole_number
+from orchestrator.arguments import a_path, cluster_address, one_of
 from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
 from orchestrator.driver.options.declaration import Group, count, isolation, option
 from orchestrator.trial import Isolation
-
-MOST_NODES: Final = 10_000
-"""Most simulated nodes: more than any cluster has, and few enough to go through."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,35 +59,6 @@ class PlaceOptions:
             read=a_path,
             stored=True,
             more=" ([replay](replay.md))",
-        ),
-    )
-    cores: int | None = field(
-        default=None,
-        metadata=option(
-            Group.PLACE,
-            "cores of a simulated node that trials may use (default: as recorded)",
-            metavar="N",
-            read=whole_number(1),
-            stored=True,
-        ),
-    )
-    nodes: int | None = field(
-        default=None,
-        metadata=option(
-            Group.PLACE,
-            "simulated nodes (default: as recorded)",
-            metavar="N",
-            read=whole_number(1, MOST_NODES),
-            stored=True,
-        ),
-    )
-    reuse_repeats: bool = field(
-        default=False,
-        metadata=option(
-            Group.PLACE,
-            "replay a recorded run again once all of its config were",
-            stored=True,
-            more="; what selects may then be what is claimed on",
         ),
     )
     address: str | None = field(

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.arguments import MOST_RUNS, a_path
+from orchestrator.arguments import a_path
 from orchestrator.driver.budgets.budgets import Prices
 from orchestrator.driver.options.declaration import Group, count, duration_s, limit, option
+from orchestrator.driver.options.settings import setting
 from orchestrator.search import SEARCHES
 
 
@@ -63,11 +64,15 @@ class QuestionOptions:
         default=(),
         metadata=option(
             Group.TRAINED,
-            "fix a knob, in the space and in the baseline; may be repeated",
-            metavar="KNOB=VALUE",
+            "fix a knob, in the space and in the baseline; or rigor=PRESET, rigor.NAME=VALUE, "
+            "replay.NAME=VALUE; may be repeated",
+            metavar="NAME=VALUE",
             is_list=True,
+            read=setting,
             stored=True,
-            more=". A tuple is written `15,10`",
+            more=". A tuple is written `15,10`. `rigor=quick` and `rigor.confirm=5` change the "
+            "sweep's [rigor](sweep-files.md#rigor); `replay.cores=N`, `replay.nodes=N` and "
+            "`replay.reuse_repeats=true` a [replay](replay.md)",
         ),
     )
     search: str | None = field(
@@ -92,27 +97,11 @@ class QuestionOptions:
             "seed of the plan and, plus the repeat, of every trial", least=0, replaces="seed"
         ),
     )
-    repeats: int | None = field(
-        default=None,
-        metadata=count(
-            "runs of every config, each in a fresh process", most=MOST_RUNS, replaces="repeats"
-        ),
-    )
     epochs: int | None = field(
         default=None, metadata=count("epochs of a whole training", replaces="epochs")
     )
     steps: int | None = field(
         default=None, metadata=count("optimizer steps of a training at most", replaces="steps")
-    )
-    confirm: int | None = field(
-        default=None,
-        metadata=count(
-            "runs of each config in the confirm stage, no more and no fewer",
-            least=0,
-            most=MOST_RUNS,
-            replaces="confirm",
-            more=": the sweep's `max_confirm` is N too. 0: no such stage, and no claim",
-        ),
     )
     warm_start: tuple[Path, ...] = field(
         default=(),
@@ -124,10 +113,6 @@ class QuestionOptions:
             read=a_path,
             more=" ([warm start](sweep-files.md#warm-start))",
         ),
-    )
-    retries: int | None = field(
-        default=None,
-        metadata=count("how often a failed trial is tried again", least=0, replaces="retries"),
     )
     time_budget: float | None = field(
         default=None,

@@ -90,9 +90,9 @@ def make_spending(request: Request, plan: Plan | None, now: Callable[[], float])
         baseline=values_of(canonical(sweep.baseline)),
         num_gpus=num_gpus,
         trial_s=None if plan is None else plan.trial_s,
-        confirm=sweep.confirm,
+        confirm=sweep.rigor.confirm,
         confirm_share=1.0 if plan is None else plan.confirm_share,
-        finalists=sweep.finalists,
+        finalists=sweep.rigor.finalists,
         num_configs=None if plan is None else plan.num_able,
     )
     return Spending(request.budgets, expectation, now)

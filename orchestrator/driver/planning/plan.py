@@ -87,7 +87,7 @@ class Plan:
     @property
     def num_train(self) -> int | None:
         """Return the most trials to train, infeasible ones left out; None for no known limit."""
-        return None if self.num_able is None else self.num_able * self.sweep.repeats
+        return None if self.num_able is None else self.num_able * self.sweep.rigor.repeats
 
     @property
     def num_able(self) -> int | None:
@@ -126,7 +126,7 @@ class Plan:
         configs = self._at_most(1 + MAX_CONTENDERS)
         if configs < 2:
             return 0  # nothing to tell it from
-        return configs * max(self.sweep.max_repeats - self.sweep.repeats, 0)
+        return configs * max(self.sweep.rigor.max_repeats - self.sweep.rigor.repeats, 0)
 
     @property
     def num_isolated(self) -> int:
@@ -141,7 +141,7 @@ class Plan:
     @property
     def num_checked(self) -> int:
         """Return the number of configs that the interference check runs; none of a sole one."""
-        configs = self._at_most(self.sweep.check_isolated)
+        configs = self._at_most(self.sweep.rigor.check_isolated)
         return configs if self._at_most(2) > 1 else 0
 
     @property
@@ -155,12 +155,12 @@ class Plan:
 
         The selected config and the baseline, then the one that looks at the test split.
         """
-        return self._at_most(2) * self.sweep.confirm + 1 if self.sweep.confirm else 0
+        return self._at_most(2) * self.sweep.rigor.confirm + 1 if self.sweep.rigor.confirm else 0
 
     @property
     def num_finalists(self) -> int:
         """Return the most configs that confirm rounds compare, the baseline among them."""
-        return self._at_most(1 + self.sweep.finalists)
+        return self._at_most(1 + self.sweep.rigor.finalists)
 
     def _at_most(self, number: int) -> int:
         """Return ``number``, or how many configs there are where these are fewer."""
@@ -169,10 +169,12 @@ class Plan:
     @property
     def max_confirm(self) -> int:
         """Return the most trials to confirm: the finalists and the baseline."""
-        if not self.sweep.confirm:
+        if not self.sweep.rigor.confirm:
             return 0
-        most = max(self.sweep.confirm, self.sweep.max_confirm)
-        return self.num_finalists * (most if self.num_finalists > 1 else self.sweep.confirm) + 1
+        most = max(self.sweep.rigor.confirm, self.sweep.rigor.max_confirm)
+        return (
+            self.num_finalists * (most if self.num_finalists > 1 else self.sweep.rigor.confirm) + 1
+        )
 
     @property
     def confirm_share(self) -> float:

@@ -19,7 +19,9 @@ def stopping_lines(plan: Plan) -> Iterator[str]:
     yield f"after {rungs} of {count(sweep.epochs, 'epoch')} configs are compared by {goals}"
     yield f"a trial that is not among the best 1 in {stopping.factor} so far ends there"
     if plan.num_train:
-        num_others = plan.num_train - sweep.repeats
-        trained = sweep.repeats * sweep.epochs + stopping.epochs_trained(num_others, sweep.epochs)
+        num_others = plan.num_train - sweep.rigor.repeats
+        trained = sweep.rigor.repeats * sweep.epochs + stopping.epochs_trained(
+            num_others, sweep.epochs
+        )
         yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
     yield "the baseline trains to the end; rows that are stopped are results up to where they ended"

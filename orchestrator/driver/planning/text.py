@@ -121,7 +121,7 @@ def _composed(plan: Plan) -> Iterator[str]:
 
 def _train(plan: Plan) -> Iterator[str]:
     configs, search = plan.max_configs, type(plan.sweep.search).__name__
-    each = f", {plan.sweep.repeats} runs each" if plan.sweep.repeats > 1 else ""
+    each = f", {plan.sweep.rigor.repeats} runs each" if plan.sweep.rigor.repeats > 1 else ""
     if plan.exact and plan.candidates is not None and configs is not None:
         added = ", the baseline added" if plan.candidates.baseline_added else ""
         yield f"{count(plan.num_train, 'trial')}: {count(configs, 'config')}{added}{each}"
@@ -190,7 +190,7 @@ def _repeats(plan: Plan) -> Iterator[str]:
     if plan.num_repeated:
         yield (
             f"up to {plan.num_repeated} more: the best config and up to {MAX_CONTENDERS} that are "
-            f"not told from it, until each has {plan.sweep.max_repeats} runs"
+            f"not told from it, until each has {plan.sweep.rigor.max_repeats} runs"
         )
 
 
@@ -199,11 +199,11 @@ def _confirm(plan: Plan) -> Iterator[str]:
         yield "no trials, so no speed-up will be claimed"
         return
     sweep, is_sole = plan.sweep, plan.num_finalists == 1
-    how = "interleaved on the same cores where possible" if sweep.interleaved else "in pairs"
+    how = "interleaved on the same cores where possible" if sweep.rigor.interleaved else "in pairs"
     share = plan.confirm_share
     short = f" of about {percent(share)} of a whole training" if share < 1 else ""
     whole = ", and one more config of the front" if plan.confirms_end_to_end else ""
-    runs = count(sweep.confirm, "run")
+    runs = count(sweep.rigor.confirm, "run")
     compared = f"the selected config and the baseline, {runs} each{short}, {how} and isolated"
     if is_sole:
         compared = f"the one config, {runs}{short}, isolated"
@@ -220,8 +220,8 @@ def _more_to_confirm(plan: Plan) -> Iterator[str]:
     sweep, contenders = plan.sweep, plan.num_finalists - 2
     if contenders > 0:
         yield f"up to {count(contenders, 'contender')} of the selected config"
-    if sweep.max_confirm > sweep.confirm:
-        yield f"up to {sweep.max_confirm} runs each while they do not decide"
+    if sweep.rigor.max_confirm > sweep.rigor.confirm:
+        yield f"up to {sweep.rigor.max_confirm} runs each while they do not decide"
 
 
 def _cores(plan: Plan) -> Iterator[str]:

@@ -78,7 +78,7 @@ def kept_back(plan: Plan, budgets: Budgets) -> Amount:
     """
     if not plan.num_confirm:
         return Amount()
-    num = plan.num_finalists * plan.sweep.confirm + 1
+    num = plan.num_finalists * plan.sweep.rigor.confirm + 1
     for runs, margin in ((num, MARGIN), (plan.num_confirm, 1.0)):
         parts = [replace(p, share=margin * p.share) for p in _confirmed(plan, runs)]
         kept = _total(plan, parts).amount
@@ -115,7 +115,7 @@ def require_room(plan: Plan, budgets: Budgets) -> None:
         return
     searched = "the least of the search" if plan.stages else "two configs"
     confirmed = " and the confirm stage up to its first analysis" if plan.num_confirm else ""
-    hint = " or --confirm 0" if plan.num_confirm else ""
+    hint = " or --set rigor.confirm=0" if plan.num_confirm else ""
     raise SweepError(
         f"{by} is below the least of this plan: {budgets.in_words(needed.amount)} for {searched}"
         f"{confirmed}, {needed.trials} trials",

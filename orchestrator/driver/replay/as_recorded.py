@@ -38,13 +38,13 @@ def read_replay(sweep: Sweep[Any], options: Options) -> Replay | None:
     """
     if options.table is None:
         return None
-    table = read_recorded(options.table)
-    machine = table.machine(cores=options.cores, nodes=options.nodes)
+    table, given = read_recorded(options.table), options.replay
+    machine = table.machine(cores=given.get("cores"), nodes=given.get("nodes"))
     replay = Replay(
         table=table,
         machine=machine,
         seed=sweep.seed,
-        reuse_repeats=options.reuse_repeats,
+        reuse_repeats=given.get("reuse_repeats", False),
         may_stop=_may_stop(sweep),
     )
     _require_same_question(sweep, options, replay)
@@ -66,8 +66,8 @@ def as_recorded(sweep: Sweep[Any], replay: Replay) -> tuple[Sweep[Any], list[str
         one.trial.isolated and one.trial.stage is Stage.TRAIN for one in replay.table.recordings
     )
     fits = replay.machine.cpus // cores > 1 and sweep.isolation is Isolation.LEASED
-    if sweep.check_isolated and not checked:
-        sweep = replace(sweep, check_isolated=0)
+    if sweep.rigor.check_isolated and not checked:
+        sweep = replace(sweep, rigor=replace(sweep.rigor, check_isolated=0))
         if fits:
             notes.append("no interference check: the recorded run has no isolated runs for it")
     return sweep, notes
@@ -108,7 +108,8 @@ def _require_same_question(sweep: Sweep[Any], options: Options, replay: Replay) 
         )
     if cores_of_trial(cores, replay.machine) < cores:
         raise RunDirectoryError(
-            f"--cores {options.cores}: the trials of {where} had {cores} cores each",
+            f"--set replay.cores={options.replay['cores']}: the trials of {where} had {cores} "
+            "cores each",
             f"allowed: {cores} or more",
         )
     _require_metrics(sweep, replay)
@@ -136,16 +137,16 @@ def _missing(sweep: Sweep[Any], replay: Replay, problem: SearchProblem) -> Itera
         except ReplayError as error:
             yield error
             continue
-        asked = sweep.repeats
+        asked = sweep.rigor.repeats
         if len(able) < asked and not replay.reuse_repeats:
             yield _too_few(
                 drawing.named(config), len(able), f"{asked} repeats take {asked}", replay
             )
-    if sweep.confirm and not replay.reuse_repeats:
-        baseline, searched = problem.baseline, sweep.repeats * trains
+    if sweep.rigor.confirm and not replay.reuse_repeats:
+        baseline, searched = problem.baseline, sweep.rigor.repeats * trains
         able = drawing.able(baseline, Stage.CONFIRM, _confirmed(sweep, problem))
-        if len(able) < searched + sweep.confirm:
-            why = f"the search takes {searched} and the confirm stage {sweep.confirm}"
+        if len(able) < searched + sweep.rigor.confirm:
+            why = f"the search takes {searched} and the confirm stage {sweep.rigor.confirm}"
             yield _too_few(drawing.named(baseline), len(able), why, replay)
 
 
@@ -180,5 +181,6 @@ def _confirmed(sweep: Sweep[Any], problem: SearchProblem) -> Budget:
 def _too_few(config: str, num_runs: int, why: str, replay: Replay) -> ReplayError:
     return ReplayError(
         f"{replay.source}: has {num_runs} run{'s' * (num_runs != 1)} of {config}: {why}",
-        "record more, ask for fewer (--repeats, --confirm), or give --reuse-repeats",
+        "record more, ask for fewer (--set rigor.repeats=N rigor.confirm=N), or give "
+        "--set replay.reuse_repeats=true",
     )

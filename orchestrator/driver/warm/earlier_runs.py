@@ -148,8 +148,7 @@ def _targets(record: SweepRecord, sweep: Sweep[Any]) -> tuple[Objective | None, 
         record,
         target=sweep.aim,
         rule=sweep.rule if isinstance(sweep.rule, SelectionRule) else SelectionRule(),
-        accuracy_tolerance=sweep.accuracy_tolerance,
-        tie_margin=sweep.tie_margin,
+        rigor=sweep.rigor,
     )
     return rule_of(record).target, rule_of(asked).target
 

@@ -94,8 +94,8 @@ class Drawing:
             raise ReplayError(
                 f"{self._source}: has {_counted(len(able), 'run')} to draw for stage "
                 f"{trial.stage} of {self.named(trial.config)}, and one more is asked for",
-                "record more repeats, ask for fewer (--repeats, --set, another search), or give "
-                "--reuse-repeats",
+                "record more repeats, ask for fewer (--set, another search), or give "
+                "--set replay.reuse_repeats=true",
             )
         self._num_drawn[id(chosen)] += 1
         same_seed = chosen.trial.seed == trial.seed

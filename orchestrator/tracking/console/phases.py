@@ -18,7 +18,7 @@ def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
     is_factored = sweep.search.startswith("Factored")
     if trial.stage is Stage.PROBE:
         return "probes of speed" if is_factored else "interference check"
-    if trial.repeat >= sweep.repeats:
+    if trial.repeat >= sweep.rigor.repeats:
         return "further seeds" if is_factored else "repeats of the best"
     return "learning curves" if is_factored else SEARCH
 

@@ -80,12 +80,13 @@ trainable = Trainable(
 _SWEEP = """
 from mytoys.model import Config, trainable
 
-from orchestrator import Isolation, Sweep, choice
+from orchestrator import Isolation, Rigor, Sweep, choice
 
 SWEEP = Sweep(
     trainable, question="Does each node train?",
     space=Config(number=choice(*range({num})), nodes={nodes}), baseline=Config(nodes={nodes}),
-    cores_per_trial=1, confirm=0, max_repeats=1, check_isolated=0, isolation=Isolation.SHARED,
+    cores_per_trial=1, rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
+    isolation=Isolation.SHARED,
 )
 """
 

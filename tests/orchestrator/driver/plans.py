@@ -19,6 +19,7 @@ from orchestrator.search.problem import SearchProblem
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import NAMES, Rigor
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Budget
 from tests.orchestrator.tracking.journals import make_record
@@ -61,8 +62,10 @@ def _gpus(config: Config, machine: Machine) -> int:
 
 
 def sweep(**changes: object) -> Sweep[Config]:
+    """Return a sweep with changes, those of its rigor among them."""
+    rigor: dict[str, Any] = {name: changes.pop(name) for name in NAMES if name in changes}
     fields: dict[str, Any] = {"question": "How many?", "space": Config(), **changes}
-    return Sweep(TRAINABLE, **fields)
+    return Sweep(TRAINABLE, rigor=Rigor(**rigor), **fields)
 
 
 def plan(machine: Machine = CPU, num_cores: int = 4, **changes: object) -> Plan:

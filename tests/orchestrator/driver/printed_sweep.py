@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator import (
-    Sweep, Trainable, both, choice, knobs, learning, loguniform, maximize, systems,
+    Rigor, Sweep, Trainable, both, choice, knobs, learning, loguniform, maximize, systems,
 )
 from orchestrator.data import DataHeaders, PreparedData
 from orchestrator.search import {search_class}
@@ -75,11 +75,8 @@ SWEEP = Sweep(
     baseline=Config({baseline}),
     search={search},
     embedded_data="made",
-    confirm=0,
-    max_repeats=1,
-    check_isolated=0,
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0, retries=0),
     cores_per_trial=1,
-    retries=0,
 )
 '''
 

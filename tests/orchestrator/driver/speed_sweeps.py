@@ -17,7 +17,7 @@ import pytest
 from tests.orchestrator.journalled import lines_of
 
 SWEEP = """
-from orchestrator import Isolation, Sweep, choice, maximize, minimize
+from orchestrator import Isolation, Rigor, Sweep, choice, maximize, minimize
 from orchestrator.search import {search_class}
 from tests.orchestrator.execution.workload import Config, workload
 
@@ -28,13 +28,10 @@ SWEEP = Sweep(
     baseline=Config(step_ms={baseline}),
     epochs={epochs},
     search={search},
-    confirm={confirm},
-    max_confirm={confirm},
-    max_repeats={max_repeats},
-    check_isolated=0,
+    rigor=Rigor(confirm={confirm}, max_confirm={confirm}, max_repeats={max_repeats},
+                check_isolated=0, retries=0),
     cores_per_trial=1,
     isolation=Isolation.{isolation},
-    retries=0,
 )
 """
 

@@ -23,10 +23,11 @@ from orchestrator.storage.candidates import candidates_table, roles_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import write_tables
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 from tests.orchestrator.tracking.journals import Scribe, config, make_record
 
-RECORD = make_record(repeats=2, max_repeats=3, confirm=3, max_confirm=12, finalists=2)
+RECORD = make_record(rigor=Rigor(repeats=2, max_confirm=12))
 MAX_RUNS = 4
 
 
@@ -135,7 +136,7 @@ def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> Answers:
 def of_the_analysis(tables: RunTables) -> Answers:
     selection, choice, effect = select(tables), choose(tables), tables.interference
     return Answers(
-        finalists=list(map(dict, finalists(selection, most=tables.sweep.finalists))),
+        finalists=list(map(dict, finalists(selection, most=tables.sweep.rigor.finalists))),
         to_repeat=list(map(dict, to_repeat(tables, max_runs=MAX_RUNS))),
         is_decided=selection.config is None or is_decided(tables, selection.config),
         recommended=None if choice is None else dict(choice.config),
@@ -173,7 +174,7 @@ def test_near_ties_are_run_again_as_often_as_that_can_tell_them_apart() -> None:
 
 def test_as_many_finalists_are_named_as_the_sweep_confirms() -> None:
     for number in (1, 2):
-        analyst = Analyst(make_record(finalists=number))
+        analyst = Analyst(make_record(rigor=Rigor(finalists=number)))
         assert workers(analyst.finalists(NEAR_TIES)) == [6, 3][:number]
 
 

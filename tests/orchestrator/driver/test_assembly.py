@@ -17,6 +17,7 @@ from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, maximize
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
 from tests.orchestrator.search.playing import SPACE, TRAINABLE
 from tests.orchestrator.tracking.journals import make_record
@@ -63,7 +64,7 @@ def test_trials_of_a_cluster_are_not_interleaved() -> None:
     assert capacity_of(request(), TWO_NODES).interleaved_gib > 0
     on_cluster = request(Options(address="1.2.3.4:6379"))
     assert capacity_of(on_cluster, TWO_NODES).interleaved_gib == 0
-    assert capacity_of(request(interleaved=False), TWO_NODES).interleaved_gib == 0
+    assert capacity_of(request(rigor=Rigor(interleaved=False)), TWO_NODES).interleaved_gib == 0
 
 
 def test_a_target_is_as_near_the_best_for_the_search_as_for_the_report(tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_a_target_is_as_near_the_best_for_the_search_as_for_the_report(tmp_path:
     )  # fmt: skip
 
     def tolerance(target: Objective) -> float | None:
-        record = make_record(target=target, accuracy_tolerance=0.02)
+        record = make_record(target=target, rigor=Rigor(accuracy_tolerance=0.02))
         made = make_derived(factory, record).target
         assert made is not None
         assert made == rule_of(record).target

@@ -27,6 +27,7 @@ from orchestrator.search.base import SearchSpec
 from orchestrator.storage.events import Continued, Event, Noted, Opened
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT
 from tests.orchestrator.in_process import run_main
@@ -56,14 +57,16 @@ def journalled(record: SweepRecord) -> SweepRecord:
 
 
 def test_the_same_question_in_other_words_is_the_same() -> None:
-    require_same(asked(question="which?", retries=3), journalled(asked()), "question", RUN)
+    require_same(
+        asked(question="which?", rigor=Rigor(retries=3)), journalled(asked()), "question", RUN
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"isolation": Isolation.SHARED}, "isolation: 'leased' then, 'shared' now"),
-        ({"accuracy_tolerance": 0.01}, "accuracy_tolerance: 0.005 then, 0.01 now"),
+        ({"rigor": Rigor(accuracy_tolerance=0.01)}, "accuracy_tolerance: 0.005 then, 0.01 now"),
         ({"constraints": [narrow]}, r"constraints: \[\] then, .*config.batch > WIDEST"),
         ({"constraints": [requires(lambda c: c.batch < 9, "no")]}, "constraints: .*c.batch < 9"),
         ({"epochs": 2}, "budget: .*'epochs': 1.* then, .*'epochs': 2.* now"),

@@ -65,7 +65,7 @@ def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_gone_on_with(
     file = write_sweep(tmp_path, space, search="Optuna(6)", epochs=1, shared=True)
     text = file.read_text().replace("import Isolation", "import uniform, Isolation")
     text = text.replace("SWEEP =", f"{RAISES}\n\nSWEEP =")
-    file.write_text(text.replace("retries=0,", "retries=0, constraints=[raises],"))
+    file.write_text(text.replace("cores_per_trial=1,", "cores_per_trial=1, constraints=[raises],"))
     done = run_main(file, "--out", "run", "--executor", "inline", "--no-mlflow")
 
     assert done.returncode == 1, "2 is a wrong request, of which nothing was started"

@@ -22,6 +22,7 @@ from orchestrator.search.problem import SearchProblem, config_of
 from orchestrator.space.domains import choice
 from orchestrator.storage.tables import write_tables
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.search.playing import TRAINABLE, Config
@@ -111,9 +112,7 @@ def sweep(seed: int = 0) -> Sweep[Any]:
         epochs=EPOCHS,
         search=Halving(),
         cores_per_trial=1,
-        confirm=0,
-        max_repeats=1,
-        check_isolated=0,
+        rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
         seed=seed,
     )
 

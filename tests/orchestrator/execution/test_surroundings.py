@@ -12,12 +12,12 @@ from tests.conftest import RunCli
 from tests.orchestrator.execution import unbindable
 
 SWEEP = """
-from orchestrator import Sweep, choice
+from orchestrator import Rigor, Sweep, choice
 from tests.orchestrator.execution.greedy import Config, greedy
 
 SWEEP = Sweep(greedy, question="?", space=Config(duration_s=choice(0.05, 0.1)),
-              baseline=Config(duration_s=0.05), cores_per_trial=1, confirm=0, max_repeats=1,
-              check_isolated=0)
+              baseline=Config(duration_s=0.05), cores_per_trial=1,
+              rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0))
 """
 
 

@@ -15,7 +15,15 @@ from tests.orchestrator.in_process import run_main
 from tests.orchestrator.journalled import lines_of
 
 PAGE = ROOT / "docs/own-search.md"
-COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--confirm", "0")
+COMMON = (
+    "--executor",
+    "inline",
+    "--no-mlflow",
+    "--isolation",
+    "shared",
+    "--set",
+    "rigor.confirm=0",
+)
 
 UNNAMED = {"accuracy_tolerance", "tie_margin", "target", "costs"}
 """Fields for the rule by which a sweep recommends; the page is about the others."""
@@ -40,7 +48,7 @@ def configs_asked(run: Path) -> list[Mapping[str, Any]]:
 
 def test_the_example_of_the_page_runs_and_resumes(tmp_path: Path, run_cli: RunCli) -> None:
     file, out = write_example(tmp_path), tmp_path / "run"
-    done = run_cli(file, "--out", out, "--trials", "5", "--repeats", "1", *COMMON)
+    done = run_cli(file, "--out", out, "--trials", "5", "--set", "rigor.repeats=1", *COMMON)
 
     assert done.returncode == 0, done.stderr
     baseline, *others = configs_asked(out)
@@ -62,7 +70,7 @@ def test_an_error_in_the_search_ends_the_run_with_its_place_and_mended_it_goes_o
     wrong = good.replace("self.num_running -= 1\n", "self.num_running -= 1 / 0\n")
     line = 1 + wrong[: wrong.index("1 / 0")].count("\n")
     file.write_text(wrong)
-    done = run_cli(file, "--out", out, "--trials", "2", "--repeats", "1", *COMMON)
+    done = run_cli(file, "--out", out, "--trials", "2", "--set", "rigor.repeats=1", *COMMON)
 
     assert done.returncode == 1
     told = f"my_descent.py:{line}: tell() of Descending raised ZeroDivisionError: division by zero"

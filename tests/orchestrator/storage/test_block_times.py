@@ -17,7 +17,7 @@ from tests.orchestrator.tracking.journals import make_record
 
 SWEEP = """
 import time
-from orchestrator import Sweep, Trainable, choice, knobs, maximize, systems
+from orchestrator import Rigor, Sweep, Trainable, choice, knobs, maximize, systems
 
 @knobs
 class Config:
@@ -34,7 +34,7 @@ def train(config, run):
 SWEEP = Sweep(
     Trainable(train, Config, reports=[maximize("val_acc")], preload=["torch"], name="sleeper"),
     question="?", space=Config(slow=choice(False, True)), epochs=2,
-    confirm=0, max_repeats=1, check_isolated=0,
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
 )
 """
 

@@ -14,6 +14,7 @@ from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.overrides import Overrides, apply_overrides, apply_settings
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
 from tests.orchestrator.sweep_files import GOOD, written
 
@@ -37,7 +38,7 @@ def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
         apply_overrides(
             sweep,
             Overrides(
-                settings=("lr=nan", "wokers=3", "amp"),
+                settings=("lr=nan", "wokers=3", "amp", "rigor.confrim=1", "rigor.retries=-1"),
                 search="randm",
                 fields={"seed": -1, "isolation": "alone"},
             ),
@@ -47,17 +48,22 @@ def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
     assert "--set lr=nan: 'nan' is not allowed for lr" in text
     assert "--set wokers=3: 'wokers' is not a knob of Config; did you mean 'workers'?" in text
     assert "--set amp: expected KNOB=VALUE" in text
+    assert "--set rigor.confrim=1: rigor has no 'confrim'; did you mean 'confirm'?" in text
+    assert "--set rigor.retries=-1: not allowed\n  allowed: an int >= 0" in text
     assert "--search randm: unknown search; did you mean 'random'?" in text
     assert "--seed = -1 is not allowed" in text
     assert "--isolation = 'alone' is not allowed" in text
 
 
 def test_the_command_line_changes_search_and_fields(sweep: Sweep[Any]) -> None:
-    fields = {"seed": 3, "repeats": 2, "retries": 0, "isolation": Isolation.EXCLUSIVE}
-    changed = apply_overrides(sweep, Overrides(search="random", trials=7, fields=fields))
+    fields = {"seed": 3, "isolation": Isolation.EXCLUSIVE}
+    settings = ("rigor=quick", "rigor.repeats=2", "rigor.retries=0")
+    overrides = Overrides(settings=settings, search="random", trials=7, fields=fields)
+    changed = apply_overrides(sweep, overrides)
 
     assert changed.search == Random(7)
-    assert (changed.seed, changed.repeats, changed.retries) == (3, 2, 0)
+    assert changed.rigor == replace(Rigor.quick(), repeats=2, retries=0)
+    assert changed.seed == 3
     assert changed.isolation is Isolation.EXCLUSIVE
 
 
@@ -91,7 +97,7 @@ def test_another_search_takes_over_the_trials(
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("repeats", 0), ("cores_per_trial", 0), ("retries", -1), ("seed", 2**31)]
+    ("field", "value"), [("epochs", 0), ("cores_per_trial", 0), ("steps", -1), ("seed", 2**31)]
 )
 def test_a_field_must_be_what_a_sweep_file_may_say(
     sweep: Sweep[Any], field: str, value: int

@@ -18,7 +18,9 @@ MACHINE = Machine(nodes=(Node(name="here", cpus=2),))
 
 
 def test_a_problem_holds_canonical_values_in_order_of_declaration(tmp_path: Path) -> None:
-    tail = GOOD.replace("epochs=2", "baseline=Config(prefetch=7, lr=0.3), repeats=4, seed=5")
+    tail = GOOD.replace(
+        "epochs=2", "baseline=Config(prefetch=7, lr=0.3), rigor=Rigor(repeats=4), seed=5"
+    )
     problem = search_problem(load_sweep(written(tmp_path, tail)), MACHINE)
 
     assert list(problem.base) == ["lr", "workers", "prefetch", "amp"]

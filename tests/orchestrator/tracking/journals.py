@@ -14,6 +14,7 @@ from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 from tests.orchestrator.journalled import append, lines_of
 
@@ -47,7 +48,7 @@ def make_record(**changes: object) -> SweepRecord:
         fixed={"pin_memory": False, "fanouts": [10, 25], "amp": "off"},
         baseline=config(0) | {"fanouts": [10, 25]},
         budget=Budget(epochs=3),
-        accuracy_tolerance=0.005,
+        rigor=Rigor(max_repeats=1, confirm=0, max_confirm=0, finalists=1, check_isolated=0),
         cores_per_trial=2,
         command_line=("python", "-m", "orchestrator", "sweeps/loader.py"),
         git={"commit": "c0ffee", "dirty": False},

@@ -8,6 +8,7 @@ from scipy import stats
 from orchestrator.analysis.recommendation.recommend import command_of, recommend
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
+from orchestrator.sweep.rigor import Rigor
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     MadeRun,
@@ -94,7 +95,7 @@ def test_each_setting_of_the_command_is_read_back_as_the_same_value() -> None:
 
     values = {"lr": 0.0123456789, "flag": False, "fanouts": (5, 10)}
     sweep = SweepRecord(
-        name="a", objectives=(), baseline={}, accuracy_tolerance=0.0,
+        name="a", objectives=(), baseline={}, rigor=Rigor(accuracy_tolerance=0.0),
         knobs={name: KnobRecord(role=Role.BOTH) for name in values},
         space=dict.fromkeys(values, ""),
     )  # fmt: skip

@@ -60,7 +60,7 @@ def test_options_override_the_fields_that_they_name() -> None:
     given = ["--seed", "3", "--isolation", "exclusive", "--search", "grid", "--trials", "4"]
     overrides = parse([*given, "--max-concurrent", "1"]).overrides()
     assert overrides.fields == {"seed": 3, "isolation": Isolation.EXCLUSIVE}
-    assert (overrides.search, overrides.trials, overrides.settings) == ("grid", 4, ())
+    assert (overrides.search, overrides.trials, overrides.settings) == ("grid", 4, [])
 
 
 # -- resumed
@@ -90,8 +90,26 @@ def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
 
 
 def test_an_option_given_again_counts_also_where_it_is_zero() -> None:
-    options = resumed({"seed": 7, "retries": 2, "max_concurrent": 4}, "--seed=0", "--retries=0")
-    assert (options.seed, options.retries, options.max_concurrent) == (0, 0, 4)
+    options = resumed({"seed": 7, "max_concurrent": 4}, "--seed=0")
+    assert (options.seed, options.max_concurrent) == (0, 4)
+
+
+def test_a_setting_given_again_replaces_the_stored_one_of_its_name_alone() -> None:
+    options = resumed({"set": ["lr=1", "rigor.retries=2"]}, "--set", "rigor.retries=0")
+    assert options.set == ("lr=1", "rigor.retries=0")
+
+
+def test_options_of_the_last_version_are_settings_today() -> None:
+    stored: dict[str, object] = {
+        "repeats": 2,
+        "confirm": 0,
+        "retries": None,
+        "set": ["lr=1"],
+        "reuse_repeats": True,
+    }
+    assert Options().resuming(stored).set == (
+        "lr=1", "rigor.repeats=2", "rigor.confirm=0", "rigor.max_confirm=0",
+    )  # fmt: skip
 
 
 def test_an_option_given_again_replaces_those_that_contradict_it() -> None:

@@ -26,7 +26,7 @@ def test_a_home_is_expanded_in_each_folder(monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
-@pytest.mark.parametrize("given", ["--cores=0", "--nodes=x", "--isolation=lonely", "--executor=r"])
+@pytest.mark.parametrize("given", ["--max-concurrent=0", "--isolation=lonely", "--executor=r"])
 def test_a_value_that_no_option_has_is_named(
     given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,8 +18,7 @@ def test_settings_may_be_repeated_and_the_file_may_stand_behind_them() -> None:
     assert (options.set, options.sweep_file) == (("a=1", "b=2"), Path("s.py"))
 
 
-def test_the_number_of_confirm_runs_is_their_most_too() -> None:
-    assert parse(["--confirm", "0"]).overrides().fields == {"confirm": 0, "max_confirm": 0}
+def test_budgets_of_a_trial_are_fields_of_the_sweep() -> None:
     assert parse(["--epochs", "3", "--steps", "7"]).overrides().fields == {"epochs": 3, "steps": 7}
 
 

@@ -19,6 +19,7 @@ from orchestrator.search import Factored
 from orchestrator.space.domains import choice
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.sweep.problem import search_problem
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Stage
 from tests.conftest import ROOT
 from tests.forking import Finished
@@ -81,7 +82,7 @@ def test_a_sweep_on_its_own_runs_takes_the_same_decisions(finished_run: Finished
 def test_the_same_command_writes_the_same_journal(finished_run: FinishedRun) -> None:
     journals = []
     for name in ("one", "two"):
-        assert replayed(finished_run, "--cores", "3").returncode == 0
+        assert replayed(finished_run, "--set", "replay.cores=3").returncode == 0
         journals.append(Path("replay").rename(name).joinpath("journal.jsonl").read_bytes())
     assert journals[0] == journals[1]
 
@@ -114,7 +115,7 @@ def test_more_cores_run_more_at_the_same_time(finished_run: FinishedRun) -> None
         return float(events[-1]["at"] - events[0]["at"])
 
     replayed(finished_run, out="one")
-    replayed(finished_run, "--cores", "4", "--nodes", "2", out="many")
+    replayed(finished_run, "--set", "replay.cores=4", "replay.nodes=2", out="many")
     assert simulated_s("many") < simulated_s("one")
 
 
@@ -133,11 +134,14 @@ def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> N
     [
         (["--executor", "replay"], "no table to replay"),
         (["--table", "RUN"], "--table is for replays"),
-        (["--cores", "4"], "--cores is for replays"),
-        (["--executor", "replay", "--table", "RUN", "--cores", "0"], "--cores"),
+        (["--set", "replay.cores=4"], "--set replay.cores=4 is for replays"),
+        (["--executor", "replay", "--table", "RUN", "--set", "replay.cores=0"], "--set"),
         (["--executor", "replay", "--table", "nowhere"], "is not a run directory"),
         (["--executor", "replay", "--table", "RUN", "--cores-per-trial", "2"], "had 1"),
-        (["--executor", "replay", "--table", "RUN", "--repeats", "7"], "7 repeats take 7"),
+        (
+            ["--executor", "replay", "--table", "RUN", "--set", "rigor.repeats=7"],
+            "7 repeats take 7",
+        ),
         (
             ["--executor", "replay", "--table", "RUN", "--set", "num_workers=3"],
             "has no run of ",
@@ -171,8 +175,8 @@ def test_repeats_that_run_out_on_the_way_are_an_error_or_drawn_again(
     )
     refused = replayed(finished_run, file=file)
     assert refused.returncode == 2
-    assert "--reuse-repeats" in refused.stderr
-    assert replayed(finished_run, "--reuse-repeats", file=file).returncode == 0
+    assert "replay.reuse_repeats=true" in refused.stderr
+    assert replayed(finished_run, "--set", "replay.reuse_repeats=true", file=file).returncode == 0
 
 
 HALVING = 'Asha("samples_per_s", grace=1, factor=2)'
@@ -182,7 +186,7 @@ def halved(folder: Path, *, stopping: str = HALVING) -> Path:
     """Write a sweep whose trials end early, by their speed."""
     file = write_sweep(folder, "step_ms=choice(6.0, 1.0, 4.0, 2.0)", epochs=4, baseline=6.0)
     text = file.read_text().replace("import Isolation,", "import Asha, Isolation,")
-    text = text.replace("    retries=0,", f"    retries=0, stopping={stopping},")
+    text = text.replace("    cores_per_trial=1,", f"    cores_per_trial=1, stopping={stopping},")
     file.write_text(text)
     return file
 
@@ -232,13 +236,15 @@ def test_a_factored_search_asks_for_short_confirm_runs_of_its_baseline(tmp_path:
     table = RecordedTable(path=tmp_path, sweep=make_record(), recordings=runs)
     require_recorded(asked, Replay(table=table, machine=CPU))
     with pytest.raises(ReplayError, match="the confirm stage 3"):
-        require_recorded(replace(asked, confirm=3), Replay(table=table, machine=CPU))
+        require_recorded(replace(asked, rigor=Rigor(confirm=3)), Replay(table=table, machine=CPU))
 
 
 def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_path: Path) -> None:
     file = write_sweep(tmp_path, "step_ms=choice(12.0, 4.0)", baseline=12.0)
     objectives = 'objectives=[maximize("samples_per_s"), minimize("peak_gpu_gib")],'
-    text = file.read_text().replace("    retries=0,", f"    retries=0, {objectives}")
+    text = file.read_text().replace(
+        "    cores_per_trial=1,", f"    cores_per_trial=1, {objectives}"
+    )
     file.write_text(text.replace("choice, maximize", "choice, maximize, minimize"))
     done = replayed(finished_run, file=file)
     assert done.returncode == 2
@@ -248,7 +254,7 @@ def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_
 def test_the_plan_is_of_the_simulated_machine_and_the_recorded_times(
     finished_run: FinishedRun,
 ) -> None:
-    done = replayed(finished_run, "--plan", "--cores", "8", "--nodes", "2")
+    done = replayed(finished_run, "--plan", "--set", "replay.cores=8", "replay.nodes=2")
     assert done.returncode == 0, done.stderr
     assert "2 nodes of 8 cores" in done.stdout
     assert "earlier trial" in done.stdout

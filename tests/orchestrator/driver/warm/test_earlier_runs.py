@@ -216,8 +216,9 @@ def test_a_target_near_the_best_is_as_near_in_both(
 ) -> None:
     """Nothing else tells the two apart: both count to the best accuracy, or close to it."""
     objectives = '[minimize("time_to_accuracy_s"), maximize("val_acc")]'
-    asked = f"    objectives={objectives},\n    accuracy_tolerance={now},"
+    asked = f"    objectives={objectives},\n"
     content = file.read_text().replace("    cores_per_trial=1,", f"    cores_per_trial=1,\n{asked}")
+    content = content.replace("rigor=Rigor(", f"rigor=Rigor(accuracy_tolerance={now}, ")
     file.write_text(content.replace("choice, maximize", "choice, maximize, minimize"))
     target = {"metric": "val_acc", "goal": "maximize"}
     run = changed(finished_run.out, tmp_path, target=target, accuracy_tolerance=then)

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import RunCli
 
 SWEEP = r"""
-from orchestrator import Sweep, Trainable, both, choice, knobs, maximize
+from orchestrator import Rigor, Sweep, Trainable, both, choice, knobs, maximize
 
 BAD = ["fine", "inf", "percent", "vector", "surrogates", "long", "name", "nan"]
 
@@ -40,9 +40,7 @@ SWEEP = Sweep(
     Trainable(train, Config, reports=[maximize("val_acc")], preload=()),
     question="Does one bad trial cost the others?",
     space=Config(which=choice(*range(len(BAD)))),
-    confirm=0,
-    max_repeats=1,
-    retries=0,
+    rigor=Rigor(confirm=0, max_repeats=1, retries=0),
 )
 """
 

@@ -104,7 +104,17 @@ def test_a_search_is_extended(folder: Path) -> None:
 
 def test_epochs_steps_and_confirm_runs_replace_the_sweep_s(folder: Path) -> None:
     file, out = write_sweep(folder, epochs=5, confirm=2), folder / "run"
-    options = ("--epochs", "2", "--steps", "7", "--confirm", "1", "--trials", "2")
+    options = (
+        "--epochs",
+        "2",
+        "--steps",
+        "7",
+        "--set",
+        "rigor.confirm=1",
+        "rigor.max_confirm=1",
+        "--trials",
+        "2",
+    )
     done(file, "--out", out, *COMMON, *options)
     record = json.loads((out / "sweep.json").read_text())
     assert (record["budget"]["epochs"], record["budget"]["steps"]) == (2, 7)
@@ -123,7 +133,7 @@ def test_epochs_steps_and_confirm_runs_replace_the_sweep_s(folder: Path) -> None
         (["--cost", "cpu=1"], "'cpu=1' is not a price; allowed: cpu_hour=0.04,gpu_hour=2.50"),
         (["--epochs", "0"], "--epochs: '0' is not allowed: a whole number of at least 1"),
         (["--steps", "x"], "--steps: 'x' is not allowed: a whole number of at least 1"),
-        (["--confirm", "-1"], "--confirm: '-1' is not allowed: a whole number of at least 0"),
+        (["--set", "rigor.confirm=-1"], "--set rigor.confirm=-1: not allowed"),
     ],
 )
 def test_what_cannot_be_is_refused(folder: Path, arguments: list[str], message: str) -> None:
@@ -146,7 +156,7 @@ def test_a_budget_below_the_least_of_the_plan_is_refused(folder: Path, plan: tup
         "error: the budget of 0.005 core-hours is below the least of this plan: "
         "0.0058 core-hours for two configs and the confirm stage up to its first analysis, "
         "7 trials\n"
-        "  allowed: more than that or --confirm 0; --plan shows the plan\n"
+        "  allowed: more than that or --set rigor.confirm=0; --plan shows the plan\n"
     )
     planned = done(file, *COMMON, "--core-hours", "0.006", "--plan").stdout
     assert "budget      the budget of 0.006 core-hours: no trial starts that it has no" in planned

@@ -15,7 +15,7 @@ from tests.orchestrator.in_process import run_main
 SWEEP = """
 import time
 
-from orchestrator import Sweep, Trainable, choice, knobs, learning, maximize, systems
+from orchestrator import Rigor, Sweep, Trainable, choice, knobs, learning, maximize, systems
 from orchestrator.search import Factored
 
 
@@ -38,12 +38,10 @@ def train(config, run):
 SWEEP = Sweep(
     Trainable(train, Config, name="factored", preload=["torch"], reports=[maximize("val_acc")]),
     question="Which wait and which step size?",
-    finalists=1,
+    rigor=Rigor(finalists=1, confirm=2, max_confirm=2),
     space=Config(wait_ms=choice(1.0, 3.0, 6.0), lr=choice(0.1, 0.2, 0.4, 0.5)),
     epochs=9,
     search=Factored(seeds=2, probes=2, confirm_steps=48),
-    confirm=2,
-    max_confirm=2,
     seed=7,
     cores_per_trial=1,
 )

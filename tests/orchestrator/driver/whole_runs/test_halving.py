@@ -15,7 +15,7 @@ from tests.orchestrator.in_process import run_main
 
 EPOCHS = 4
 SWEEP = """
-from orchestrator import Isolation, Sweep, choice
+from orchestrator import Isolation, Rigor, Sweep, choice
 from orchestrator.search import Asha, Grid, Optuna
 from trainables.lenet import LeNetConfig, lenet
 
@@ -30,9 +30,7 @@ SWEEP = Sweep(
     epochs=4,
     search={search},
     stopping={stopping},
-    confirm=0,
-    max_repeats=1,
-    check_isolated=0,
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
     isolation=Isolation.SHARED,
 )
 """

@@ -18,7 +18,7 @@ import os
 import time
 from pathlib import Path
 
-from orchestrator import Sweep, Trainable, choice, knobs, maximize, both
+from orchestrator import Rigor, Sweep, Trainable, choice, knobs, maximize, both
 from orchestrator.search import Grid
 
 MARKS = Path({marks!r})
@@ -51,8 +51,7 @@ SWEEP = Sweep(
     epochs=8,  # a trial is longer than it takes to start another one beside it
     check_isolated=1,
     search=Grid(),
-    confirm=0,
-    max_repeats=1,
+    rigor=Rigor(confirm=0, max_repeats=1),
     cores_per_trial=1,
 )
 """

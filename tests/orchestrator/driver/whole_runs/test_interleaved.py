@@ -19,7 +19,7 @@ from tests.orchestrator.in_process import run_main
 from tests.orchestrator.journalled import lines_of
 
 SWEEP = """
-from orchestrator import Sweep, choice
+from orchestrator import Rigor, Sweep, choice
 from tests.orchestrator.execution.witnessed import Config, witnessed
 
 SWEEP = Sweep(
@@ -28,10 +28,7 @@ SWEEP = Sweep(
     space=Config(step_ms=choice(8.0, 2.0)),
     baseline=Config(step_ms=8.0),
     epochs={epochs},
-    confirm=2,
-    max_confirm=2,
-    max_repeats=1,
-    check_isolated=0,
+    rigor=Rigor(confirm=2, max_confirm=2, max_repeats=1, check_isolated=0),
     cores_per_trial=1,
     {more}
 )

@@ -10,7 +10,7 @@ import pandas as pd
 from tests.conftest import RunCli
 
 SWEEP = """
-from orchestrator import Isolation, Sweep, Trainable, both, choice, knobs, maximize
+from orchestrator import Isolation, Rigor, Sweep, Trainable, both, choice, knobs, maximize
 
 
 @knobs
@@ -38,7 +38,7 @@ SWEEP = Sweep(
     Trainable(later, Config, reports=[maximize("val_acc")], preload=()),
     question="What is tried again?",
     space=Config(how=choice("type", "shape", "disk", "late", "lazy")),
-    confirm=0, max_repeats=1, retries=1, isolation=Isolation.SHARED,
+    rigor=Rigor(confirm=0, max_repeats=1, retries=1), isolation=Isolation.SHARED,
 )
 """
 

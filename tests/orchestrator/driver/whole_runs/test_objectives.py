@@ -20,7 +20,8 @@ SWEEP = """
 import time
 
 from orchestrator import (
-    Sweep, Trainable, at_least, at_most, choice, knee, knobs, learning, maximize, minimize, systems,
+    Rigor, Sweep, Trainable, at_least, at_most, choice, knee, knobs, learning, maximize, minimize,
+    systems,
 )
 
 
@@ -48,9 +49,7 @@ SWEEP = Sweep(
     space=Config(reach=choice(0.6, 0.9), memory=choice(1.0, 2.0)),
     baseline=Config(reach=0.6),
     epochs=3,
-    confirm=0,
-    max_repeats=1,
-    check_isolated=0,
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
     cores_per_trial=1,
     {fields}
 )

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import RunCli
 
 SWEEP = """
-from orchestrator import Sweep
+from orchestrator import Rigor, Sweep
 from trainables.lenet import LeNetConfig, lenet
 
 SWEEP = Sweep(
@@ -21,9 +21,7 @@ SWEEP = Sweep(
     epochs=1,
     data="mnist",
     embedded_data="digits",
-    confirm=0,
-    max_repeats=1,
-    retries=0,
+    rigor=Rigor(confirm=0, max_repeats=1, retries=0),
 )
 """
 

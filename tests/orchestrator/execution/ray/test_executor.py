@@ -59,11 +59,13 @@ def test_runs_on_an_existing_cluster_and_leaves_it_running(
     (folder / "beside.py").write_text("STEPS = (1.0, 2.0)\n")
     workload = FILE.read_text().replace(
         "space=Config())",
-        "space=Config(step_ms=choice(*STEPS)), cores_per_trial=1, confirm=0, max_repeats=1, "
-        "check_isolated=0)",
+        "space=Config(step_ms=choice(*STEPS)), cores_per_trial=1, "
+        "rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0))",
     )
     workload = workload.replace("import torch\n", "import torch\nfrom beside import STEPS\n", 1)
-    workload = workload.replace("from orchestrator import ", "from orchestrator import choice, ", 1)
+    workload = workload.replace(
+        "from orchestrator import ", "from orchestrator import Rigor, choice, ", 1
+    )
     (folder / "shipped_sweep.py").write_text(workload)
 
     done = run_cli(
@@ -98,9 +100,10 @@ def test_what_the_current_folder_holds_is_shipped_too(
         "from my_workload import Config, late, workload\n"
         "from of_all import ALONE\n"
         "import of_mine\n"
-        "from orchestrator import Sweep, choice\n"
+        "from orchestrator import Rigor, Sweep, choice\n"
         "SWEEP = Sweep(workload, question='?', space=Config(step_ms=choice(*late())),\n"
-        "              cores_per_trial=1, confirm=0, max_repeats=1, check_isolated=ALONE)\n"
+        "              cores_per_trial=1,\n"
+        "              rigor=Rigor(confirm=0, max_repeats=1, check_isolated=ALONE))\n"
     )
 
     done = run_cli(

@@ -63,7 +63,7 @@ def test_a_training_is_never_given_a_confirm_run() -> None:
 def test_runs_are_drawn_again_only_where_that_is_allowed() -> None:
     with pytest.raises(ReplayError, match="has 1 run to draw") as error:
         drawn(Drawing(recorded(1)), 0, 1)
-    assert "--reuse-repeats" in error.value.hint
+    assert "replay.reuse_repeats=true" in error.value.hint
     assert drawn(Drawing(recorded(2), reuse=True), 0, 1, 2, 3).count("train 0") == 2
 
 

@@ -22,7 +22,7 @@ from typing import Literal
 import torch
 from torch.utils.data import DataLoader
 
-from orchestrator import Sweep, Trainable, choice, knobs, maximize, systems
+from orchestrator import Rigor, Sweep, Trainable, choice, knobs, maximize, systems
 from orchestrator.search import Grid
 
 Act = Literal["fits", "takes", "worker_takes"]
@@ -61,8 +61,7 @@ SWEEP = Sweep(
     space=Config(act=choice("fits", "takes", "worker_takes")),
     epochs=1,
     search=Grid(),
-    confirm=0,
-    max_repeats=1,
+    rigor=Rigor(confirm=0, max_repeats=1),
     cores_per_trial=1,
     memory_per_trial_gib=64.0,
 )

@@ -10,6 +10,7 @@ import pytest
 from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.environment import environment_of
 from orchestrator.analysis.report.view import View
+from orchestrator.sweep.rigor import Rigor
 from tests.orchestrator.analysis.report.pages import with_sweep
 
 
@@ -30,7 +31,10 @@ def test_the_environment_by_name(view: View, name: str, value: str) -> None:
 
 
 def test_a_number_that_may_be_extended_has_its_largest(view: View) -> None:
-    assert dict(environment_of(with_sweep(view, max_confirm=12)))["confirm runs"] == "3, up to 12"
+    assert (
+        dict(environment_of(with_sweep(view, rigor=Rigor(max_confirm=12))))["confirm runs"]
+        == "3, up to 12"
+    )
 
 
 def test_what_is_not_known_is_left_out(view: View) -> None:

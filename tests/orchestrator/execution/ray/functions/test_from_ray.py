@@ -36,7 +36,7 @@ import tempfile
 from ray import tune
 from ray.tune import report
 
-from orchestrator import Sweep, from_ray, maximize
+from orchestrator import Rigor, Sweep, from_ray, maximize
 from orchestrator.search import Random
 
 
@@ -65,7 +65,7 @@ SWEEP = Sweep(
     space={"a": tune.uniform(1.0, 2.0), "b": tune.choice([1, 2])},
     objectives=[maximize("speed"), maximize("score")],
     search=Random(3),
-    confirm=0,
+    rigor=Rigor(confirm=0),
 )
 '''
 
@@ -93,7 +93,7 @@ def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, kind: str) -> None:
 def test_goes_on_from_its_own_checkpoint_after_a_pause(run_cli: RunCli, tmp_path: Path) -> None:
     sweep = SWEEP.replace("reports=[max", "keeps_checkpoints=True, reports=[max")
     sweep = sweep.replace("import Random", "import Asha, Random")
-    stopping = 'Random(4), epochs=4, max_repeats=1, stopping=Asha("score", grace=2, factor=2)'
+    stopping = 'Random(4), epochs=4, stopping=Asha("score", grace=2, factor=2)'
     (tmp_path / "existing.py").write_text(sweep.replace("Random(3)", stopping))
 
     arguments = ("--isolation", "shared", "--no-mlflow", "--executor", "inline")
@@ -160,7 +160,7 @@ def test_a_sweep_with_what_no_knob_can_be_runs(run_cli: RunCli, tmp_path: Path) 
 ODD = """
 from ray import tune
 
-from orchestrator import Sweep, from_ray, maximize
+from orchestrator import Rigor, Sweep, from_ray, maximize
 from orchestrator.search import Random
 
 
@@ -186,8 +186,7 @@ SWEEP = Sweep(
     space=SPACE,
     objectives=[maximize("score")],
     search=Random(6),
-    max_repeats=1,
-    confirm=0,
+    rigor=Rigor(max_repeats=1, confirm=0),
 )
 """
 

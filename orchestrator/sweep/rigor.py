@@ -1,0 +1,180 @@
+"""Rigor: how sure an answer is, and what it may cost to be so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Annotated, Any, Final, Literal, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from orchestrator.arguments import MOST, MOST_RUNS
+from orchestrator.errors import SweepFileError, nearest
+from orchestrator.field_types import shown
+
+_MOST_S: Final = 1e9
+_SOME_RUNS: Final = f"an int >= 0 and <= {MOST_RUNS}"
+_Runs = Annotated[int, Meta(ge=1, le=MOST_RUNS, description=f"an int >= 1 and <= {MOST_RUNS}")]
+_SomeRuns = Annotated[int, Meta(ge=0, le=MOST_RUNS, description=_SOME_RUNS)]
+_Count = Annotated[int, Meta(ge=1, le=MOST, description="an int >= 1")]
+_SomeCount = Annotated[int, Meta(ge=0, le=MOST, description="an int >= 0")]
+_Switch = Annotated[bool, Meta(description="True or False")]
+_Share = Annotated[float, Meta(ge=0, lt=1, description="a fraction of 1, >= 0 and < 1")]
+_Width = Annotated[
+    Annotated[float, Meta(gt=0, lt=1)] | None,
+    Meta(description="a fraction of 1, > 0 and < 1, or None"),
+]
+_Seconds = Annotated[
+    Annotated[float, Meta(gt=0, le=_MOST_S)] | None,
+    Meta(description="seconds > 0 and <= 1e9, or None"),
+]
+
+Preset = Literal["quick", "standard", "thorough"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rigor:
+    """The repetitions, margins and limits that a sweep's answer rests on.
+
+    The defaults are the preset ``standard``. ``replace(Rigor.quick(), finalists=2)`` changes
+    another one.
+
+    Attributes:
+        repeats: Runs of every config, each in a fresh process.
+        max_repeats: Most runs of a config once the search is over. The best config and its near
+            ties are repeated until they differ, or up to this number. No more than ``repeats``:
+            none is added.
+        confirm: Runs of each finalist and of the baseline, interleaved, that the claimed
+            speed-up rests on. 0: no such stage, and no claim.
+        max_confirm: Runs of each that the stage is extended to while they do not decide.
+        interleaved: True where the runs of a confirm round share the same cores in short time
+            slices. That takes one process each, on the CPU, and half of the machine's memory must
+            hold them all. Otherwise one runs after another.
+        finalists: Most configs of the confirm stage: the selected one, and those that may be
+            as good.
+        check_isolated: Configs of the interference check, where a node runs several trials at the
+            same time: each runs both isolated and co-located. 0: no check.
+        half_width: A trial ends before its epochs do once half of its throughput's 95 %
+            interval is at most this share of it; for questions about speed alone. None: it
+            is trained in full.
+        tie_margin: Configs whose speeds differ by less are as fast as each other, as a
+            fraction of 1; the cheapest of them is recommended.
+        accuracy_tolerance: How far below the best validation accuracy the recommended
+            config may lie, as a fraction of 1.
+        retries: How often a trial that failed is tried again.
+        time_limit_s: A trial that takes longer is infeasible.
+    """
+
+    repeats: _Runs = 1
+    max_repeats: _Runs = 3
+    confirm: _SomeRuns = 3
+    max_confirm: _SomeRuns = 13
+    interleaved: _Switch = True
+    finalists: _Count = 2
+    check_isolated: _SomeCount = 2
+    half_width: _Width = None
+    tie_margin: _Share = 0.02
+    accuracy_tolerance: _Share = 0.005
+    retries: _SomeCount = 1
+    time_limit_s: _Seconds = None
+
+    @staticmethod
+    def quick() -> Rigor:
+        """Return the preset of a first look: one round of claims, no repeats, no check."""
+        return Rigor(max_repeats=1, max_confirm=3, finalists=1, check_isolated=0)
+
+    @staticmethod
+    def standard() -> Rigor:
+        """Return the defaults."""
+        return Rigor()
+
+    @staticmethod
+    def thorough() -> Rigor:
+        """Return the preset of figures to publish: more runs of more configs."""
+        return Rigor(
+            repeats=2, max_repeats=6, confirm=5, max_confirm=25, finalists=3, check_isolated=4
+        )
+
+
+PRESETS: Final[Mapping[str, Rigor]] = {
+    "quick": Rigor.quick(), "standard": Rigor.standard(), "thorough": Rigor.thorough(),
+}  # fmt: skip
+NAMES: Final = tuple(entry.name for entry in fields(Rigor))
+"""Names of the fields of :class:`Rigor`."""
+_PRESET: Final = f"allowed: {', '.join(PRESETS)}, or Rigor(...)"
+_PREFIX: Final = "rigor."
+
+
+class RigorField:
+    """The field ``rigor`` of a sweep: it takes a preset's name, too, and returns the record."""
+
+    def __get__(self, sweep: object | None, owner: object = None) -> Rigor:
+        """Return the record of ``sweep``; of the class, the default."""
+        if sweep is None:
+            return PRESETS["standard"]
+        rigor: Rigor = vars(sweep)["rigor"]
+        return rigor
+
+    def __set__(self, sweep: object, value: Rigor | Preset) -> None:
+        """Keep a record, or the one that has this name."""
+        vars(sweep)["rigor"] = PRESETS.get(value, value) if isinstance(value, str) else value
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Rigor, include_extras=True)
+
+
+def _allowed(name: str) -> str:
+    *_, meta = _types()[name].__metadata__
+    return f"allowed: {meta.description}"
+
+
+def rigor_findings(rigor: object) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a sweep's rigor, and what is allowed, one field after the other."""
+    if not isinstance(rigor, Rigor):
+        close = nearest(rigor, PRESETS) if isinstance(rigor, str) else ""
+        called = rigor.__name__ if isinstance(rigor, type) else shown(rigor)
+        yield f" = {called} is not allowed{close}", _PRESET
+        return
+    for name, kind in _types().items():
+        value = getattr(rigor, name)
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError:
+            yield f".{name} = {shown(value)} is not allowed", _allowed(name)
+
+
+def is_of_rigor(setting: str) -> bool:
+    """Return True for ``rigor=PRESET`` and ``rigor.NAME=VALUE`` of a command line."""
+    return setting.startswith((_PREFIX, "rigor="))
+
+
+def with_setting(rigor: Rigor, setting: str) -> Rigor:
+    """Return the record with ``rigor=PRESET`` or ``rigor.NAME=VALUE`` of a command line applied.
+
+    Raises:
+        SweepFileError: There is no such preset or field, or no such value of it.
+    """
+    name, _, text = setting.partition("=")
+    if name == "rigor":
+        if text not in PRESETS:
+            raise SweepFileError(
+                f"--set {setting}: {shown(text)} is no preset{nearest(text, PRESETS)}",
+                f"allowed: {', '.join(PRESETS)}, or rigor.NAME=VALUE",
+            )
+        return PRESETS[text]
+    name = name.removeprefix(_PREFIX)
+    if name not in NAMES:
+        raise SweepFileError(
+            f"--set {setting}: rigor has no {name!r}{nearest(name, NAMES)}",
+            f"allowed: {', '.join(NAMES)}",
+        )
+    try:
+        text = "null" if text.lower() == "none" else text
+        value = msgspec.convert(text, _types()[name], strict=False)
+    except msgspec.ValidationError:
+        raise SweepFileError(f"--set {setting}: not allowed", _allowed(name)) from None
+    return replace(rigor, **{name: value})
