@@ -17,7 +17,7 @@ from typing import Any
 
 from orchestrator.data import DataFolders, find_data, is_present, prepared
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Needs, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.printer import Printer
@@ -125,15 +125,11 @@ def train_once(run: SingleRun) -> int:
                 raise SweepError(f"this config cannot run here: {reason}")
             launch = Launch(
                 trial=_trial(run),
-                source=run.source,
+                needs=Needs(source=run.source, data=run.data, folders=run.folders, fingerprint=""),
                 demand=trainable.demand_of(run.config, machine),
                 num_cores=cores_of_trial(NODE, machine),
                 isolation=Isolation.LEASED,
-                data=run.data,
-                folders=run.folders,
                 preload=trainable.imports,
-                time_limit_s=None,
-                retries=0,
                 scratch=Path(folder) / "scratch",
                 kept_dir=None if run.save is None else kept,
                 ceilings_from_s=0.0 if run.ceilings else None,

@@ -14,7 +14,7 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import RunDirectoryError
-from orchestrator.execution.base import SHORT_S, ChecksNodes, Executor, Needs, Source
+from orchestrator.execution.base import SHORT_S, ChecksNodes, Executor, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
@@ -104,13 +104,7 @@ def require_nodes(executor: Executor, factory: TrialFactory) -> None:
     """
     if not isinstance(executor, ChecksNodes):
         return
-    needs = Needs(
-        source=factory.source,
-        data=factory.data,
-        folders=factory.folders,
-        fingerprint=factory.data_fingerprint,
-    )
-    if problems := executor.problems_of_nodes(needs):
+    if problems := executor.problems_of_nodes(factory.needs):
         lines = "\n  ".join(problem.replace("\n", "\n    ") for problem in problems)
         raise RunDirectoryError(
             f"not every node of the cluster can run this sweep:\n  {lines}",

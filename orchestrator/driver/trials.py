@@ -12,7 +12,7 @@ from orchestrator.data import DataFolders
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.room import Room
 from orchestrator.errors import SweepFileError
-from orchestrator.execution.base import Launch, Source, TimeBudget
+from orchestrator.execution.base import Launch, Limits, Needs, Source, TimeBudget
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
 from orchestrator.search.base import Proposal
@@ -124,20 +124,29 @@ class TrialFactory:
         config = trainable.config(**trial.config)
         return Launch(
             trial=trial,
-            source=self.source,
+            needs=self.needs,
             demand=trainable.demand_of(config, self.machine),
             num_cores=self.num_cores,
             isolation=self._isolation_of(trial),
-            data=self.data,
-            folders=self.folders,
             preload=trainable.imports,
-            time_limit_s=self.sweep.rigor.time_limit_s,
-            retries=self.sweep.rigor.retries,
+            limits=Limits(
+                time_limit_s=self.sweep.rigor.time_limit_s,
+                retries=self.sweep.rigor.retries,
+                memory_gib=self.sweep.memory_per_trial_gib,
+            ),
             scratch=self.scratch,
             paused_dir=self.paused_dir,
-            memory_limit_gib=self.sweep.memory_per_trial_gib,
             ceilings_from_s=CEILINGS_FROM_S,
-            data_fingerprint=self.data_fingerprint,
+        )
+
+    @property
+    def needs(self) -> Needs:
+        """Needs of each node that runs the trials."""
+        return Needs(
+            source=self.source,
+            data=self.data,
+            folders=self.folders,
+            fingerprint=self.data_fingerprint,
         )
 
     def _isolation_of(self, trial: Trial) -> Isolation:

@@ -6,9 +6,11 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
+
+import msgspec
 
 from orchestrator.data import DataFolders
 from orchestrator.machine import Machine
@@ -103,13 +105,13 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """Needs of each node of a cluster to run the trials of a sweep.
+    """Needs of a node to run the trials of a sweep.
 
     Attributes:
         source: Where a training process finds the trainable.
         data: Name of the data set, a variant included, or empty.
         folders: Where data sets live.
-        fingerprint: The driver's hash of its content, or empty.
+        fingerprint: The driver's hash of the data's content, or empty where it is not known.
     """
 
     source: Source
@@ -151,53 +153,58 @@ class TimeBudget:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits of a trial.
+
+    Attributes:
+        time_limit_s: It is infeasible if it takes longer, or None.
+        retries: Number of further attempts if it fails.
+        memory_gib: Memory of its own that it may have, or None for its share of the node it runs
+            on.
+    """
+
+    time_limit_s: float | None = None
+    retries: int = 0
+    memory_gib: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Launch:
     """A trial and everything its supervisor needs to run it, on whichever node.
 
     Attributes:
         trial: What to run.
-        source: Where its trainable is found.
+        needs: Its trainable and its data.
         demand: Ranks, GPUs, workers and allocator.
         num_cores: Cores of the trial, over all ranks.
         isolation: Its isolation from other trials.
-        data: Name of its data set, a variant included, or empty.
-        folders: Where data sets live.
         preload: Modules to import once a node, before any fork; those after a ``?`` where that
             is possible.
-        time_limit_s: It is infeasible if it takes longer, or None.
-        retries: Number of further attempts if it fails.
-        failed_attempts: Attempts before that ended with their supervisor.
+        limits: Its limits.
         scratch: Folder on the node for its output and checkpoints.
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
-        memory_limit_gib: Memory of its own that it may have, or None for its share of the
-            node it runs on.
         ceilings_from_s: Least training time from which on its loader alone and its model alone
             are timed, once it has completed. None: never.
-        data_fingerprint: Hash of its data set's content, or empty where that is not known.
         time_budget: It is not run if it could only start after that, or None.
         interleaved: True where it shares its cores with others in time slices.
         rerun_contaminated: True if it is run again once where other load contaminated it.
         watched: True where its output is read while it trains, and so is written line by line.
         others: The other interleaved launches, in the first of them.
+        failed_attempts: Attempts before that ended with their supervisor.
     """
 
     trial: Trial
-    source: Source
+    needs: Needs
     demand: Demand
     num_cores: int
     isolation: Isolation
-    data: str
-    folders: DataFolders
     preload: tuple[str, ...]
-    time_limit_s: float | None
-    retries: int
     scratch: Path
+    limits: Limits = Limits()
     paused_dir: Path | None = None
     kept_dir: Path | None = None
-    memory_limit_gib: float | None = None
     ceilings_from_s: float | None = None
-    data_fingerprint: str = ""
     time_budget: TimeBudget | None = None
     interleaved: bool = False
     rerun_contaminated: bool = True
@@ -230,36 +237,20 @@ class Launch:
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, for another process."""
-        plain = asdict(self)
-        return {
-            **plain,
-            "others": [other.to_json() for other in self.others],
-            "folders": {name: str(path) for name, path in plain["folders"].items()},
-            "scratch": str(self.scratch),
-            "paused_dir": None if self.paused_dir is None else str(self.paused_dir),
-            "kept_dir": None if self.kept_dir is None else str(self.kept_dir),
-        }
+        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=os.fspath)
+        return plain
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Launch:
         """Return the launch of a dictionary, the inverse of :meth:`to_json`."""
-        time_budget = data["time_budget"]
-        return cls(
-            **{
-                **data,
-                "trial": Trial.from_json(data["trial"]),
-                "source": Source(**data["source"]),
-                "demand": Demand(**data["demand"]),
-                "isolation": Isolation(data["isolation"]),
-                "folders": DataFolders(**{k: Path(v) for k, v in data["folders"].items()}),
-                "preload": tuple(data["preload"]),
-                "scratch": Path(data["scratch"]),
-                "paused_dir": Path(data["paused_dir"]) if data["paused_dir"] else None,
-                "kept_dir": Path(data["kept_dir"]) if data["kept_dir"] else None,
-                "others": tuple(map(cls.from_json, data["others"])),
-                "time_budget": None if time_budget is None else TimeBudget(**time_budget),
-            }
-        )
+        launch = msgspec.convert(data, cls, dec_hook=_path)
+        # Here lists of the config become tuples again.
+        trial = Trial.from_json(data["trial"])
+        return replace(launch, trial=trial, others=tuple(map(cls.from_json, data["others"])))
+
+
+def _path(kind: type[Path], text: str) -> Path:
+    return kind(text)
 
 
 @dataclass(frozen=True, kw_only=True)

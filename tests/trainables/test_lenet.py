@@ -19,7 +19,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from orchestrator import DataFolders, Isolation, Machine, Node, Trainable
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Limits, Needs, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.measurement.run import Run
 from orchestrator.space.configs import canonical, values_of
@@ -336,15 +336,17 @@ def run_inline(config: LeNetConfig, scratch: Path, *, epochs: int, stop: bool) -
     conductor = OneTrial(
         Launch(
             trial=trial,
-            source=Source(module="trainables.lenet", attribute="lenet"),
+            needs=Needs(
+                source=Source(module="trainables.lenet", attribute="lenet"),
+                data="digits",
+                folders=DataFolders.default(scratch),
+                fingerprint="",
+            ),
             demand=demand,
             num_cores=demand.ranks,
             isolation=Isolation.SHARED,
-            data="digits",
-            folders=DataFolders.default(scratch),
             preload=tuple(lenet.preload),
-            time_limit_s=100,
-            retries=0,
+            limits=Limits(time_limit_s=100),
             scratch=scratch,
         ),
         stop=stop,

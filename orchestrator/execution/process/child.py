@@ -12,9 +12,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from orchestrator.data import DataFolders, PreparedData, find_data
+import msgspec
+
+from orchestrator.data import PreparedData, find_data
 from orchestrator.errors import DataError
-from orchestrator.execution.base import Launch, Rank, Source
+from orchestrator.execution.base import Launch, Needs, Rank, Source
 from orchestrator.execution.process.failures import failure
 from orchestrator.execution.process.output import last_line_of
 from orchestrator.execution.process.pipe_channel import PipeChannel
@@ -37,7 +39,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
         request: As :func:`~orchestrator.execution.process.ranks.request` makes it.
         channel: Descriptor of the pipe to the supervisor.
     """
-    launch, rank = Launch.from_json(request["launch"]), _rank(request["rank"])
+    launch, rank = Launch.from_json(request["launch"]), msgspec.convert(request["rank"], Rank)
     pipe = PipeChannel(Connection(channel))
     # Before the trainable is imported: it may print, fork and start threads, and all that inherits
     # output and cores from this thread.
@@ -46,7 +48,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     if refusal := bind(rank):
         pipe.send({"unbound": refusal})
     try:
-        trainable = find_trainable(launch.source)
+        trainable = find_trainable(launch.needs.source)
         run = Run(_context(launch, rank, trainable), pipe, _time_slices(launch, pipe))
     except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
         pipe.send({"result": _failed(error, None, launch, num_bytes)})
@@ -131,12 +133,6 @@ def find_trainable(source: Source) -> Trainable[Any]:
     return trainable
 
 
-def _rank(data: Mapping[str, Any]) -> Rank:
-    lists = {"cores": tuple(data["cores"]), "gpus": tuple(data["gpus"])}
-    master = tuple(data["master"]) if data["master"] else None
-    return Rank(**{**data, **lists, "master": master})
-
-
 def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
     trial, demand = launch.trial, launch.demand
     # All ranks of a trial come here, in any order.
@@ -150,9 +146,7 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         burst=demand.burst,
         rank=rank.index,
         world_size=rank.world_size,
-        data=data_here(trainable, launch.data, launch.folders, launch.data_fingerprint)
-        if launch.data
-        else None,
+        data=data_here(trainable, launch.needs) if launch.needs.data else None,
         evaluate_test=trial.evaluate_test,
         # A trial of speed alone is over before a checkpoint of it would be of use. Of several
         # nodes only the first would have it, and the ranks would go on from different epochs.
@@ -163,27 +157,23 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
     )
 
 
-def data_here(
-    trainable: Trainable[Any], name: str, folders: DataFolders, expected: str
-) -> PreparedData:
+def data_here(trainable: Trainable[Any], needs: Needs) -> PreparedData:
     """Return the data set as it is on this node.
 
     Args:
         trainable: The trainable that it is for.
-        name: Its name, a variant included.
-        folders: Where data sets live.
-        expected: The driver's hash of its content, or empty.
+        needs: The data set, its folders and the driver's fingerprint.
 
     Raises:
         DataError: It is absent, or not the driver's. A generated set is not compared: processors
             differ in its last digits.
     """
-    dataset = find_data(trainable.data, name)
-    data = dataset.prepare(folders)
-    if expected and data.fingerprint != expected and not dataset.embedded:
+    dataset = find_data(trainable.data, needs.data)
+    data = dataset.prepare(needs.folders)
+    if needs.fingerprint and data.fingerprint != needs.fingerprint and not dataset.embedded:
         raise DataError(
-            f"{data.name} under {folders.root} on {os.uname().nodename} is "
-            f"{data.fingerprint} where the driver has {expected}",
+            f"{data.name} under {needs.folders.root} on {os.uname().nodename} is "
+            f"{data.fingerprint} where the driver has {needs.fingerprint}",
             "give every node the same copy",
         )
     return data

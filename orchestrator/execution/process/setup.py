@@ -37,7 +37,7 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
         sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
     take_environment(rank)
     # None of the server's: a training function may parse it.
-    sys.argv = [launch.source.file or launch.source.module]
+    sys.argv = [launch.needs.source.file or launch.needs.source.module]
     # Every child inherits the state of the server's generator: without this all were alike.
     random.seed(launch.trial.seed)
     # Without a handler this signal ends a process, which could then send no last figures.

@@ -27,10 +27,14 @@ def repeated(launch: Launch, unfinished: Container[str]) -> Launch | None:
         None where there were attempts enough.
     """
     left = [each for each in launch.each() if each.trial.id in unfinished]
-    if any(each.retries < 1 for each in left):
+    if any(each.limits.retries < 1 for each in left):
         return None
     first, *others = (
-        replace(each, retries=each.retries - 1, failed_attempts=each.failed_attempts + 1)
+        replace(
+            each,
+            limits=replace(each.limits, retries=each.limits.retries - 1),
+            failed_attempts=each.failed_attempts + 1,
+        )
         for each in left
     )
     return replace(first, others=tuple(others))

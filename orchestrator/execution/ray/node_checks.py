@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from orchestrator.data import DataFolders
 from orchestrator.errors import SweepError
-from orchestrator.execution.base import Needs, Source
+from orchestrator.execution.base import Needs
 from orchestrator.execution.ray.apart import Abandoned
 
 LOOK_S: Final = 0.5
@@ -22,17 +18,15 @@ LOOK_S: Final = 0.5
 
 # In a process of its own, which ends with it: it has imported all that the sweep file does.
 @ray.remote(num_cpus=0, max_calls=1, max_retries=0)
-def _problem(needs: Mapping[str, Any]) -> str:
+def _problem(needs: Needs) -> str:
     """Return why this node cannot run the trials, or an empty string."""
     # Here: it imports torch, which the driver does not need.
     from orchestrator.execution.process.child import data_here, find_trainable
 
-    source = Source(**needs["source"])
-    folders = DataFolders(**{name: Path(path) for name, path in needs["folders"].items()})
     try:
-        trainable = find_trainable(source)
-        if needs["data"]:
-            data_here(trainable, needs["data"], folders, needs["fingerprint"])
+        trainable = find_trainable(needs.source)
+        if needs.data:
+            data_here(trainable, needs)
     except SweepError as error:
         return str(error)
     except OSError as error:
@@ -53,14 +47,12 @@ def problems_of_nodes(needs: Needs, is_over: Callable[[], bool] = lambda: False)
     Raises:
         Abandoned: It is over.
     """
-    plain = asdict(needs)
-    plain["folders"] = {name: os.fspath(path) for name, path in plain["folders"].items()}
     asked = {}
     for node in ray.nodes():
         if node["Alive"] and node["Resources"].get("CPU"):
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             remote: Any = _problem
-            answer = remote.options(scheduling_strategy=there).remote(plain)
+            answer = remote.options(scheduling_strategy=there).remote(needs)
             asked[answer] = node["NodeManagerHostname"]
     waiting = list(asked)
     while waiting:

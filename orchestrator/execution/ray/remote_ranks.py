@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import ray
@@ -44,11 +44,9 @@ class RankActor:
         """Return the GPUs that Ray gave to this bundle."""
         return gpus_of_actor()
 
-    def start(self, launch: dict[str, Any], rank: dict[str, Any], way: ServerWay) -> int:
+    def start(self, launch: Launch, rank: Rank, way: ServerWay) -> int:
         """Start the rank's training process on this actor's node; return its id."""
-        started = Launch.from_json(launch)
-        server = way.socket_for(started)
-        self._process = ForkedProcess(server, request(started, Rank(**rank)))
+        self._process = ForkedProcess(way.socket_for(launch), request(launch, rank))
         return self._process.pid
 
     def end(self) -> RankEnd | None:
@@ -122,7 +120,7 @@ class RemoteRank(RemoteProcess):
     """A rank in another actor, as its supervisor sees it."""
 
     def __init__(self, actor: ActorHandle[Any], launch: Launch, rank: Rank, way: ServerWay) -> None:
-        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
+        started: ray.ObjectRef[int] = actor.start.remote(launch, rank, way)
         try:
             pid = int(ray.get(started))
         except ray.exceptions.RayActorError as error:
@@ -183,16 +181,15 @@ class NodeRanks:
         """Return the node's host name, and the GPUs that Ray gave to this bundle."""
         return os.uname().nodename, gpus_of_actor()
 
-    def start(self, launch: dict[str, Any], rank: dict[str, Any], way: ServerWay) -> int:
+    def start(self, launch: Launch, rank: Rank, way: ServerWay) -> int:
         """Start a rank's training process; return its id."""
-        started, asked = Launch.from_json(launch), Rank(**rank)
-        lease = self._leased(started)
-        here = started.demand.ranks // started.demand.nodes
-        cores = cores_of_rank(lease, asked.index % here, here)
+        lease = self._leased(launch)
+        here = launch.demand.ranks // launch.demand.nodes
+        cores = cores_of_rank(lease, rank.index % here, here)
         interface = interface_of(ray.util.get_node_ip_address())
-        own = replace(asked, cores=cores.bound, num_cores=cores.count, interface=interface)
-        process = ForkedProcess(way.socket_for(started), request(started, own))
-        self._processes[asked.index] = process
+        own = replace(rank, cores=cores.bound, num_cores=cores.count, interface=interface)
+        process = ForkedProcess(way.socket_for(launch), request(launch, own))
+        self._processes[rank.index] = process
         return process.pid
 
     def end(self, index: int) -> RankEnd | None:
@@ -253,7 +250,7 @@ class OtherNodes:
             ServerError: It gets no cores, or no process from its fork server.
         """
         actor = self.actors[rank.index // self._here - 1]
-        started: ray.ObjectRef[int] = actor.start.remote(launch.to_json(), asdict(rank), way)
+        started: ray.ObjectRef[int] = actor.start.remote(launch, rank, way)
         try:
             ray.get(started)
         except ray.exceptions.RayActorError as error:

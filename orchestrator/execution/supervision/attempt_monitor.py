@@ -49,7 +49,7 @@ class AttemptMonitor:
             num_others=lambda: leases.num_others(lease),
         )
         self._limit = limit_of_trial(
-            launch.memory_limit_gib,
+            launch.limits.memory_gib,
             num_cores=len(lease.cores),
             node_cores=leases.num_cores,
             isolated=lease.isolation is Isolation.EXCLUSIVE,
@@ -57,7 +57,7 @@ class AttemptMonitor:
         self._guard = MemoryGuard(self._limit)
         self._lease = lease
         self._interleaved, self._has_paused = launch.interleaved, False
-        self._clock, self._limit_s = clock, launch.time_limit_s
+        self._clock, self._limit_s = clock, launch.limits.time_limit_s
         # So that it can be asked at any time. The start that counts comes with the processes.
         self.start()
 

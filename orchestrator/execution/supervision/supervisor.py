@@ -167,8 +167,9 @@ class Supervisor:
 
     def _fold(self, row: TrialResult) -> Event | None:
         """Return the trial's row, or start another attempt."""
-        has_retries = self._num_retries < self._launch.retries and self._current.may_end_otherwise
-        if row.state is TrialState.FAILED and has_retries:
+        has_retries = self._num_retries < self._launch.limits.retries
+        may_retry = has_retries and self._current.may_end_otherwise
+        if row.state is TrialState.FAILED and may_retry:
             self._num_retries += 1
             if self._retry(row):
                 return None
@@ -251,7 +252,7 @@ class Supervisor:
             try:
                 return Attempt(self._launch, lease, self._host, progress, tags)
             except NotForked as error:
-                if self._num_retries >= self._launch.retries:
+                if self._num_retries >= self._launch.limits.retries:
                     raise
                 self._num_retries += 1
                 self._note("tried again, since it could not be started", str(error))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orchestrator import DataFolders, Demand, Isolation, Machine
-from orchestrator.execution.base import Executor, Launch, Source
+from orchestrator.execution.base import Executor, Launch, Limits, Needs, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.search.base import Pause
@@ -99,17 +99,18 @@ def make_launch(
             budget=Budget(epochs=epochs),
             seed=0,
         ),
-        source=Source(file=str(WORKLOAD)),
+        needs=Needs(
+            source=Source(file=str(WORKLOAD)),
+            data="",
+            folders=DataFolders(root=folder, cache=folder),
+            fingerprint="",
+        ),
         demand=asked,
         num_cores=num_cores,
         isolation=isolation,
-        data="",
-        folders=DataFolders(root=folder, cache=folder),
         preload=("torch",),
-        time_limit_s=time_limit_s,
-        retries=retries,
+        limits=Limits(time_limit_s=time_limit_s, retries=retries, memory_gib=memory_limit_gib),
         scratch=folder / "scratch",
-        memory_limit_gib=memory_limit_gib,
     )
 
 

@@ -12,7 +12,16 @@ from typing import Any
 import psutil
 
 from orchestrator import DataFolders, Demand, Isolation
-from orchestrator.execution.base import Launch, Rank, SliceEnd, Source, Started, Update
+from orchestrator.execution.base import (
+    Launch,
+    Limits,
+    Needs,
+    Rank,
+    SliceEnd,
+    Source,
+    Started,
+    Update,
+)
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
@@ -43,12 +52,11 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
         "demand": Demand(),
         "num_cores": 1,
         "isolation": Isolation.SHARED,
-        "time_limit_s": 60.0,
-        "retries": 0,
-        "memory_limit_gib": None,
         "interleaved": False,
     }
-    knobs = {key: value for key, value in values.items() if key not in (*settings, "epochs")}
+    limits = {"time_limit_s": 60.0, "retries": 0, "memory_gib": None}
+    taken = {*settings, *limits, "epochs"}
+    knobs = {key: value for key, value in values.items() if key not in taken}
     return Launch(
         trial=Trial(
             id=name,
@@ -57,9 +65,13 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
             budget=Budget(epochs=values.get("epochs", 1)),
             seed=0,
         ),
-        source=Source(file=str(FILE)),
-        data="",
-        folders=DataFolders(root=folder, cache=folder),
+        needs=Needs(
+            source=Source(file=str(FILE)),
+            data="",
+            folders=DataFolders(root=folder, cache=folder),
+            fingerprint="",
+        ),
+        limits=Limits(**{key: values.get(key, default) for key, default in limits.items()}),
         preload=PRELOAD,
         scratch=folder / "scratch",
         **{key: values.get(key, default) for key, default in settings.items()},

@@ -10,22 +10,24 @@ from pathlib import Path
 import pytest
 
 from orchestrator.data import DataFolders
-from orchestrator.execution.base import Launch, Rank, Source, TimeBudget
+from orchestrator.execution.base import Launch, Limits, Needs, Rank, Source, TimeBudget
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.tracking.journals import make_trial
 
 LAUNCH = Launch(
     trial=make_trial(0),
-    source=Source(file="sweeps/loader.py"),
+    needs=Needs(
+        source=Source(file="sweeps/loader.py"),
+        data="products-synthetic@small",
+        folders=DataFolders(root=Path("data"), cache=Path("cache")),
+        fingerprint="f00d",
+    ),
     demand=Demand(ranks=2, gpus=2, workers=3, burst=6),
     num_cores=4,
     isolation=Isolation.EXCLUSIVE,
-    data="products-synthetic@small",
-    folders=DataFolders(root=Path("data"), cache=Path("cache")),
     preload=("torch",),
-    time_limit_s=60.0,
-    retries=1,
+    limits=Limits(time_limit_s=60.0, retries=1),
     scratch=Path("scratch"),
     time_budget=TimeBudget(seconds=30.0, ends_at=1.0),
     interleaved=True,

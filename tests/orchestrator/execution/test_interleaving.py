@@ -54,7 +54,7 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
     return replace(
         launch,
         trial=confirm,
-        source=Source(file=str(FILE)),
+        needs=replace(launch.needs, source=Source(file=str(FILE))),
         demand=demand(config, Machine(nodes=())),
         preload=("torch",),
         interleaved=True,
@@ -194,7 +194,7 @@ def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None
 def test_a_trial_with_too_much_memory_is_ended(
     executor: Executor, interleaved: Interleaved
 ) -> None:
-    conductor = Recorder([interleaved(eats={"act": "eat", "memory_limit_gib": 1.0}, other={})])
+    conductor = Recorder([interleaved(eats={"act": "eat", "memory_gib": 1.0}, other={})])
 
     executor.run(conductor)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator import DataFolders, Demand, Isolation, Machine
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Needs, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import Recorder
@@ -57,9 +57,12 @@ def train(
             id="planted", stage=Stage.TRAIN, config=dict(config.__dict__),
             budget=Budget(epochs=epochs), seed=0,
         ),
-        source=Source(file=str(planted.FILE)), demand=asked, num_cores=1,
-        isolation=Isolation.LEASED, data="", folders=DataFolders(root=folder, cache=folder),
-        preload=PRELOAD, time_limit_s=None, retries=0, scratch=folder / "scratch",
+        needs=Needs(
+            source=Source(file=str(planted.FILE)), data="",
+            folders=DataFolders(root=folder, cache=folder), fingerprint="",
+        ),
+        demand=asked, num_cores=1, isolation=Isolation.LEASED, preload=PRELOAD,
+        scratch=folder / "scratch",
         ceilings_from_s=0.0 if ceilings else None,
     )  # fmt: skip
     recorder = Recorder([launch])

@@ -8,22 +8,24 @@ from pathlib import Path
 import pytest
 
 from orchestrator import DataFolders
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Needs, Source
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.trial import Budget, Stage, TrialResult, TrialState
 from tests.orchestrator.execution.supervised import attempt_at, launch_of, leases_in, outcome_of
 
 
-def launch(folder: Path, words: str, **fields: str) -> Launch:
+def launch(folder: Path, words: str, **needs: str) -> Launch:
     """A launch of ``counting.py`` on a node where the set holds these words."""
     (folder / "words.txt").write_text(words)
     made = launch_of(folder)
     return replace(
         made,
         trial=replace(made.trial, config={"step": 1}),
-        source=Source(file=str(Path(__file__).with_name("counting.py"))),
-        folders=DataFolders(root=folder, cache=folder),
-        **fields,
+        needs=Needs(
+            source=Source(file=str(Path(__file__).with_name("counting.py"))),
+            folders=DataFolders(root=folder, cache=folder),
+            **{"data": "", "fingerprint": "", **needs},
+        ),
     )
 
 
@@ -33,7 +35,7 @@ def ended(launch: Launch, servers: ForkServers, folder: Path) -> TrialResult:
 
 
 def test_a_trial_trains_on_the_drivers_data(servers: ForkServers, tmp_path: Path) -> None:
-    same = launch(tmp_path, "one two", data="words", data_fingerprint="one two")
+    same = launch(tmp_path, "one two", data="words", fingerprint="one two")
     assert ended(same, servers, tmp_path).metrics["num_words"] == 2
 
 
@@ -56,7 +58,7 @@ def test_an_exit_with_a_code_comes_with_what_was_written_before(
 def test_another_copy_than_the_drivers_fails_the_trial(
     servers: ForkServers, tmp_path: Path
 ) -> None:
-    other = launch(tmp_path, "one two three", data="words", data_fingerprint="one two")
+    other = launch(tmp_path, "one two three", data="words", fingerprint="one two")
     result = ended(other, servers, tmp_path)
     assert result.state is TrialState.FAILED
     assert "one two three where the driver has one two\n" in result.reason
@@ -65,8 +67,8 @@ def test_another_copy_than_the_drivers_fails_the_trial(
 @pytest.mark.parametrize(
     "fields",
     [
-        pytest.param({"data": "made-up", "data_fingerprint": "one"}, id="generated on each node"),
-        pytest.param({"data": "words", "data_fingerprint": ""}, id="the driver has none"),
+        pytest.param({"data": "made-up", "fingerprint": "one"}, id="generated on each node"),
+        pytest.param({"data": "words", "fingerprint": ""}, id="the driver has none"),
     ],
 )
 def test_copies_that_cannot_be_compared_are_not(

@@ -21,10 +21,10 @@ def test_what_has_not_ended_is_repeated_with_an_attempt_less(launch_of: LaunchOf
     again = repeated(replace(first, others=(second, third)), {"b", "c"})
     assert again is not None
     assert [trial.id for trial in again.trials] == ["b", "c"]
-    assert [(each.retries, each.failed_attempts) for each in again.each()] == [(1, 1)] * 2
+    assert [(each.limits.retries, each.failed_attempts) for each in again.each()] == [(1, 1)] * 2
     once_more = repeated(again, {"c"})
     assert once_more is not None
-    assert (once_more.retries, once_more.failed_attempts, once_more.others) == (0, 2, ())
+    assert (once_more.limits.retries, once_more.failed_attempts, once_more.others) == (0, 2, ())
 
 
 def test_no_attempt_is_left_where_there_were_as_many_as_asked_for(launch_of: LaunchOf) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.data import DataFolders
-from orchestrator.execution.base import Launch, Source
+from orchestrator.execution.base import Launch, Needs, Source
 from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.trainable import Demand
 from orchestrator.trial import Budget, Isolation, Report, Stage, Trial, TrialState
@@ -86,15 +86,16 @@ def made_launch(trial: Trial, **fields: object) -> Launch:
     here = Path()
     launch = Launch(
         trial=trial,
-        source=Source(),
+        needs=Needs(
+            source=Source(),
+            data="",
+            folders=DataFolders(root=here, cache=here),
+            fingerprint="",
+        ),
         demand=Demand(),
         num_cores=2,
         isolation=Isolation.LEASED,
-        data="",
-        folders=DataFolders(root=here, cache=here),
         preload=(),
-        time_limit_s=None,
-        retries=0,
         scratch=here,
     )
     return replace(launch, **fields)  # type: ignore[arg-type]

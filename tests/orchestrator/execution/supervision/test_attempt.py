@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -127,7 +126,7 @@ def test_a_process_without_a_message_is_stuck_unless_it_works(
 def test_a_trial_over_its_memory_limit_keeps_what_it_measured(
     servers: ForkServers, tmp_path: Path
 ) -> None:
-    result = ended(launch_of(tmp_path, act="eat", memory_limit_gib=0.5), servers, tmp_path)
+    result = ended(launch_of(tmp_path, act="eat", memory_gib=0.5), servers, tmp_path)
     assert result.state is TrialState.INFEASIBLE
     assert result.reason.startswith("out of memory at step ")
     assert result.reason.endswith(
@@ -143,7 +142,7 @@ def test_one_trial_over_its_limit_takes_no_other_with_it(
     results: dict[str, TrialResult] = {}
 
     def go(name: str, **knobs: object) -> None:
-        launch = launch_of(tmp_path, name, memory_limit_gib=0.5, **knobs)
+        launch = launch_of(tmp_path, name, memory_gib=0.5, **knobs)
         results[name] = ended(launch, servers, tmp_path)
 
     eater = threading.Thread(target=go, args=("eater",), kwargs={"act": "eat"})
@@ -254,7 +253,7 @@ def test_without_the_folder_of_the_server_nothing_starts(tmp_path: Path) -> None
         def socket_for(self, allocator: str, modules: object) -> Path:
             return tmp_path / "gone" / "socket"
 
-    launch = replace(launch_of(tmp_path), retries=1)
+    launch = launch_of(tmp_path, retries=1)
     with (
         pytest.raises(ServerError, match="gone has gone, and with it the driver"),
         attempt_at(launch, Gone(), leases_in(tmp_path)),

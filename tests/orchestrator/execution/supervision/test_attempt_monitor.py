@@ -59,7 +59,7 @@ def test_without_a_time_limit_no_trial_is_overdue(tmp_path: Path) -> None:
 
 
 def test_memory_over_the_limit_is_returned_and_explained(tmp_path: Path) -> None:
-    made, _ = monitor(tmp_path, Clock(), memory_limit_gib=1e-6)
+    made, _ = monitor(tmp_path, Clock(), memory_gib=1e-6)
     num_bytes = made.excess(PIDS)
     assert num_bytes is not None
     assert num_bytes > 2**20
@@ -70,7 +70,7 @@ def test_memory_over_the_limit_is_returned_and_explained(tmp_path: Path) -> None
 
 
 def test_memory_within_the_limit_is_not_returned(tmp_path: Path) -> None:
-    made, _ = monitor(tmp_path, Clock(), memory_limit_gib=1e6)
+    made, _ = monitor(tmp_path, Clock(), memory_gib=1e6)
     assert made.excess(PIDS) is None
 
 

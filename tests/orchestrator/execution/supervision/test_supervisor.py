@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.execution.base import Launch, Started, Update
+from orchestrator.execution.base import Launch, Limits, Started, Update
 from orchestrator.execution.process.fork_client import NotForked
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.rank_group import RankGroup
@@ -81,7 +81,7 @@ def test_a_trial_whose_server_could_not_fork_is_tried_again(
     ]
     left.append("the fork server ended")
     with pytest.raises(NotForked):
-        course_of(replace(launch, retries=0), servers, tmp_path)
+        course_of(replace(launch, limits=Limits()), servers, tmp_path)
 
 
 def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(
