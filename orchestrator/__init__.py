@@ -79,11 +79,11 @@ from orchestrator.trial import Isolation, Stage
 from orchestrator.version import __version__
 
 if TYPE_CHECKING:
+    from orchestrator.measurement.blocks import Phase
     from orchestrator.measurement.run import Run
-    from orchestrator.measurement.steps import Phase
 
 _LATE = {
-    "Phase": "orchestrator.measurement.steps",
+    "Phase": "orchestrator.measurement.blocks",
     "Run": "orchestrator.measurement.run",
 }
 """Modules of names that are imported when they are asked for: ``Run`` takes torch."""

@@ -6,8 +6,7 @@ from typing import NoReturn
 
 from orchestrator.cli import main
 from orchestrator.early_ends import explain_early_ends
-from orchestrator.system.streams import outlast_readers
-from orchestrator.system.text_encoding import begin_in_utf8
+from orchestrator.system.streams import begin_in_utf8, outlast_readers
 
 
 def run() -> NoReturn:

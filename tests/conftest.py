@@ -34,7 +34,7 @@ ALONE = (
     "tests/orchestrator/execution/test_interleaving.py",
     "tests/orchestrator/execution/test_waiting.py",
     "tests/orchestrator/measurement/test_cuda.py",
-    "tests/orchestrator/measurement/test_memory.py",
+    "tests/orchestrator/measurement/test_usage.py",
     "tests/orchestrator/measurement/test_real_trials.py",
     "tests/orchestrator/driver/whole_runs/test_interference.py",
 )

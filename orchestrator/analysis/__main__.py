@@ -73,8 +73,7 @@ def _without_words() -> int:
 
 
 if __name__ == "__main__":
-    from orchestrator.system.streams import outlast_readers
-    from orchestrator.system.text_encoding import begin_in_utf8
+    from orchestrator.system.streams import begin_in_utf8, outlast_readers
 
     os.environ.pop("MPLBACKEND", None)  # with a wrong one Matplotlib is not even imported
     begin_in_utf8()

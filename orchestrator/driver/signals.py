@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
 
-from orchestrator.system.job_signals import JOB_SIGNALS
+from orchestrator.system.lifeline import JOB_SIGNALS
 from orchestrator.system.streams import drop_what_nobody_reads
 
 TERMINATING: Final = (*JOB_SIGNALS, signal.SIGXCPU)

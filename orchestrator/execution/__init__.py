@@ -7,9 +7,8 @@ local: executor of this machine: inline while trials are short, then Ray
 replay: executor of recorded runs, on a simulated clock
 interleaving: trials of one lease of cores, a single one or several in time slices
 placement: cores of a trial, and how many trials fit
-core_policy: cores that trials may have, and those that the driver keeps
 core_locks: locks of the host's cores, for all sweeps on it
-leases: cores leased to trials
+leases: cores that trials may have, leased to them
 process: processes that train, forked from a server
 supervision: attempts at a trial, their limits, and its one row
 telemetry: processes, cores and GPUs of a trial, read from outside

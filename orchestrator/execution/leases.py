@@ -11,17 +11,20 @@ small leases that overlap would keep the node from ever being free.
 
 from __future__ import annotations
 
+import os
 import random
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
+import psutil
+
 from orchestrator.execution.core_locks import GATE, NODE, CoreLocks, core_lock
-from orchestrator.execution.core_policy import leasable_cores, trial_cores
-from orchestrator.system.cores import binding_refused
-from orchestrator.system.owners import owner_of
+from orchestrator.system.cores import binding_refused, usable_cores
 from orchestrator.system.topology import Topology, choose, read_topology
 from orchestrator.trial import Isolation
 
@@ -150,7 +153,7 @@ class CoreLeases:
         Where the kernel does not tell whose they are it names nobody.
         """
         cores = f"{count} core{'s' if count > 1 else ''} of this node"
-        whose = sorted({owner_of(pid) for pid in self._locks.holders(self._cores)})
+        whose = sorted({_owner_of(pid) for pid in self._locks.holders(self._cores)})
         if not whose:
             return f"{cores}, held by another sweep: wait for its end, or end it"
         return f"{cores}, held by {' and '.join(whose)}: wait for its end, or end it"
@@ -206,3 +209,52 @@ class CoreLeases:
             for core in chosen or ():
                 locks.push(free[core].pop_all())
             return chosen
+
+
+DRIVER_FROM_CORES = 4
+"""Number of usable cores from which on one is kept for the driver and Ray. On fewer it would cost
+trials too much."""
+
+
+def trial_cores() -> tuple[int, ...]:
+    """Return the cores that trials may have: all usable ones without the driver's.
+
+    The driver's is a whole physical core where there are enough of them: on one hardware thread
+    of a core it would slow down a trial on the other.
+    """
+    usable = usable_cores()
+    if len(usable) < DRIVER_FROM_CORES:
+        return usable
+    topology = read_topology(usable)
+    threads = Counter(topology[core].physical for core in usable)
+    num_kept = min(threads.values()) if len(threads) >= DRIVER_FROM_CORES else 1
+    # What it leaves is kept: it takes whole physical cores, those with the most threads first.
+    return choose(usable, len(usable) - num_kept, topology) or usable
+
+
+def leasable_cores() -> tuple[int, ...]:
+    """Return the cores that leases are chosen from.
+
+    Under a CPU quota these are all that are allowed. A quota limits the time, on whichever cores:
+    if every control group of a host chose the first few, all would meet on the same ones.
+    """
+    allowed = tuple(sorted(os.sched_getaffinity(0)))
+    # Only a quota makes fewer cores usable than the affinity allows.
+    return allowed if len(usable_cores()) < len(allowed) else trial_cores()
+
+
+def _owner_of(pid: int) -> str:
+    """Return the command of the sweep that a process belongs to, else its name, with its id."""
+    try:
+        process = psutil.Process(pid)
+        for each in (process, *process.parents()):
+            words = each.cmdline()
+            own = words[3:] if words[1:3] == ["-m", "orchestrator"] else None
+            if own is None and len(words) > 1 and Path(words[1]).name == "orchestrator":
+                own = words[2:]
+            if own is not None:  # without options, which may hold passwords
+                shown = takewhile(lambda word: not word.startswith("--"), own)
+                return f"`{' '.join(['orchestrator', *shown])}` (process {each.pid})"
+        return f"`{process.name()}` (process {pid})"
+    except psutil.Error:
+        return f"process {pid}"

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 from typing import Literal
 
-from orchestrator.execution.core_policy import trial_cores
+from orchestrator.execution.leases import trial_cores
 from orchestrator.machine import Machine, Node
 from orchestrator.sweep.definition import NODE, Cores
 from orchestrator.system.cores import usable_cores

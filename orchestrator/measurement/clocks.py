@@ -4,12 +4,15 @@ On the CPU a mark is a reading of the monotonic clock. On CUDA it is an event on
 compute stream: Python runs ahead of the device, so its own clock would tell when kernels
 were launched, not when they ran. Phases thus partition the device's time line, and nothing is
 synchronised inside a step; the events are read when an epoch has ended.
+
+Copies on a CUDA stream of their own overlap the steps. They are counted apart.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
@@ -91,3 +94,39 @@ class CudaClock:
 def clock_for(device: torch.device, now: Callable[[], float] = time.perf_counter) -> Clock:
     """Return the clock that partitions a step on ``device``; on the CPU it goes by ``now``."""
     return CudaClock(device) if device.type == "cuda" else HostClock(now)
+
+
+class Copies:
+    """Total time of copies, from pairs of CUDA events on their stream.
+
+    The events are read when an epoch has ended: reading one waits for the copy.
+
+    Attributes:
+        total_s: Seconds of all copies so far; None where none was counted.
+        are_waited_for: True where the next batch is not fetched before a copy is done.
+    """
+
+    def __init__(self) -> None:
+        self.total_s: float | None = None
+        self.are_waited_for = False
+        self._pending: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
+
+    @contextmanager
+    def on(self, stream: torch.cuda.Stream, *, is_waited_for: bool = False) -> Iterator[None]:
+        """Count what is put on ``stream`` within it."""
+        self.are_waited_for |= is_waited_for
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record(stream)
+        yield
+        end.record(stream)
+        self._pending.append((begin, end))
+
+    def end_epoch(self) -> None:
+        """Wait for the copies that were started, and add them up."""
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        for begin, end in pending:
+            # The begin is before it on the same stream, and so has happened too.
+            end.synchronize()
+            self.total_s = (self.total_s or 0.0) + begin.elapsed_time(end) / 1000

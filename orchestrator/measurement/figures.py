@@ -1,20 +1,23 @@
-"""Figures of the trials table, from the recording of a run."""
+"""Figures of the trials table, from the recording of a run.
+
+Figures for reports are made of all blocks and epochs so far. For a report every few milliseconds
+over hours that would take longer than the training. The figures of a trial that has ended are
+always of all of it.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.blocks import Block, Epoch, Phase
 from orchestrator.measurement.fingerprint import Fingerprint
-from orchestrator.measurement.memory import Memory, memory_figures
-from orchestrator.measurement.steps import Epoch, Phase
-from orchestrator.measurement.stop_rule import HALF_WIDTH
-from orchestrator.measurement.throughput import Throughput, measure_throughput
-from orchestrator.measurement.usage import Usage
+from orchestrator.measurement.throughput import HALF_WIDTH, Throughput, measure_throughput
+from orchestrator.measurement.usage import Memory, Usage, memory_figures
 from orchestrator.metrics import FIRST_LOSS
 from orchestrator.trial import Stage
 
@@ -171,3 +174,34 @@ def _bound(measured: dict[str, float]) -> str | None:
     }
     shares["host"] = measured["step_ms"] - sum(shares.values())
     return max(shares, key=lambda name: shares[name])
+
+
+ALWAYS_UP_TO: Final = 500
+"""Blocks and epochs of which the figures are made anew for each report."""
+MAX_SHARE: Final = 0.02
+"""Largest share of the time that goes into figures of more."""
+
+
+class PacedFigures:
+    """Figures and verdicts of a recording, at most so old that they took a fiftieth of the time.
+
+    Counts and times in training and evaluation are never old.
+
+    Args:
+        clock: Seconds from any origin.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._due_at = float("-inf")
+        self._made: tuple[dict[str, float], dict[str, str]] = {}, {}
+
+    def of(self, recording: Recording) -> tuple[dict[str, float], dict[str, str]]:
+        """Return figures and verdicts by name."""
+        began = self._clock()
+        if len(recording.blocks) + len(recording.epochs) <= ALWAYS_UP_TO or began >= self._due_at:
+            self._made = figures(recording), verdicts(recording)
+            ended = self._clock()
+            self._due_at = ended + (ended - began) / MAX_SHARE
+        made, tags = self._made
+        return {**made, **totals(recording)}, tags

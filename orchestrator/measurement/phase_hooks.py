@@ -23,9 +23,9 @@ from typing import Any, cast
 import torch
 from torch import nn
 
+from orchestrator.measurement.blocks import Phase
 from orchestrator.measurement.clocks import Mark
 from orchestrator.measurement.step_timer import StepTimer
-from orchestrator.measurement.steps import Phase
 
 
 class PhaseHooks:

@@ -1,4 +1,4 @@
-"""Progress of a trial through its budget, and the checkpoint that holds it.
+"""Progress of a trial through its budget, and its checkpoint, with the random numbers' state.
 
 A checkpoint is one file, replaced as a whole.
 """
@@ -6,11 +6,13 @@ A checkpoint is one file, replaced as a whole.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from orchestrator.trial import Budget
@@ -132,7 +134,7 @@ class Checkpoint:
         counts: Its progress.
         state: What the trainable keeps.
         random: State of the random number generators, as
-            :func:`~orchestrator.measurement.random_state.random_state` has it.
+            :func:`~orchestrator.measurement.progress.random_state` has it.
     """
 
     counts: Counts
@@ -181,3 +183,24 @@ def save_weights(folder: Path, path: Path, about: Mapping[str, Any]) -> None:
     epochs = saved["progress"]["epochs"]
     with path.open("wb") as file:  # by its name torch raises no OSError
         torch.save({"state": saved["state"], "epochs": epochs, **about}, file)
+
+
+def random_state() -> dict[str, Any]:
+    """Return the state of Python's, numpy's and torch's generators: tensors and plain values."""
+    name, keys, *rest = np.random.get_state()
+    return {
+        "python": random.getstate(),
+        "numpy": (str(name), np.asarray(keys).tolist(), *rest),
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
+    }
+
+
+def set_random_state(state: Mapping[str, Any]) -> None:
+    """Go on from a state of :func:`random_state`."""
+    random.setstate(state["python"])
+    name, keys, *rest = state["numpy"]
+    np.random.set_state((name, np.array(keys, dtype=np.uint32), *rest))
+    torch.set_rng_state(state["torch"])
+    if state["cuda"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(state["cuda"])

@@ -9,15 +9,13 @@ from dataclasses import replace
 import torch
 
 from orchestrator.measurement.blocks import Row, to_rows
-from orchestrator.measurement.clocks import clock_for
+from orchestrator.measurement.clocks import Copies, clock_for
 from orchestrator.measurement.context import Context
-from orchestrator.measurement.copies import Copies
 from orchestrator.measurement.figures import Recording
 from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
-from orchestrator.measurement.memory import MemoryAtEnds, peak_gpu_bytes
 from orchestrator.measurement.progress import Counts, Progress
 from orchestrator.measurement.step_timer import StepTimer
-from orchestrator.measurement.usage import NO_USAGE, usage_now
+from orchestrator.measurement.usage import NO_USAGE, MemoryAtEnds, peak_gpu_bytes, usage_now
 from orchestrator.trial import Stage
 
 

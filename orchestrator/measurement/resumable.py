@@ -10,9 +10,10 @@ from orchestrator.measurement.progress import (
     Checkpoint,
     Progress,
     load_checkpoint,
+    random_state,
     save_checkpoint,
+    set_random_state,
 )
-from orchestrator.measurement.random_state import random_state, set_random_state
 from orchestrator.measurement.recorder import Recorder
 
 

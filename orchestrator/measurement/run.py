@@ -20,17 +20,15 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from orchestrator.measurement.blocks import Row, burst_of, workers_of
+from orchestrator.measurement.blocks import Phase, Row, burst_of, workers_of
 from orchestrator.measurement.context import Channel, Context, TrialStopped
-from orchestrator.measurement.figures import Recording
-from orchestrator.measurement.paced import PacedFigures
+from orchestrator.measurement.figures import PacedFigures, Recording
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
 from orchestrator.measurement.reported import checked_figures, require_few_names
 from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
-from orchestrator.measurement.steps import Phase
-from orchestrator.measurement.stop_rule import stop_rule
+from orchestrator.measurement.throughput import StopRule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
 from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Report
@@ -69,7 +67,7 @@ class Run(Resumable):
         self._names: set[str] = set()
         self._is_in_loop = False
         self._slices = slices
-        self._rule = stop_rule(context)
+        self._rule = _stop_rule(context)
         self._burst = context.burst
         self.reported: Mapping[str, float] = {}
         """Figures of the last report, as the training function gave them."""
@@ -287,3 +285,11 @@ class Run(Resumable):
             is_last=self._progress.is_last_epoch,
             has_ended=has_ended,
         )
+
+
+def _stop_rule(context: Context) -> StopRule | None:
+    """Return the rule of a trial, or None for one that is trained in full."""
+    half_width = context.budget.half_width
+    if half_width is None or context.world_size > 1:
+        return None
+    return StopRule(half_width, burst=context.burst)

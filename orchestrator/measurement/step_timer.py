@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from orchestrator.measurement.blocks import Block, Dropped, blocks_of, num_whole
+from orchestrator.measurement.blocks import Block, Dropped, Epoch, Phase, Step, blocks_of, num_whole
 from orchestrator.measurement.clocks import Clock, Mark
-from orchestrator.measurement.steps import Epoch, Phase, Step
 
 
 class StepTimer:

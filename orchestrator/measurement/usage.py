@@ -1,13 +1,26 @@
-"""Usage of a training's processes (CPU time, page faults), and torch's settings in them."""
+"""Usage of a training's processes: memory, CPU time, page faults; and torch's settings in them.
+
+Resident memory counts a shared page once for each process that has touched it. PSS divides a
+shared page among its holders, so that the sum over processes is what they take together. A
+worker's Private_Dirty is what it has written and shares with no other process: it grows where
+pages are copied on write. Pages of a mapped file that only one worker reads are not in it.
+"""
 
 from __future__ import annotations
 
 import resource
+import statistics
 import sys
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 import psutil
+import torch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,3 +100,116 @@ def settings() -> dict[str, str]:
     }
     names = [name for name, is_on in asked.items() if is_on]
     return {"threads": str(torch.get_num_threads()), "deterministic": ", ".join(names) or "off"}
+
+
+MIN_EPOCHS: Final = 3
+"""Least readings for a growth."""
+MAX_SHARE: Final = 0.05
+"""Largest share of the training time for readings beyond the first and the last ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """Memory at the end of an epoch, while the workers that persist still live.
+
+    Attributes:
+        epoch: Index of the epoch.
+        pss_bytes: Of this process and its children, a shared page counted once.
+        private_bytes: Private_Dirty of each child, by process id and start time: ids come again.
+    """
+
+    epoch: int
+    pss_bytes: int
+    private_bytes: Mapping[tuple[int, float], int]
+
+
+@dataclass
+class MemoryAtEnds:
+    """Memory at the ends of a run's epochs.
+
+    A reading takes some ten milliseconds for each process: with eight workers and short epochs
+    a third of the trial. So the first ends are read and the last one, and of the others as many
+    as take no more than :data:`MAX_SHARE`.
+
+    Attributes:
+        readings: All of them, in order.
+        read: Reads the memory at the end of an epoch.
+        clock: Seconds from any origin.
+    """
+
+    readings: list[Memory] = field(default_factory=list)
+    read: Callable[[int], Memory | None] = field(default_factory=lambda: memory_at)
+    clock: Callable[[], float] = time.perf_counter
+    _spent_s: float = 0.0
+
+    def end_epoch(self, epoch: int, train_s: float, *, is_last: bool) -> None:
+        """Read the memory, unless too much time has gone into that.
+
+        Args:
+            epoch: Index of the epoch.
+            train_s: Seconds spent in training epochs so far.
+            is_last: True where no other epoch follows.
+        """
+        is_due = len(self.readings) < MIN_EPOCHS or self._spent_s < MAX_SHARE * train_s
+        if not (is_due or is_last):
+            return
+        began = self.clock()
+        reading = self.read(epoch)
+        self._spent_s += self.clock() - began
+        if reading is not None:
+            self.readings.append(reading)
+
+
+def memory_at(epoch: int) -> Memory | None:
+    """Read the memory now, at the end of ``epoch``; None where the system does not tell."""
+    own = psutil.Process()
+    try:
+        pss = _rolled_up(own.pid)["Pss"]
+        children = own.children()
+    except (psutil.Error, OSError, KeyError):
+        return None
+    private: dict[tuple[int, float], int] = {}
+    for child in children:
+        with suppress(psutil.Error, OSError, KeyError):  # it has just ended
+            sizes = _rolled_up(child.pid)
+            private[child.pid, child.create_time()] = sizes["Private_Dirty"]
+            pss += sizes["Pss"]
+    return Memory(epoch=epoch, pss_bytes=pss, private_bytes=private)
+
+
+def peak_gpu_bytes(device: torch.device) -> int | None:
+    """Return the peak memory allocated on a GPU so far; None for the CPU."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+
+
+def _rolled_up(pid: int) -> dict[str, int]:
+    """Bytes by kind, over all mappings of a process."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    kinds = (line.split() for line in lines)
+    return {name.rstrip(":"): int(kib) * 1024 for name, kib, *_ in kinds}
+
+
+def memory_figures(readings: Sequence[Memory]) -> Iterator[tuple[str, float]]:
+    """Yield figures from the readings at the ends of a run's epochs."""
+    if readings:
+        yield "peak_pss_gib", max(reading.pss_bytes for reading in readings) / 2**30
+    growth = _growth_bytes(readings)
+    if growth is not None:
+        yield "worker_growth_mib_per_epoch", growth / 2**20
+
+
+def _growth_bytes(readings: Sequence[Memory]) -> float | None:
+    """Return the median growth an epoch, summed over workers that lived at both of two readings.
+
+    Two readings that lie several epochs apart count once for each of these.
+    """
+    growths: list[float] = []
+    # An epoch that was broken out of, for an evaluation say, has one for each of its parts.
+    at_ends = {reading.epoch: reading for reading in readings}
+    for before, after in pairwise(at_ends.values()):
+        both = before.private_bytes.keys() & after.private_bytes.keys()
+        if both:
+            grown = sum(after.private_bytes[key] - before.private_bytes[key] for key in both)
+            num_epochs = after.epoch - before.epoch
+            growths += [grown / num_epochs] * num_epochs
+    return statistics.median(growths) if len(growths) >= MIN_EPOCHS - 1 else None

@@ -14,6 +14,7 @@ import ctypes
 import os
 import signal
 import threading
+from typing import Final
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -64,3 +65,24 @@ def adopt_orphans() -> None:
     would stay as zombies.
     """
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+JOB_SIGNALS: Final = (
+    signal.SIGTERM,
+    signal.SIGHUP,  # the terminal has gone
+    signal.SIGUSR1,  # Slurm, LSF and Grid Engine, some time before a limit
+    signal.SIGUSR2,
+    signal.SIGQUIT,  # Ctrl-\, and some service managers
+)
+
+
+def leave_to_driver() -> None:
+    """Ignore them, and Ctrl-C."""
+    for number in (signal.SIGINT, *JOB_SIGNALS):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def heed_again() -> None:
+    """Have them end this process again, but not Ctrl-C."""
+    for number in JOB_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)

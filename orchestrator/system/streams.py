@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
+import locale
 import os
 import select
 import sys
@@ -114,3 +116,19 @@ class _File(io.FileIO):
             else:
                 raise
         return memoryview(data).nbytes  # type: ignore[arg-type]
+
+
+_VARIABLE: Final = "PYTHONUTF8"
+
+
+def begin_in_utf8() -> None:
+    """Begin this program again in Python's UTF-8 mode (PEP 540) where the locale has no UTF-8.
+
+    Else files, lines and names would have the locale's encoding, which may lack a character of the
+    report's. Processes that are started afterwards inherit the mode.
+    """
+    is_utf8 = codecs.lookup(locale.getencoding()).name == "utf-8"
+    if is_utf8 or sys.flags.utf8_mode or os.environ.get(_VARIABLE) == "1":
+        return
+    os.environ[_VARIABLE] = "1"
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

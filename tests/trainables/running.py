@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from orchestrator import DataFolders, DataSet, Trainable
-from orchestrator.measurement import memory
+from orchestrator.measurement import usage
 from orchestrator.measurement.run import Channel, Context, Run
 from orchestrator.trial import Budget, Report
 
@@ -67,7 +67,7 @@ def train_once(
     threads = torch.get_num_threads()
     with pytest.MonkeyPatch.context() as patch:
         if not reads_memory:
-            patch.setattr(memory, "memory_at", lambda _: None)
+            patch.setattr(usage, "memory_at", lambda _: None)
         try:
             trainable.train(config, make_run(where, kept))
         finally:

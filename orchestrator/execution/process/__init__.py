@@ -6,10 +6,9 @@ leftovers: what trials have started and what outlives them, ended
 fork_client: a process forked from a server, as its supervisor has it
 ranks: cores and GPUs of each rank, and the request that starts it
 rank_group: the processes of all ranks of a trial
-messages: messages from a training process
+messages: messages from a training process: both ends of the pipe
 output: what a trial has printed, its beginning and its end
 child: body of a forked process: trains, then sends its result
 setup: its output, environment, signals and cores
-pipe_channel: its end of the pipe to the supervisor
 failures: state and reason of a trial, from an exception
 """

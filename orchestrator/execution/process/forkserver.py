@@ -45,9 +45,8 @@ from orchestrator.execution.process.leftovers import (
     remove_shared_tensors,
 )
 from orchestrator.repository import IMPORT_PATH, harmless, import_from
-from orchestrator.system.imports import without_collecting
-from orchestrator.system.job_signals import heed_again, leave_to_driver
-from orchestrator.system.lifeline import adopt_orphans, die_with_parent
+from orchestrator.system.lifeline import adopt_orphans, die_with_parent, heed_again, leave_to_driver
+from orchestrator.system.memory import without_collecting
 from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 

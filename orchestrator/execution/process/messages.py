@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from orchestrator.trial import TrialResult
+from orchestrator.trial import Report, TrialResult
 
 
 def receive(channel: Connection, timeout_s: float) -> dict[str, Any] | None:
@@ -50,3 +51,49 @@ def with_measurements(row: TrialResult, message: Mapping[str, Any]) -> TrialResu
         tags={**row.tags, **message.get("tags", {})},
         blocks=message.get("blocks", row.blocks),
     )
+
+
+class PipeChannel:
+    """Sends reports to the supervisor without waiting for answers.
+
+    Attributes:
+        last: Newest report.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Send over ``connection``."""
+        self._connection = connection
+        self._owner = os.getpid()
+        self._is_to_stop = False
+        self.last: Report | None = None
+
+    def report(self, report: Report) -> bool:
+        """Send a report; return True if the trial is to stop, as an answer to any report.
+
+        The answer may be to an earlier report: training goes on while the supervisor thinks.
+        """
+        self.last = report
+        self.send({"report": report.to_json()})
+        while os.getpid() == self._owner and self._connection.poll(0):
+            self._receive()
+        return self._is_to_stop
+
+    def end_slice(self, progress: float) -> None:
+        """End this trial's time slice, and wait for its next one.
+
+        The supervisor stops the process and its loader workers meanwhile. The wait for the
+        message, not the stop signal, is what ends the slice between two steps.
+        """
+        self.send({"slice_end": progress})
+        self._receive()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send one message; a process that the training function has forked sends none."""
+        if os.getpid() != self._owner:
+            return
+        self._connection.send_bytes(json.dumps(message).encode())
+
+    def _receive(self) -> None:
+        message: dict[str, bool] = json.loads(self._connection.recv_bytes())
+        # Once told to stop, no later message takes it back.
+        self._is_to_stop |= message.get("stop", False)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
+
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.leases import Lease
-from orchestrator.system.network import LOOPBACK, interface_of
 from orchestrator.trial import Isolation, TrialState
+
+LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,3 +143,11 @@ def _free_port(address: str) -> int:
         probe.bind((address, 0))
         port: int = probe.getsockname()[1]
     return port
+
+
+def interface_of(address: str) -> str:
+    """Return the name of this node's network interface with ``address``, or an empty string."""
+    for name, addresses in psutil.net_if_addrs().items():
+        if any(each.address == address for each in addresses):
+            return name
+    return ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import ray
 
-from orchestrator.execution.core_policy import DRIVER_FROM_CORES
+from orchestrator.execution.leases import DRIVER_FROM_CORES
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.apart import init_apart
 from orchestrator.execution.ray.local_ray import private_to_driver

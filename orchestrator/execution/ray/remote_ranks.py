@@ -19,10 +19,9 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
-from orchestrator.execution.process.ranks import RankEnd, cores_of_rank, request
+from orchestrator.execution.process.ranks import RankEnd, cores_of_rank, interface_of, request
 from orchestrator.execution.ray.node_servers import ServerWay
 from orchestrator.system.gpus import in_full
-from orchestrator.system.network import interface_of
 
 POLL_S = 1.0
 """A rank's actor is asked this often at most whether the rank has ended."""

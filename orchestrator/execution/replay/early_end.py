@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.measurement.blocks import Block, Row
-from orchestrator.measurement.stop_rule import (
+from orchestrator.measurement.throughput import (
     GROWTH,
     HALF_WIDTH,
     MIN_BLOCKS,
     MIN_STEPS,
     StopRule,
+    measure_throughput,
 )
-from orchestrator.measurement.throughput import measure_throughput
 from orchestrator.metrics import is_learned
 from orchestrator.trial import Budget, Report
 

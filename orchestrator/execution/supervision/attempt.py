@@ -18,12 +18,10 @@ from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.messages import with_measurements
 from orchestrator.execution.process.output import tail_of
 from orchestrator.execution.process.rank_group import RankGroup
-from orchestrator.execution.process.ranks import RankEnd, StartRank, log_of, ranks_of
+from orchestrator.execution.process.ranks import LOOPBACK, RankEnd, StartRank, log_of, ranks_of
 from orchestrator.execution.supervision import endings
-from orchestrator.execution.supervision.active_clock import ActiveClock
-from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor
+from orchestrator.execution.supervision.attempt_monitor import ActiveClock, AttemptMonitor
 from orchestrator.provenance.environment import node_tags
-from orchestrator.system.network import LOOPBACK
 from orchestrator.trial import Report, TrialResult, TrialState
 
 STOP_GRACE_S = 2.0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from orchestrator.execution.base import Launch, Rank
-from orchestrator.execution.core_policy import DRIVER_FROM_CORES
-from orchestrator.execution.leases import CoreLeases, Lease
+from orchestrator.execution.leases import DRIVER_FROM_CORES, CoreLeases, Lease
 from orchestrator.execution.supervision.memory_guard import MemoryGuard, limit_of_trial
-from orchestrator.execution.supervision.stall import StallDetector
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.system.cores import usable_cores
@@ -135,3 +134,95 @@ def _overhead_on(lease: Lease) -> Callable[[], float]:
         return lambda: 0.0
     overhead, share = OwnOverhead(), len(lease.cores) / num_usable
     return lambda: share * overhead.cpu_s()
+
+
+class ActiveClock:
+    """Seconds that a trial has run, in its time slices or all along.
+
+    Attributes:
+        began_at: Start of the trial, in seconds since the epoch; None before :meth:`start`.
+    """
+
+    def __init__(self) -> None:
+        """Stand at 0 until :meth:`start`."""
+        self.began_at: float | None = None
+        self._began = self._paused_at = time.monotonic()
+        self._is_paused = True
+        self._paused_s = 0.0
+
+    def start(self) -> None:
+        """Begin to count. A clock that counts already, as at a retry, goes on."""
+        if self.began_at is None:
+            # The one reading of the wall clock. Durations go by a clock that is never set.
+            self.began_at = time.time()
+            self.resume()
+
+    def now(self) -> float:
+        """Return the seconds since the start, without those of pauses."""
+        until = self._paused_at if self._is_paused else time.monotonic()
+        return until - self._began - self._paused_s
+
+    def pause(self) -> None:
+        """Stop counting: the time slices of other trials begin."""
+        self._paused_at = time.monotonic()
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Count again. No effect on a clock that counts."""
+        if self._is_paused:
+            self._paused_s += time.monotonic() - self._paused_at
+            self._is_paused = False
+
+
+STALL_LIMIT_S = 3600.0
+"""Longest time without a message while the process does next to nothing. An epoch may take longer,
+a download or a lock that never comes free should not."""
+LIMIT_INTERLEAVED_S = 120.0
+"""The same limit for interleaved trials. Those it alternates with are stopped meanwhile: one of
+them may hold the lock or port that the trial waits for, and will not release it."""
+WORKS_FROM = 0.01
+"""Cores in use from which on a process works; idle threads of libraries use less."""
+
+
+class StallDetector:
+    """Time since the last message of a process, and CPU time that it used meanwhile."""
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, interleaved: bool = False
+    ) -> None:
+        """Begin to count.
+
+        Args:
+            clock: Seconds from any origin, without the time slices of other trials.
+            interleaved: True if the process alternates with others on its cores.
+        """
+        self._clock = clock
+        self._limit_s = LIMIT_INTERLEAVED_S if interleaved else STALL_LIMIT_S
+        self._interleaved = interleaved
+        self._since = clock()
+        self._cpu_s_then = self._cpu_s = 0.0
+
+    def message_arrived(self) -> None:
+        """Count anew from now on."""
+        # CPU time is as of the last sample, which is at most a period of telemetry old.
+        self._since, self._cpu_s_then = self._clock(), self._cpu_s
+
+    def update(self, cpu_s: float) -> None:
+        """Take in the CPU time that the process has used since it began."""
+        self._cpu_s = cpu_s
+
+    def reason(self) -> str:
+        """Return why the process is taken to be stuck, or an empty string.
+
+        A process that worked during the limit is given the same time again.
+        """
+        quiet_s = self._clock() - self._since
+        if quiet_s <= self._limit_s:
+            return ""
+        works = self._cpu_s - self._cpu_s_then >= WORKS_FROM * quiet_s
+        self.message_arrived()
+        if works:
+            return ""
+        used = f"in which it used under {WORKS_FROM:.0%} of a core"
+        cause = ": it may wait for what an interleaved trial holds" if self._interleaved else ""
+        return f"no report for {self._limit_s:g} s, {used}{cause}"

@@ -20,12 +20,11 @@ from orchestrator.execution.base import Launch, Rank, SliceEnd, Started, Update
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, NotForked, ServerError
 from orchestrator.execution.process.output import output_of
-from orchestrator.execution.process.ranks import RankProcess, StartRank, log_of, request
-from orchestrator.execution.supervision.active_clock import ActiveClock
+from orchestrator.execution.process.ranks import LOOPBACK, RankProcess, StartRank, log_of, request
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
+from orchestrator.execution.supervision.attempt_monitor import ActiveClock
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
-from orchestrator.system.network import LOOPBACK
 from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from orchestrator.system.imports import without_collecting
+from orchestrator.system.memory import without_collecting
 from orchestrator.tracking.mlflow.uris import Redaction, artifact_root, reason_of, shown
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from orchestrator.driver.signals import (
     raise_if_terminated,
     signals_raise,
 )
-from orchestrator.system.job_signals import JOB_SIGNALS
+from orchestrator.system.lifeline import JOB_SIGNALS
 from tests.conftest import ROOT, RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
     finished_counts,

@@ -26,8 +26,8 @@ from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import RankProcess, StartRank, request
-from orchestrator.execution.supervision.active_clock import ActiveClock
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
+from orchestrator.execution.supervision.attempt_monitor import ActiveClock
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.orchestrator.execution.greedy import Config
@@ -54,7 +54,7 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
         "isolation": Isolation.SHARED,
         "interleaved": False,
     }
-    limits = {"time_limit_s": 60.0, "retries": 0, "memory_gib": None}
+    limits: dict[str, Any] = {"time_limit_s": 60.0, "retries": 0, "memory_gib": None}
     taken = {*settings, *limits, "epochs"}
     knobs = {key: value for key, value in values.items() if key not in taken}
     return Launch(

@@ -15,7 +15,7 @@ import pytest
 from orchestrator import Isolation, Machine
 from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.supervision import stall
+from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Stage, TrialState
 from tests.conftest import ROOT
@@ -207,7 +207,7 @@ def test_a_trial_that_waits_for_a_lock_of_another_one_is_given_up(
     interleaved: Interleaved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One after another they would work: each holds the lock as long as it lives."""
-    monkeypatch.setattr(stall, "LIMIT_INTERLEAVED_S", 2.0)
+    monkeypatch.setattr(attempt_monitor, "LIMIT_INTERLEAVED_S", 2.0)
     conductor = Recorder([interleaved(holds={"act": "lock"}, waits={"act": "lock"}, epochs=2)])
     inline = InlineExecutor([("tuned", ("torch",))])
     try:

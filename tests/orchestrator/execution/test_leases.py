@@ -6,6 +6,8 @@ import mmap
 import os
 import signal
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -16,8 +18,16 @@ from typing import NoReturn, Protocol
 import pytest
 
 from orchestrator.execution import core_locks
-from orchestrator.execution.core_policy import DRIVER_FROM_CORES, trial_cores
-from orchestrator.execution.leases import CoreLeases, Lease, Place
+from orchestrator.execution import leases as policy
+from orchestrator.execution.leases import (
+    DRIVER_FROM_CORES,
+    CoreLeases,
+    Lease,
+    Place,
+    _owner_of,
+    leasable_cores,
+    trial_cores,
+)
 from orchestrator.system.cgroup import Cgroups
 from orchestrator.system.topology import Core
 from orchestrator.trial import Isolation
@@ -266,3 +276,85 @@ def _killed(running: set[int]) -> int:
     assert process in running
     assert os.WIFSIGNALED(status)
     return process
+
+
+def on_node(monkeypatch: pytest.MonkeyPatch, usable: tuple[int, ...], num_physical: int) -> None:
+    """Make up a node. Linux numbers the first hardware threads of all cores before the second."""
+    topology = {core: Core(physical=core % num_physical) for core in usable}
+    monkeypatch.setattr(policy, "usable_cores", lambda: usable)
+    monkeypatch.setattr(policy, "read_topology", lambda _: topology)
+
+
+@pytest.mark.parametrize("num_cores", [1, 2, 3, 4, 16])
+def test_one_core_is_kept_for_the_driver_where_there_are_enough(
+    monkeypatch: pytest.MonkeyPatch, num_cores: int
+) -> None:
+    usable = tuple(range(num_cores))
+    on_node(monkeypatch, usable, num_physical=num_cores)
+    num_kept = 1 if num_cores >= DRIVER_FROM_CORES else 0
+    assert trial_cores() == usable[: num_cores - num_kept]
+
+
+@pytest.mark.parametrize("num_physical", [4, 8])
+def test_both_threads_of_the_drivers_core_are_kept(
+    monkeypatch: pytest.MonkeyPatch, num_physical: int
+) -> None:
+    usable = tuple(range(2 * num_physical))
+    on_node(monkeypatch, usable, num_physical)
+    kept = set(usable) - set(trial_cores())
+    assert len(kept) == 2
+    assert len({core % num_physical for core in kept}) == 1
+
+
+def test_of_few_physical_cores_one_thread_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_node(monkeypatch, (0, 1, 2, 3), num_physical=2)
+    assert len(trial_cores()) == 3
+
+
+def test_under_a_quota_any_allowed_core_may_be_leased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy.os, "sched_getaffinity", lambda _: set(range(8)))
+    on_node(monkeypatch, (0, 1), num_physical=8)
+    assert leasable_cores() == tuple(range(8))
+
+
+def test_without_a_quota_the_drivers_core_is_not_leased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy.os, "sched_getaffinity", lambda _: set(range(8)))
+    on_node(monkeypatch, tuple(range(8)), num_physical=8)
+    assert leasable_cores() == tuple(range(7))
+
+
+# As a driver has it: what it has started holds the cores, not the driver itself.
+DRIVER = """
+import subprocess, sys
+held = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)
+print(held.pid, flush=True)
+input()
+held.communicate()
+"""
+
+
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_a_process_of_a_sweep_is_known_by_the_sweeps_command(
+    tmp_path: Path, is_installed: bool
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/orchestrator").write_text(DRIVER)
+    (tmp_path / "orchestrator").mkdir()
+    (tmp_path / "orchestrator/__main__.py").write_text(DRIVER)
+    started = [str(tmp_path / "bin/orchestrator")] if is_installed else ["-m", "orchestrator"]
+    command = [sys.executable, *started, "sweeps/x.py", "--tracking-uri", "//u:secret@h"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as driver:
+        assert driver.stdout is not None
+        holder = int(driver.stdout.readline())
+        told = f"`orchestrator sweeps/x.py` (process {driver.pid})"
+        assert _owner_of(holder) == told
+        assert _owner_of(driver.pid) == told
+        driver.communicate("end\n")
+
+
+def test_any_other_process_is_known_by_its_name() -> None:
+    name = Path("/proc/self/comm").read_text().strip()
+    assert _owner_of(os.getpid()) == f"`{name}` (process {os.getpid()})"
+    assert _owner_of(2**22 + 1) == f"process {2**22 + 1}"

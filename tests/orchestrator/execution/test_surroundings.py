@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.execution.core_policy import trial_cores
+from orchestrator.execution.leases import trial_cores
 from tests.conftest import RunCli
 from tests.orchestrator.execution import unbindable
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from orchestrator.measurement import memory
+from orchestrator.measurement import usage
 
 
 @pytest.fixture
@@ -19,6 +19,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(folder)
     for name in ("PL_GLOBAL_SEED", "PL_SEED_WORKERS", "CRC32C_SW_MODE"):  # which libraries set
         monkeypatch.setenv(name, "")
-    monkeypatch.setattr(memory, "memory_at", lambda _: None)  # it takes longer than an epoch here
+    monkeypatch.setattr(usage, "memory_at", lambda _: None)  # it takes longer than an epoch here
     yield folder
     torch.set_num_threads(threads)

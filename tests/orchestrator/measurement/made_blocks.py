@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.measurement.blocks import Block, blocks_of
-from orchestrator.measurement.steps import Phase, Step
+from orchestrator.measurement.blocks import Block, Phase, Step, blocks_of
 
 
 def blocks_from(

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from scipy.signal import lfilter
 
 from orchestrator.measurement.blocks import Block
-from orchestrator.measurement.stop_rule import HALF_WIDTH, StopRule
-from orchestrator.measurement.throughput import Throughput, measure_throughput
+from orchestrator.measurement.throughput import HALF_WIDTH, StopRule, Throughput, measure_throughput
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]

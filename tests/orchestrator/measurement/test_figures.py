@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import pytest
 
-from orchestrator.measurement.blocks import Block
-from orchestrator.measurement.figures import Recording, figures, verdicts
-from orchestrator.measurement.steps import Epoch, Phase
+from orchestrator.measurement import figures as module
+from orchestrator.measurement.blocks import Block, Epoch, Phase
+from orchestrator.measurement.figures import (
+    ALWAYS_UP_TO,
+    PacedFigures,
+    Recording,
+    figures,
+    verdicts,
+)
 from orchestrator.measurement.usage import NO_USAGE, Usage
 from tests.orchestrator.measurement.fakes import context
 from tests.orchestrator.measurement.made_blocks import blocks_from
@@ -90,3 +97,31 @@ def test_a_narrow_interval_is_called_narrow() -> None:
 def test_a_rate_is_that_of_a_steady_state_or_of_whole_epochs() -> None:
     assert verdicts(recording(blocks_from([[0.01] * 200])))["rate"] == "steady"
     assert verdicts(recording(blocks_from([[0.01] * 3] * 5, burst=4)))["rate"] == "epochs"
+
+
+def seconds() -> Iterator[float]:
+    """Each look at the clock is a second after the one before."""
+    yield from map(float, count())
+
+
+def test_figures_of_few_blocks_are_never_old() -> None:
+    clock = seconds()
+    reported = PacedFigures(lambda: next(clock))
+    for number in (1, 2, 3):
+        now = recording(steady(wait=0.1) * number)
+        assert reported.of(now) == (figures(now), verdicts(now))
+
+
+def test_figures_of_very_many_take_a_fiftieth_of_the_time() -> None:
+    clock, many = seconds(), ALWAYS_UP_TO + 1
+    reported = PacedFigures(lambda: next(clock))
+    made = []
+    for number in range(150):
+        now = recording(
+            steady(wait=0.1 + number / 1000) * many, num_steps=number, train_s=1.0 + number
+        )
+        found, _ = reported.of(now)
+        assert (found["steps"], found["train_s"]) == (number, 1.0 + number), "never old"
+        made.append(found["wait_ms"])
+    assert len(set(made)) == 3, "each took a second, and the next came fifty seconds later"
+    assert module.MAX_SHARE == 1 / 50

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from orchestrator.measurement.blocks import Phase
 from orchestrator.measurement.clocks import HostClock, Mark
 from orchestrator.measurement.figures import Recording, figures
 from orchestrator.measurement.progress import Progress
 from orchestrator.measurement.recorder import Recorder
-from orchestrator.measurement.steps import Phase
 from orchestrator.measurement.usage import NO_USAGE
 from orchestrator.trial import Budget
 from tests.orchestrator.measurement.fakes import FakeClock, context

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.measurement.random_state import random_state, set_random_state
+from orchestrator.measurement.progress import random_state, set_random_state
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget, Report
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, context

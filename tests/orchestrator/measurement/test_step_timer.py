@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.measurement.blocks import Dropped
+from orchestrator.measurement.blocks import Dropped, Phase
 from orchestrator.measurement.clocks import HostClock
 from orchestrator.measurement.step_timer import StepTimer
-from orchestrator.measurement.steps import Phase
 from tests.orchestrator.measurement.fakes import FakeClock
 
 

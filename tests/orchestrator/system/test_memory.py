@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
 from orchestrator.system.cgroup import Cgroups
-from orchestrator.system.memory import node_bytes
+from orchestrator.system.memory import node_bytes, without_collecting
 
 GIB = 2**30
 
@@ -30,3 +31,17 @@ def test_the_least_of_node_and_cgroup_counts(
 def test_a_node_that_tells_nothing_has_no_known_memory(tmp_path: Path) -> None:
     groups = Cgroups(mount=tmp_path, membership=tmp_path / "absent")
     assert node_bytes(tmp_path / "absent", groups) is None
+
+
+def test_nothing_is_collected_within_and_all_is_frozen_afterwards() -> None:
+    assert gc.isenabled()
+    before = gc.get_freeze_count()
+    try:
+        with without_collecting():
+            assert not gc.isenabled()
+            made = [object() for _ in range(3)]
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > before
+        assert len(made) == 3
+    finally:
+        gc.unfreeze()

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.analysis.report import style
 from orchestrator.analysis.report.marks import BASELINE, ON_FRONT, OPEN, RANKED, RECOMMENDED
-from orchestrator.measurement.steps import Phase
+from orchestrator.measurement.blocks import Phase
 
 
 def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:

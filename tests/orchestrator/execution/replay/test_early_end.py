@@ -7,7 +7,7 @@ import pytest
 from orchestrator.execution.replay.early_end import early_end, set_up_s
 from orchestrator.execution.replay.segment import segment_of
 from orchestrator.measurement.blocks import Block
-from orchestrator.measurement.stop_rule import StopRule
+from orchestrator.measurement.throughput import StopRule
 from orchestrator.trial import Budget, TrialState
 from tests.orchestrator.execution.replay.made_runs import (
     EVAL_S,

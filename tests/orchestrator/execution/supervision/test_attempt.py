@@ -17,7 +17,7 @@ from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision import attempt as attempts
-from orchestrator.execution.supervision import stall
+from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt import Attempt
 from orchestrator.trial import Isolation, TrialResult, TrialState
 from tests.leaks import alive_after
@@ -117,7 +117,7 @@ def test_a_process_without_a_message_is_stuck_unless_it_works(
     act: str,
     state: TrialState,
 ) -> None:
-    monkeypatch.setattr(stall, "STALL_LIMIT_S", 0.8)
+    monkeypatch.setattr(attempt_monitor, "STALL_LIMIT_S", 0.8)
     result = ended(launch_of(tmp_path, act=act, duration_s=2.0), servers, tmp_path)
     assert result.state is state, result.reason
     assert ("used under 1% of a core" in result.reason) == (state is TrialState.FAILED)

@@ -2,12 +2,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from orchestrator.execution.base import Rank
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor
+from orchestrator.execution.supervision import attempt_monitor
+from orchestrator.execution.supervision.attempt_monitor import (
+    LIMIT_INTERLEAVED_S,
+    STALL_LIMIT_S,
+    ActiveClock,
+    AttemptMonitor,
+    StallDetector,
+)
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.trial import Isolation
 from tests.orchestrator.execution.supervised import launch_of
@@ -110,3 +118,100 @@ def test_the_overhead_of_the_sweep_is_divided_among_the_cores(
     monkeypatch.setattr(OwnOverhead, "cpu_s", lambda _: 1.0)
     monitor(tmp_path, Clock())
     assert overhead["s"] == pytest.approx(expected or 0.0)
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The time of both system clocks, to be set."""
+    now = SimpleNamespace(s=100.0)
+    clocks = SimpleNamespace(monotonic=lambda: now.s, time=lambda: now.s + 1e9)
+    monkeypatch.setattr(attempt_monitor, "time", clocks)
+    return now
+
+
+def test_stands_at_zero_before_the_start(now: SimpleNamespace) -> None:
+    clock = ActiveClock()
+    now.s += 5
+    assert (clock.now(), clock.began_at) == (0.0, None)
+
+
+def test_counts_from_the_start(now: SimpleNamespace) -> None:
+    clock = ActiveClock()
+    now.s += 5
+    clock.start()
+    now.s += 2
+    assert (clock.now(), clock.began_at) == (2.0, 1e9 + 105)
+
+
+def test_a_second_start_changes_nothing(now: SimpleNamespace) -> None:
+    clock = ActiveClock()
+    clock.start()
+    now.s += 2
+    clock.start()
+    now.s += 1
+    assert (clock.now(), clock.began_at) == (3.0, 1e9 + 100)
+
+
+def test_stands_still_while_paused(now: SimpleNamespace) -> None:
+    clock = ActiveClock()
+    clock.start()
+    now.s += 1
+    clock.pause()
+    now.s += 10
+    assert clock.now() == 1.0
+    clock.resume()
+    now.s += 2
+    assert clock.now() == 3.0
+
+
+def test_resuming_a_clock_that_counts_changes_nothing(now: SimpleNamespace) -> None:
+    clock = ActiveClock()
+    clock.start()
+    now.s += 1
+    clock.resume()
+    assert clock.now() == 1.0
+
+
+class StallClock:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_an_idle_process_is_stuck_after_the_limit_and_not_before() -> None:
+    clock = StallClock()
+    detector = StallDetector(clock)
+    clock.now_s = STALL_LIMIT_S
+    assert detector.reason() == ""
+    clock.now_s += 1
+    assert detector.reason() == "no report for 3600 s, in which it used under 1% of a core"
+
+
+def test_a_message_starts_the_limit_anew() -> None:
+    clock = StallClock()
+    detector = StallDetector(clock)
+    clock.now_s = STALL_LIMIT_S
+    detector.message_arrived()
+    clock.now_s += STALL_LIMIT_S
+    assert detector.reason() == ""
+
+
+def test_a_process_that_works_is_given_the_same_time_again() -> None:
+    clock = StallClock()
+    detector = StallDetector(clock)
+    detector.update(cpu_s=1000.0)
+    clock.now_s = STALL_LIMIT_S + 1
+    assert detector.reason() == ""
+    clock.now_s = 2 * STALL_LIMIT_S
+    assert detector.reason() == ""
+    clock.now_s = 2 * STALL_LIMIT_S + 3
+    assert detector.reason() != "", "what it did in the first hour does not count in the second"
+
+
+def test_an_interleaved_trial_may_wait_for_what_another_holds() -> None:
+    clock = StallClock()
+    detector = StallDetector(clock, interleaved=True)
+    clock.now_s = LIMIT_INTERLEAVED_S + 1
+    assert detector.reason().endswith("it may wait for what an interleaved trial holds")
