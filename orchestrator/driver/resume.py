@@ -35,12 +35,12 @@ def record_to_resume(run_dir: Path) -> SweepRecord:
         )
     if record.format != FORMAT:
         raise RunDirectoryError(
-            f"--resume {run_dir}: the run was made by an earlier version and cannot be gone on "
-            f"with; `python -m orchestrator.analysis {run_dir}` opens it"
+            f"--resume {run_dir}: the run was made by an earlier version and cannot be resumed; "
+            f"`python -m orchestrator.analysis {run_dir}` opens it"
         )
     if record.replayed:
         raise RunDirectoryError(
-            f"--resume {run_dir}: is a replay, which is not gone on with", "start it again"
+            f"--resume {run_dir}: is a replay, which cannot be resumed", "start it again"
         )
     key_of_run(run_dir, record)
     return record

@@ -108,7 +108,7 @@ def _say_before_the_start(text: str, options: Options) -> None:
     """Say why nothing was started, and how a run that was resumed is gone on with."""
     sys.stderr.write(f"{text}\n")
     if options.resume is not None:
-        sys.stderr.write(f"to go on: {typed('orchestrator', ['--resume', options.resume])}\n")
+        sys.stderr.write(f"to resume: {typed('orchestrator', ['--resume', options.resume])}\n")
 
 
 def _run(options: Options, command_line: Sequence[str]) -> int:
@@ -143,9 +143,9 @@ class _Parts:
         if not self.directory.has_begun:
             return "nothing was started: start it again"
         if self.request.replay is not None:
-            return "a replay is not gone on with: start it again"
+            return "a replay cannot be resumed: start it again"
         words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path_now)]
-        return f"to go on: {typed('orchestrator', words)}"
+        return f"to resume: {typed('orchestrator', words)}"
 
 
 def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) -> _Parts:
@@ -245,7 +245,7 @@ def _run_trials(parts: _Parts) -> int:
     )
     search = make_search(parts.factory, analyst, parts.request.warm_start)
     if parts.request.before is None:
-        # A journal without it would be a run that can be neither read nor gone on with.
+        # A journal without it would be a run that can be neither read nor resumed.
         parts.directory.write_sweep(parts.record)
     journal = Journal(parts.directory.journal, now=parts.clock)
     limits = Limits(make_spending(parts.request, _plan(parts), journal.now))

@@ -97,7 +97,7 @@ class RunDirectory:
         """Return why nothing more could be written, as a sentence.
 
         The journal of a directory that was removed has been put back; its ``sweep.json`` is here,
-        so that the run can be gone on with.
+        so that the run can be resumed.
         """
         if error.errno in NO_ROOM:
             return f"there is no room left to write: {error}"

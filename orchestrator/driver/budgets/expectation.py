@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.trial import Budget
 
 MARGIN: Final = 1.1
@@ -18,6 +19,43 @@ Config = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConfirmStage:
+    """The confirm stage up to its first interim analysis, as budgets count it.
+
+    Attributes:
+        rounds: Runs of each config; 0: no such stage.
+        share: Time of a run that is compared, as a share of a whole training's.
+        finalists: Most configs in it besides the baseline.
+    """
+
+    rounds: int = 0
+    share: float = 1.0
+    finalists: int = 1
+
+    def kept_back(
+        self, budgets: Budgets, *, baseline: Amount, typical: Amount, least: Amount
+    ) -> Amount:
+        """Return what budgets keep back for the stage; nothing where no search would be left.
+
+        Room for all finalists where there is enough, else for the selected config alone.
+
+        Args:
+            budgets: The budgets.
+            baseline: What a whole training of the baseline takes.
+            typical: What one of another config takes.
+            least: What a search takes at least.
+        """
+        if not self.rounds:
+            return Amount()
+        for finalists, margin in ((self.finalists, MARGIN), (min(1, self.finalists), 1.0)):
+            compared = (baseline + typical.times(finalists)).times(self.rounds * self.share)
+            kept = (compared + typical).times(margin)  # the last one is the test run
+            if not budgets.exceeded_by(kept + least):
+                return kept
+        return Amount()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Expectation:
     """Durations and cores of a sweep's trials as expected before any has run.
 
@@ -27,9 +65,7 @@ class Expectation:
         budget: Budget of a whole training.
         trial_s: Seconds that one holds its cores for, or None where that is not known.
         baseline: The baseline's config.
-        confirm: Rounds of the confirm stage at its first interim analysis; 0: no such stage.
-        confirm_share: Time of its runs that are compared, as a share of a whole training's.
-        finalists: Most configs in it beside the baseline.
+        confirm: The confirm stage.
         num_configs: Configs that the search would train, or None.
     """
 
@@ -38,7 +74,5 @@ class Expectation:
     baseline: Config
     num_gpus: Callable[[Config], int] = lambda config: 0
     trial_s: float | None = None
-    confirm: int = 0
-    confirm_share: float = 1.0
-    finalists: int = 1
+    confirm: ConfirmStage = ConfirmStage()
     num_configs: int | None = None

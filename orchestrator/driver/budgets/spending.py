@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets
-from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, MARGIN, Config, Expectation
+from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, Config, Expectation
 from orchestrator.storage.events import Asked, Event, Finished, Opened, Resumed, Started
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
@@ -235,23 +235,15 @@ class Spending:
         return rest
 
     def _kept_back(self) -> Amount:
-        """Return what is kept for the confirm stage; nothing where no search would be left.
-
-        Room for all finalists where there is enough, else for the selected config alone.
-        """
+        """Return what is kept for the confirm stage; nothing while no duration is known."""
         expected, baseline = self._expected, self._of_config(self._expected.baseline)
         typical_s = self._trial_s(expected.budget)
-        if not expected.confirm or baseline is None or typical_s is None:
+        if baseline is None or typical_s is None:
             return Amount()
         typical = self._one(expected.baseline, typical_s)
         least = baseline + typical.times(LEAST_CONFIGS - 1)
-        for finalists, margin in ((expected.finalists, MARGIN), (1, 1.0)):
-            runs = baseline + typical.times(finalists)
-            compared = runs.times(expected.confirm * expected.confirm_share)
-            kept = (compared + typical).times(margin)
-            if not self.budgets.exceeded_by(kept + least):
-                return kept
-        return Amount()
+        budgets = self.budgets
+        return expected.confirm.kept_back(budgets, baseline=baseline, typical=typical, least=least)
 
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""

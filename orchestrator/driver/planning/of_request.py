@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.driver.budgets.expectation import Config, Expectation
+from orchestrator.driver.budgets.expectation import Config, ConfirmStage, Expectation
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.executors import EXECUTORS
 from orchestrator.driver.planning.past_durations import Earlier, earlier_trials
@@ -90,9 +90,7 @@ def make_spending(request: Request, plan: Plan | None, now: Callable[[], float])
         baseline=values_of(canonical(sweep.baseline)),
         num_gpus=num_gpus,
         trial_s=None if plan is None else plan.trial_s,
-        confirm=sweep.rigor.confirm,
-        confirm_share=1.0 if plan is None else plan.confirm_share,
-        finalists=sweep.rigor.finalists,
+        confirm=ConfirmStage() if plan is None else plan.confirm_stage,
         num_configs=None if plan is None else plan.num_able,
     )
     return Spending(request.budgets, expectation, now)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orchestrator.driver.budgets.expectation import ConfirmStage
 from orchestrator.driver.planning.past_durations import Earlier, Kind, earlier_trials
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import machine_capacity
@@ -174,6 +175,15 @@ class Plan:
         most = max(self.sweep.rigor.confirm, self.sweep.rigor.max_confirm)
         return (
             self.num_finalists * (most if self.num_finalists > 1 else self.sweep.rigor.confirm) + 1
+        )
+
+    @property
+    def confirm_stage(self) -> ConfirmStage:
+        """Return the confirm stage up to its first interim analysis."""
+        return ConfirmStage(
+            rounds=self.sweep.rigor.confirm,
+            share=self.confirm_share,
+            finalists=self.num_finalists - 1,
         )
 
     @property

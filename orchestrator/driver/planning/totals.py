@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets
-from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, MARGIN
+from orchestrator.driver.budgets.expectation import LEAST_CONFIGS
 from orchestrator.driver.planning.groups import Group
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.errors import SweepError
@@ -72,20 +72,12 @@ def least_useful(plan: Plan) -> Total:
 
 
 def kept_back(plan: Plan, budgets: Budgets) -> Amount:
-    """Return what budgets keep back for the confirm stage.
-
-    Room for all finalists where there is enough, else for the selected config alone.
-    """
-    if not plan.num_confirm:
+    """Return what budgets keep back for the confirm stage; nothing where no duration is known."""
+    one = _total(plan, [_Part(trials=1)]).amount
+    least_search = _total(plan, _least_search(plan)).amount
+    if one is None or least_search is None:
         return Amount()
-    num = plan.num_finalists * plan.sweep.rigor.confirm + 1
-    for runs, margin in ((num, MARGIN), (plan.num_confirm, 1.0)):
-        parts = [replace(p, share=margin * p.share) for p in _confirmed(plan, runs)]
-        kept = _total(plan, parts).amount
-        needed = _total(plan, [*_least_search(plan), *parts]).amount
-        if kept is not None and needed is not None and not budgets.exceeded_by(needed):
-            return kept
-    return Amount()
+    return plan.confirm_stage.kept_back(budgets, baseline=one, typical=one, least=least_search)
 
 
 def _least_search(plan: Plan) -> list[_Part]:

@@ -70,7 +70,7 @@ def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_gone_on_with(
 
     assert done.returncode == 1, "2 is a wrong request, of which nothing was started"
     assert "a constraint raised KeyError: 'gone'\n  for Config(step_ms=2." in done.stderr
-    assert done.stdout.strip().splitlines()[-1].startswith("to go on: ")
+    assert done.stdout.strip().splitlines()[-1].startswith("to resume: ")
     assert "ended early: speed.py:" in done.stdout
     assert set(trials_of(tmp_path / "run")["state"]) == {"completed"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
 from orchestrator.driver.budgets.budgets import Budgets
-from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator.driver.budgets.expectation import ConfirmStage, Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.loop import ControlLoop
@@ -56,8 +56,8 @@ class Run:
         searching = Searching(inner, enumerates=not isinstance(search, Optuna))
         stages = Stages(problem, [searching, _confirming(last, runs)])
         expectation = Expectation(
-            num_cores=1, budget=problem.budget, baseline=problem.baseline, confirm=2,
-            num_configs=6,
+            num_cores=1, budget=problem.budget, baseline=problem.baseline,
+            confirm=ConfirmStage(rounds=2), num_configs=6,
         )  # fmt: skip
         journal = Journal(self.path, now=lambda: self.at)
         spending = Spending(budgets, expectation, journal.now)

@@ -123,7 +123,7 @@ def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> N
     replayed(finished_run)
     again = run_main("--resume", "replay")
     assert again.returncode == 2
-    assert "is a replay, which is not gone on with" in again.stderr
+    assert "is a replay, which cannot be resumed" in again.stderr
     nested = run_main(finished_run.file, "--executor", "replay", "--table", "replay")
     assert nested.returncode == 2
     assert "is itself a replay" in nested.stderr

@@ -129,7 +129,7 @@ def test_a_run_is_gone_on_with_from_another_folder(
     driver.send_signal(signal.SIGINT)
     stdout, stderr = driver.communicate(timeout=60)
     assert driver.returncode == 130, stderr
-    command = shlex.split(stdout.strip().splitlines()[-1].removeprefix("to go on: "))
+    command = shlex.split(stdout.strip().splitlines()[-1].removeprefix("to resume: "))
     assert command[1:] == ["-m", "orchestrator", file.name, "--resume", "my run"]
     assert shutil.which(command[0]) == sys.executable
 
