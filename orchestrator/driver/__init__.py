@@ -17,8 +17,9 @@ assembly        the parts of a run: executor, factory of trials, search
 executors       the executors by their name on the command line
 trials          from a search's proposal to a trial and its launch
 loop            the control loop between the search and the executor
+parts           what it is given: the sweep's trials, a gate, folds
 room            room for a run's temporary files, looked at now and then
-outputs         what trials have printed, kept in the run directory
+outputs         files apart from the journal: what trials print, times of their steps
 analyst         the judge that searches ask, made of the analysis
 best_so_far     the best configs so far, for the live console
 candidates      the configs of a factored search, for the analysis to compose

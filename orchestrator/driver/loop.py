@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from typing import Final
 
+from orchestrator.driver.parts import Fold, Gate, Trials
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.execution.base import Launch
 from orchestrator.search.base import Pause, Proposal, Search
 from orchestrator.storage.events import (
     DAMAGED,
     Asked,
-    BlockRow,
     Continued,
     Cut,
     Ended,
@@ -36,10 +36,8 @@ from orchestrator.storage.events import (
     Reported,
     Resumed,
     Started,
-    Timed,
     Waiting,
 )
-from orchestrator.storage.files import RunFile
 from orchestrator.storage.journal import Journal
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.texts import bounded_name
@@ -47,131 +45,6 @@ from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 TICK_S: Final = 0.4
 """Least time between two ticks of the folds: the console draws on each, on a trial's cores."""
-
-
-class Fold(Protocol):
-    """A view of a sweep that is made of its events, one after the other.
-
-    No call may raise for a reason outside the program, or wait for anything but a local disk: a
-    sweep never fails or slows for a view of it.
-    """
-
-    def resume(self, past: Sequence[Event]) -> None:
-        """Take the whole journal of the run that is resumed; called first."""
-
-    def apply(self, event: Event) -> None:
-        """Take an event that was journalled."""
-
-    def tick(self) -> None:
-        """Do regular work; called about twice a second, from the thread that calls ``apply``."""
-
-
-class FoldOfNow:
-    """A fold of what happens in this process, without regular work."""
-
-    def resume(self, past: Sequence[Event]) -> None:
-        """Do nothing: the process before this one did it."""
-
-    def apply(self, event: Event) -> None:
-        """Take an event that was journalled."""
-
-    def tick(self) -> None:
-        """Do nothing."""
-
-
-class StepTimes(FoldOfNow):
-    """The times of steps, which have a file apart from the journal: ``steps.jsonl``.
-
-    Args:
-        journal: The journal, in whose folder the file is.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self._file: Journal | None = None
-
-    def apply(self, event: Event) -> None:
-        """Write the start of a trial's process, and the blocks of its reports and its result."""
-        if isinstance(event, Started):
-            self._write(Started(trial_id=event.trial_id))
-        elif isinstance(event, Reported):
-            self._write_blocks(event.trial_id, event.report.blocks)
-        elif isinstance(event, Finished):
-            self._write_blocks(event.trial_id, event.result.blocks)
-        elif isinstance(event, Ended) and self._file is not None:
-            self._file.close()
-
-    def _write_blocks(self, trial_id: str, blocks: Sequence[Sequence[float]]) -> None:
-        if blocks:
-            self._write(Timed(trial_id=trial_id, blocks=cast("Sequence[BlockRow]", blocks)))
-
-    def _write(self, event: Event) -> None:
-        if self._file is None:
-            path = self._journal.path.parent / RunFile.STEPS
-            self._file = Journal(path, now=self._journal.now)
-        self._file.append(event)
-
-
-class Trials(Protocol):
-    """What the trials of a sweep are."""
-
-    def trial(self, proposal: Proposal) -> Trial:
-        """Return the trial that answers ``proposal``."""
-
-    def unable(self, trial: Trial) -> TrialResult | None:
-        """Return the result of a trial that cannot run here; None where it can."""
-
-    def launch(self, trials: Sequence[Trial]) -> Launch:
-        """Return what an executor runs: one trial, or several that share their cores.
-
-        Raises:
-            OSError: The run cannot go on here: its temporary folder is full or missing.
-        """
-
-    def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
-        """Return a result as its row has it.
-
-        Raises:
-            OSError: As of :meth:`launch`; the trial then has no row.
-        """
-
-    def observe(self, trial: Trial, report: Report) -> None:
-        """Take a report of a running trial, or of one of an earlier process."""
-
-
-class Gate:
-    """What lets trials start; this one lets all of them. Budgets are another.
-
-    What a gate decides depends on the clock. So it records each decision as an event, which a
-    resumed run takes from its journal.
-
-    Attributes:
-        replaying: True while a journal is repeated: nothing is decided by the clock then.
-        record: Writes an event to the journal, and passes it on; set by the loop.
-    """
-
-    def __init__(self) -> None:
-        self.replaying = False
-        self.record: Callable[[Event], None] = lambda event: None
-
-    @property
-    def has_more(self) -> bool:
-        """Return True if the run was cut short, and may now continue."""
-        return False
-
-    def apply(self, event: Event) -> None:
-        """Take an event of this process or of an earlier one."""
-
-    def not_run(self, trial: Trial) -> TrialResult | None:
-        """Return the row of a trial that may not start; None where it may."""
-        return None
-
-    def may_start(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
-        """Return True if there is room for runs that may be left out; see ``MayStart``."""
-        return True
-
-    def launched(self, trials: Sequence[Trial]) -> None:
-        """Take note of trials that are about to start."""
 
 
 class ControlLoop:

@@ -1,17 +1,18 @@
-"""The trials' output, kept in the run directory: ``output/TRIAL_ID.txt``."""
+"""Files of a run apart from the journal: what trials print, and the times of their steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
-from orchestrator.driver.loop import FoldOfNow
+from orchestrator.driver.parts import FoldOfNow
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_in
-from orchestrator.storage.events import Event, Finished
+from orchestrator.storage.events import BlockRow, Ended, Event, Finished, Reported, Started, Timed
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.journal import Journal
 from orchestrator.storage.replacing import replace_file
 from orchestrator.trial import TrialResult, TrialState
 
@@ -67,3 +68,36 @@ def _sizes(folder: Path) -> Iterator[int]:
     for path in folder.glob("*.txt"):
         with suppress(OSError):
             yield path.stat().st_size
+
+
+class StepTimes(FoldOfNow):
+    """The times of steps, which have a file apart from the journal: ``steps.jsonl``.
+
+    Args:
+        journal: The journal, in whose folder the file is.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._file: Journal | None = None
+
+    def apply(self, event: Event) -> None:
+        """Write the start of a trial's process, and the blocks of its reports and its result."""
+        if isinstance(event, Started):
+            self._write(Started(trial_id=event.trial_id))
+        elif isinstance(event, Reported):
+            self._write_blocks(event.trial_id, event.report.blocks)
+        elif isinstance(event, Finished):
+            self._write_blocks(event.trial_id, event.result.blocks)
+        elif isinstance(event, Ended) and self._file is not None:
+            self._file.close()
+
+    def _write_blocks(self, trial_id: str, blocks: Sequence[Sequence[float]]) -> None:
+        if blocks:
+            self._write(Timed(trial_id=trial_id, blocks=cast("Sequence[BlockRow]", blocks)))
+
+    def _write(self, event: Event) -> None:
+        if self._file is None:
+            path = self._journal.path.parent / RunFile.STEPS
+            self._file = Journal(path, now=self._journal.now)
+        self._file.append(event)

@@ -24,10 +24,10 @@ from orchestrator.driver.assembly import (
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.executors import closing
-from orchestrator.driver.loop import ControlLoop, StepTimes
+from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options import Options
-from orchestrator.driver.outputs import Outputs
+from orchestrator.driver.outputs import Outputs, StepTimes
 from orchestrator.driver.planning.of_request import extended, make_spending, planned
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import require_room

@@ -14,7 +14,9 @@ from orchestrator.data import DataFolders
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_derived, make_search
 from orchestrator.driver.candidates import candidates_of
-from orchestrator.driver.loop import ControlLoop, Fold, StepTimes
+from orchestrator.driver.loop import ControlLoop
+from orchestrator.driver.outputs import StepTimes
+from orchestrator.driver.parts import Fold
 from orchestrator.driver.question import question_record
 from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.execution.base import Source

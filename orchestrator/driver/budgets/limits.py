@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.loop import Gate
+from orchestrator.driver.parts import Gate
 from orchestrator.execution.base import TimeBudget
 from orchestrator.storage.events import Continued, Cut, Event, Noted
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState

@@ -15,7 +15,9 @@ from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.budgets.expectation import Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.loop import TICK_S, ControlLoop, Fold, StepTimes
+from orchestrator.driver.loop import TICK_S, ControlLoop
+from orchestrator.driver.outputs import StepTimes
+from orchestrator.driver.parts import Fold
 from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.execution.base import Launch, Source
