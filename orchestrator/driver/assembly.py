@@ -14,7 +14,7 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import RunDirectoryError
-from orchestrator.execution.base import SHORT_S, ChecksNodes, Executor, Source
+from orchestrator.execution.base import SHORT_S, Executor, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
@@ -102,8 +102,6 @@ def require_nodes(executor: Executor, factory: TrialFactory) -> None:
         RunDirectoryError: One of them cannot.
         ExecutorLost: The cluster has died meanwhile.
     """
-    if not isinstance(executor, ChecksNodes):
-        return
     if problems := executor.problems_of_nodes(factory.needs):
         lines = "\n  ".join(problem.replace("\n", "\n    ") for problem in problems)
         raise RunDirectoryError(

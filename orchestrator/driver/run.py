@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -70,7 +69,7 @@ from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
-from orchestrator.execution.base import Executor, ExecutorLost, KeepsTime
+from orchestrator.execution.base import Executor, ExecutorLost
 from orchestrator.execution.placement import cap_note
 from orchestrator.storage.events import Event
 from orchestrator.storage.journal import Journal, read_journal
@@ -137,7 +136,7 @@ class _Parts:
     @property
     def clock(self) -> Callable[[], float]:
         """Return what tells the Unix time, simulated in a replay."""
-        return self.executor.now if isinstance(self.executor, KeepsTime) else time.time
+        return self.executor.now
 
     def how_to_go_on(self) -> str:
         if not self.directory.has_begun:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -63,31 +63,6 @@ class ExecutorLost(Exception):
     """An executor that cannot go on: what it runs trials with has died, as the message says."""
 
 
-class Executor(Protocol):
-    """Runs trials until the conductor has no more."""
-
-    def machine(self) -> Machine:
-        """Return the machine or cluster that trials run on."""
-
-    def run(self, conductor: Conductor) -> None:
-        """Run everything that ``conductor`` hands out; leaves no process behind.
-
-        Raises:
-            ExecutorLost: It cannot go on; trials that were running have no row.
-        """
-
-    def close(self) -> None:
-        """Release the executor's resources. Safe to call more than once."""
-
-
-@runtime_checkable
-class KeepsTime(Protocol):
-    """An executor with a clock of its own, simulated, which then is the run's."""
-
-    def now(self) -> float:
-        """Return the Unix time of the clock."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Place where a training process finds its trainable.
@@ -120,9 +95,12 @@ class Needs:
     fingerprint: str
 
 
-@runtime_checkable
-class ChecksNodes(Protocol):
-    """An executor on several nodes, which can be asked before the first trial."""
+class Executor:
+    """Runs trials until the conductor has no more. What an executor does not do has a default."""
+
+    def machine(self) -> Machine:
+        """Return the machine or cluster that trials run on."""
+        raise NotImplementedError
 
     def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
         """Return why nodes could not run the trials, each with its node's name.
@@ -130,6 +108,22 @@ class ChecksNodes(Protocol):
         Raises:
             ExecutorLost: It cannot go on.
         """
+        return ()
+
+    def run(self, conductor: Conductor) -> None:
+        """Run everything that ``conductor`` hands out; leave no process behind.
+
+        Raises:
+            ExecutorLost: It cannot go on; trials that were running have no row.
+        """
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """Return the Unix time of the run's clock."""
+        return time.time()
+
+    def close(self) -> None:
+        """Release the executor's resources. Safe to call more than once."""
 
 
 @dataclass(frozen=True, kw_only=True)

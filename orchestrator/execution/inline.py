@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator.execution.base import Conductor, Launch, Started
+from orchestrator.execution.base import Conductor, Executor, Launch, Started
 from orchestrator.execution.interleaving import Interleaving, TrialUpdate
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
@@ -25,7 +25,7 @@ FIRST_LEASE_REPORT_S, LEASE_REPORT_S = 2.0, 10.0
 """Time after which the conductor is told that a trial waits for its cores, and told again."""
 
 
-class InlineExecutor:
+class InlineExecutor(Executor):
     """Runs launches on this machine, one at a time, without Ray."""
 
     def __init__(

@@ -22,7 +22,7 @@ from orchestrator.search.base import Pause
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Runs trials on this machine: short ones one at a time, from the first long one on by Ray."""
 
     def __init__(

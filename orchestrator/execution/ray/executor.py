@@ -15,7 +15,7 @@ from typing import Any
 import ray
 from ray.actor import ActorHandle
 
-from orchestrator.execution.base import Conductor, Launch, Needs
+from orchestrator.execution.base import Conductor, Executor, Launch, Needs
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.apart import Apart
 from orchestrator.execution.ray.connection import (
@@ -44,7 +44,7 @@ CLOSE_LIMIT_S = 5.0
 """How long the nodes of a cluster may take to end their fork servers."""
 
 
-class RayExecutor:
+class RayExecutor(Executor):
     """Executor that runs trials through Ray Tune, here or on an existing cluster."""
 
     def __init__(

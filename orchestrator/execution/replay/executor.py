@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
-from orchestrator.execution.base import Conductor, Launch
+from orchestrator.execution.base import Conductor, Executor, Launch
 from orchestrator.execution.replay.garbage import seldom_going_through_all
 from orchestrator.execution.replay.nodes import Nodes, Place
 from orchestrator.execution.replay.playing import Group, Play, stopped_result, whole_result
@@ -59,7 +59,7 @@ class Spent:
     own_s: float = 0.0
 
 
-class ReplayExecutor:
+class ReplayExecutor(Executor):
     """Plays launches from recorded runs; an :class:`~orchestrator.execution.base.Executor`.
 
     Attributes:
