@@ -38,7 +38,7 @@ errors            wrong requests
 early_ends        ends of a program before its command line is read, in a sentence
 texts             text of any origin, made fit to be shown
 field_types       values held against the annotations of their fields
-regular_files     files opened, unless they are pipes or devices
+regular_files     files opened for writing, unless they are links
 cache_folder      the folder of converted data
 named_paths       paths as users name them
 locations         lines of the user's files, for messages

@@ -15,7 +15,6 @@ from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.base import Source
 from orchestrator.provenance.source import source_hash
-from orchestrator.regular_files import read_text
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
 from orchestrator.storage.belonging import RUN_KEY, is_of_another, journalled_key
@@ -117,7 +116,7 @@ def _recommended(run_dir: Path) -> Mapping[str, Any]:
     path = run_dir / RunFile.RECOMMENDED
     again = f"write it again: python -m orchestrator.analysis {run_dir}"
     try:
-        content = json.loads(read_text(path))
+        content = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise RunDirectoryError(f"{path}: is not there", again) from None
     except (OSError, ValueError, RecursionError) as error:

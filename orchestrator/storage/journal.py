@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.regular_files import open_regular, open_to_append, open_to_change
+from orchestrator.regular_files import open_to_append, open_to_change
 from orchestrator.storage.events import DAMAGED, Checked, Event, decode, encode
 from orchestrator.texts import bounded
 
@@ -117,7 +117,7 @@ def read_steps(path: Path) -> Iterator[Event]:
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return open_regular(path)
+        return path.open("rb")
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.field_types import require_types
 from orchestrator.metrics import Goal, Objective
-from orchestrator.regular_files import read_text
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, nearest_run
@@ -331,7 +330,7 @@ def read_sweep(run_dir: Path) -> SweepRecord:
     """
     path = run_dir / RunFile.SWEEP
     try:
-        content = json.loads(read_text(path))
+        content = json.loads(path.read_bytes())
     except FileNotFoundError:
         missing = f"it has no {RunFile.SWEEP}" if run_dir.is_dir() else "no such folder"
         raise RunDirectoryError(

@@ -13,7 +13,6 @@ from types import ModuleType
 
 from orchestrator.errors import SweepFileError
 from orchestrator.locations import place
-from orchestrator.regular_files import read_bytes
 from orchestrator.repository import PROJECT, folders_after, folders_before, make_importable
 from orchestrator.sweep.no_ray import HOW_NOT_TO, STARTS_RAY, refusing_ray
 from orchestrator.sweep.tracebacks import explained
@@ -97,7 +96,7 @@ def _source(path: Path) -> str:
     if path.suffix != ".py":
         raise SweepFileError(f"{path} is not a Python file", _files_in(path.parent))
     try:
-        return importlib.util.decode_source(read_bytes(path))
+        return importlib.util.decode_source(path.read_bytes())
     except (OSError, ValueError, LookupError, SyntaxError) as error:
         raise SweepFileError(f"{path} cannot be read: {error}") from None
 

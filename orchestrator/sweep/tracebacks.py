@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from orchestrator.early_ends import hiding, module_of
 from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.locations import argument_line, place
 from orchestrator.repository import PACKAGE, not_imported
@@ -92,8 +91,6 @@ def _other_import(error: BaseException, file: Path) -> str:
     """Return what to do about an import with dots, or of a name that Python has a module of."""
     if isinstance(error, ImportError) and _WITH_DOTS.match(described(error)):
         return "import without the dots: from the repository's root, or the sweep file's own folder"
-    if isinstance(error, ImportError | AttributeError) and (hides := hiding(error.__traceback__)):
-        return f"{hides} hides the module {module_of(hides)}; rename it"
     name: object = None
     if type(error) is AttributeError and type(error.obj) is ModuleType:
         name = error.obj.__name__

@@ -11,7 +11,6 @@ import pandas as pd
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.field_types import shown
-from orchestrator.regular_files import read_text
 from orchestrator.storage.belonging import RUN_KEY, is_of_another, require_table_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
@@ -121,7 +120,7 @@ def read_chosen(run_dir: Path, key: str = "") -> Mapping[str, Any] | None:
         key: The run's key; empty where it is not known.
     """
     try:
-        content = json.loads(read_text(run_dir / RunFile.RECOMMENDED))
+        content = json.loads((run_dir / RunFile.RECOMMENDED).read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(content, dict) or is_of_another(content.get(RUN_KEY), key):

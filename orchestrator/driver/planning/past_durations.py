@@ -19,7 +19,6 @@ from statistics import median
 from typing import Any
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.regular_files import read_text
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.trial import Budget, Stage, TrialState
@@ -82,7 +81,9 @@ def _taken_s(run: Path, kind: Kind) -> Iterator[float]:
     with suppress(RunDirectoryError, OSError, ValueError, KeyError, TypeError, csv.Error):
         if not kind.has(read_sweep(run)):
             return
-        table = csv.DictReader(io.StringIO(read_text(run / RunFile.TRIALS_TEXT), newline=""))
+        table = csv.DictReader(
+            io.StringIO((run / RunFile.TRIALS_TEXT).read_text("utf-8"), newline="")
+        )
         rows = [row for row in table if row["started_at"] and row["wall_s"]]
         starts = sorted(map(_started, rows))
         for row in rows:

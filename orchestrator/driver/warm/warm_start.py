@@ -14,7 +14,6 @@ from typing import Any
 
 from orchestrator.errors import RunDirectoryError, raise_all
 from orchestrator.field_types import require_types
-from orchestrator.regular_files import read_text
 from orchestrator.search.problem import EarlierConfig, SearchProblem
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
@@ -86,7 +85,7 @@ def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
         return WarmStart()
     path = run_dir / RunFile.WARM_START
     try:
-        kept = json.loads(read_text(path))
+        kept = json.loads(path.read_bytes())
         if kept["runs"] != [*record.warm_start]:
             raise ValueError(f"it is of a search that was told of {kept['runs']!r:.200}")
         configs = tuple(map(_from_json, kept["configs"]))

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.regular_files import read_text
 from orchestrator.storage.belonging import RUN_KEY, is_of_another, journalled_key
 from orchestrator.storage.events import DAMAGED
 from orchestrator.storage.files import RunFile
@@ -80,11 +79,11 @@ def read_answer(run_dir: Path) -> RunAnswer:
 
 def _read(run_dir: Path) -> RunAnswer:
     recommended = run_dir / RunFile.RECOMMENDED
-    content = json.loads(read_text(recommended))
+    content = json.loads(recommended.read_bytes())
     if is_of_another(content.get(RUN_KEY), journalled_key(run_dir)):
         return RunAnswer()
     front = tuple(_rows(run_dir / RunFile.FRONT))
-    note = read_text(run_dir / RunFile.ANSWER)
+    note = (run_dir / RunFile.ANSWER).read_text("utf-8")
     return RunAnswer(
         note=note.strip(),
         config=dict(content.get("config") or {}),

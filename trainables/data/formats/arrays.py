@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import DataError
-from orchestrator.regular_files import require_regular
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +39,6 @@ def map_array(path: Path, hint: str = "") -> Array:
     """
     hint = hint or f"remove {path.parent}: it is made again when it is next used"
     try:
-        require_regular(path)
         with warnings.catch_warnings(action="ignore"):  # of a shape beyond 64 bits
             checked = np.lib.format.open_memmap(path, mode="r")
         return _private(path, checked)

@@ -15,7 +15,6 @@ from pathlib import Path
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.field_types import require_types
-from orchestrator.regular_files import read_text
 from orchestrator.system.lock_files import open_lock
 
 MANIFEST = "manifest.json"
@@ -57,7 +56,7 @@ class Manifest:
         """
         path = folder / MANIFEST
         try:
-            fields = json.loads(read_text(path))
+            fields = json.loads(path.read_bytes())
             manifest = cls(**fields)
             require_types(manifest)
         except FileNotFoundError:

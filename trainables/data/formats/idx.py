@@ -14,7 +14,6 @@ from typing import BinaryIO
 import numpy as np
 
 from orchestrator.errors import DataError
-from orchestrator.regular_files import require_regular
 from trainables.data.formats.arrays import Array
 
 _UNSIGNED_BYTES = 0x800
@@ -82,7 +81,6 @@ def _content(file: _File, most: int) -> bytes:
 @contextmanager
 def _opened(path: Path) -> Iterator[_File]:
     try:
-        require_regular(path)
         if path.suffix != ".gz":
             with path.open("rb") as plain:
                 yield plain

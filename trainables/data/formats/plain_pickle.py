@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orchestrator.errors import DataError
-from orchestrator.regular_files import require_regular
 from trainables.data.formats.arrays import Array
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ def load_mapping(path: Path) -> dict[str, Any]:
     import torch
 
     try:
-        require_regular(path)
         with plain_globals(), warnings.catch_warnings(action="ignore"):
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:

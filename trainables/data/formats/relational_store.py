@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import DataError
 from orchestrator.field_types import require_types
-from orchestrator.regular_files import read_text
 from trainables.data.formats.arrays import (
     Array,
     as_tensor,
@@ -81,7 +80,7 @@ class Schema:
             DataError: It is damaged.
         """
         try:
-            plain = json.loads(read_text(folder / SCHEMA))
+            plain = json.loads((folder / SCHEMA).read_bytes())
             schema = cls(
                 node_types=tuple(NodeType(**kind) for kind in plain["node_types"]),
                 relations=tuple(Relation(**relation) for relation in plain["relations"]),

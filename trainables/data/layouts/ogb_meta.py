@@ -15,7 +15,6 @@ import numpy as np
 
 from orchestrator.errors import DataError
 from orchestrator.field_types import shown
-from orchestrator.regular_files import read_text
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.checks import check_range, lines
 from trainables.data.formats.relational_store import UNLABELLED
@@ -141,7 +140,7 @@ def split_folder(folder: Path, meta: Meta, asked: str = "") -> Path:
 
 def _object_in(path: Path) -> Mapping[str, Any]:
     try:
-        given = json.loads(read_text(path))
+        given = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is damaged: {error}") from None
     if not isinstance(given, dict):
