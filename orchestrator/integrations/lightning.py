@@ -188,18 +188,6 @@ class RunCallback(pl.Callback):
         """Count the last epoch."""
         self._loop.end_training()
 
-    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        """Say the way out where Lightning asks for a loader of another class.
-
-        Raises:
-            ValueError: It would turn off a timed loader's shuffling.
-        """
-        if trainer.overfit_batches and TimedLoader.__name__ in str(exception):
-            raise ValueError(
-                f"overfit_batches={trainer.overfit_batches}: Lightning cannot turn off the "
-                "shuffling of a TimedLoader: give it DataLoader(..., shuffle=False)"
-            ) from exception
-
     # -- evaluation
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Complex, Real
 from typing import Any, Final
 
 from orchestrator.metrics import is_accuracy
-from orchestrator.texts import bounded_name
 
-MOST_NAMES: Final = 1_000
-"""Names of figures that one trial may report: each is a column of the tables."""
 _ROUNDING: Final = 1e-6
 """How far beyond 0 and 1 a sum of shares comes in 32 bits."""
-
-
-def require_few_names(known: set[str], reported: Iterable[str]) -> None:
-    """Check that a trial does not give each figure a name of its own.
-
-    Args:
-        known: Names of the reports before; those of this one are added.
-        reported: Names of this report.
-
-    Raises:
-        ValueError: There are more than :data:`MOST_NAMES`.
-    """
-    known.update(reported)
-    if len(known) > MOST_NAMES:
-        example = bounded_name(sorted(known)[-1])
-        raise ValueError(
-            f"{len(known):,} names of figures are reported, {example} among them, where at most "
-            f"{MOST_NAMES:,} are taken: a figure has the same name in each report"
-        )
 
 
 def checked_figures(metrics: Mapping[str, Any], num_steps: int) -> dict[str, float]:

@@ -25,7 +25,7 @@ from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.figures import PacedFigures, Recording
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
-from orchestrator.measurement.reported import checked_figures, require_few_names
+from orchestrator.measurement.reported import checked_figures
 from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.throughput import StopRule
@@ -64,7 +64,6 @@ class Run(Resumable):
     ) -> None:
         super().__init__(context, Recorder(context, clock if slices is None else slices.now))
         self._channel = channel
-        self._names: set[str] = set()
         self._is_in_loop = False
         self._slices = slices
         self._rule = _stop_rule(context)
@@ -202,10 +201,8 @@ class Run(Resumable):
         Raises:
             TrialStopped: The trial is to end here.
             TypeError, FloatingPointError, ValueError: A figure is no number, is not finite, or is
-                an accuracy that is no fraction of 1; or there are too many names; see
-                :mod:`orchestrator.measurement.reported`.
+                an accuracy that is no fraction of 1; see :mod:`orchestrator.measurement.reported`.
         """
-        require_few_names(self._names, metrics)
         checked = checked_figures(metrics, self._progress.steps)
         self.reported = self._kept(checked)
         if self.rank == 0 and self._channel.report(self._report(self.reported)):

@@ -175,16 +175,6 @@ def test_several_loaders_go_in_together(tmp_path: Path) -> None:
     assert reports.of("steps") == [5, 10]
 
 
-def test_shuffling_that_lightning_cannot_turn_off_is_said_with_the_way_out(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path)
-    with pytest.raises(ValueError, match=r"overfit_batches=2.*shuffle=False"):
-        fit(run, overfit_batches=2)
-    in_order = DataLoader(loaders()[0].dataset, 4)
-    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)], overfit_batches=2)
-    trainer.fit(Classifier(), TimedLoader(in_order, run))
-    assert reports.of("steps") == [2, 4]
-
-
 def test_several_fits_share_the_budget(tmp_path: Path) -> None:
     run, reports = make_run(tmp_path)
     fit(run, max_epochs=1)

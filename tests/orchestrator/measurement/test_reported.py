@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.measurement.reported import MOST_NAMES, checked_figures, require_few_names
+from orchestrator.measurement.reported import checked_figures
 
 
 def test_whatever_holds_a_single_number_is_one() -> None:
@@ -59,11 +59,3 @@ def test_what_is_no_figure_is_refused(
 ) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         checked_figures({"fine": 1.0, name: value}, 30)
-
-
-def test_a_figure_has_one_name_in_all_reports() -> None:
-    known: set[str] = set()
-    for step in range(MOST_NAMES):
-        require_few_names(known, ["loss", f"loss_{step % (MOST_NAMES - 1)}"])
-    with pytest.raises(ValueError, match=r"^1,001 names of figures are reported, loss_\w+ among"):
-        require_few_names(known, ["loss_of_another_step"])
