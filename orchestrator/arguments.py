@@ -26,9 +26,6 @@ _HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """The beginning of an address: a scheme, a colon and a slash."""
 
-DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
-"""A hyphen, and what a word processor makes of two of them."""
-
 EXIT_WRONG_REQUEST: Final = 2
 
 
@@ -47,21 +44,16 @@ class Parser(argparse.ArgumentParser):
         return list(self._option_string_actions)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
-        """Parse as argparse does; it takes ``--out=--`` for an option of no values.
-
-        An option with a dash of a word processor's would be the sweep file, or a value.
-        """
+        """Parse as argparse does; it takes ``--out=--`` for an option of no values."""
         for word in sys.argv[1:] if args is None else args:
             if word.startswith("--") and word.endswith("=--"):
                 self.error(f"argument {word[:-3]}: '--' is not allowed")
-            if word[:1] in DASHES[1:] and _as_option(word) in self.options:
-                self.error(f"unrecognized arguments: {word}")
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """End the program with the message."""
         words = message.removeprefix("unrecognized arguments: ").split()
-        options = [_as_option(w) for w in words if w[0] in DASHES and w.strip(DASHES)]
+        options = [_as_option(w) for w in words if w[0] == "-" and w.strip("-")]
         if message.startswith("unrecognized") and options:
             message += self._nearest(options[0])
         text = bounded_lines(f"{message}\n  see {self.prog} --help")
@@ -76,8 +68,8 @@ class Parser(argparse.ArgumentParser):
 
 
 def _as_option(word: str) -> str:
-    """Return the name of an option as it is declared, however its dashes and letters are typed."""
-    return f"--{word.lstrip(DASHES).partition('=')[0]}".lower()
+    """Return the name of an option as it is declared, however many dashes it was typed with."""
+    return f"--{word.lstrip('-').partition('=')[0]}".lower()
 
 
 def require_utf8(arguments: Sequence[str]) -> None:
@@ -92,23 +84,6 @@ def require_utf8(arguments: Sequence[str]) -> None:
         except UnicodeEncodeError:
             shown = argument.encode(errors="backslashreplace").decode()
             raise SweepError(f"'{shown}' is not UTF-8", "give it another name") from None
-
-
-def require_a_usual_start() -> None:
-    """Check what a program relies on: the folder it was started in, and docstrings for Ray.
-
-    Raises:
-        SweepError: The folder was removed, or may not be read; or Python leaves docstrings out.
-    """
-    if sys.flags.optimize > 1:
-        raise SweepError(
-            "Python leaves out docstrings, which Ray needs", "start without -OO and PYTHONOPTIMIZE"
-        )
-    try:
-        Path.cwd()
-    except OSError as error:
-        hint = "go to another one (cd), and start again"
-        raise SweepError(f"the current folder: {error.strerror}", hint) from None
 
 
 def whole_number(least: int, most: int = MOST) -> Callable[[str], int]:

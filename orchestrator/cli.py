@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.arguments import (
-    DASHES,
     EXIT_WRONG_REQUEST,
     Parser,
     a_path,
-    require_a_usual_start,
     require_utf8,
 )
 from orchestrator.cache_folder import use_for_matplotlib
@@ -45,7 +43,6 @@ def main(arguments: Sequence[str]) -> int:
     """
     try:
         require_utf8(arguments)
-        require_a_usual_start()
         if arguments[:1] == [TRAIN]:
             from orchestrator.train import main as train
 
@@ -83,7 +80,7 @@ def _require_no_command(arguments: Sequence[str]) -> None:
             f"{word} is the folder of a run, not a sweep file",
             f"to go on with it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
-    if not word or word[0] in DASHES or Path(word).suffix or os.path.lexists(word):
+    if not word or word[0] == "-" or Path(word).suffix or os.path.lexists(word):
         return
     from orchestrator.analysis.commands.parser import COMMANDS
 

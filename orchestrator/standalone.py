@@ -16,7 +16,6 @@ from orchestrator.arguments import (
     EXIT_WRONG_REQUEST,
     Parser,
     a_path,
-    require_a_usual_start,
     require_utf8,
     whole_number,
 )
@@ -41,7 +40,6 @@ def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> N
     outlast_readers()
     try:
         require_utf8(sys.argv[1:] if arguments is None else arguments)
-        require_a_usual_start()
         options = _parser(trainable).parse_args(arguments)
         with refusing_os_errors():
             sys.exit(_train(trainable, options))

@@ -11,7 +11,7 @@ from typing import Final
 
 from orchestrator.analysis.commands.parser import parse
 from orchestrator.analysis.commands.sources import latest_run
-from orchestrator.arguments import EXIT_WRONG_REQUEST, require_a_usual_start
+from orchestrator.arguments import EXIT_WRONG_REQUEST
 from orchestrator.commands import typed
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.texts import bounded_lines
@@ -32,7 +32,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _without_words()
     options = parse(words)
     try:
-        require_a_usual_start()
         with refusing_os_errors():
             return _command(options.command)(options)
     except SweepError as error:
