@@ -1,4 +1,4 @@
-"""Running trials: each in fresh processes, on cores of its own, under a supervisor.
+"""Running trials: each in fresh processes, on leased cores, under a supervisor.
 
 base: what an executor is, and what it is given to launch
 inline: executor that runs one launch after another in the driver's process

@@ -22,7 +22,7 @@ from orchestrator.trial import Trial, TrialResult, TrialState
 TICK_S = 0.25
 """Longest time between two calls of the conductor's ``tick``."""
 FIRST_LEASE_REPORT_S, LEASE_REPORT_S = 2.0, 10.0
-"""Time after which the conductor is told that a trial waits for its cores, and told again."""
+"""Time after which a trial that waits for its cores is first reported, and reported again."""
 
 
 class InlineExecutor(Executor):
@@ -139,7 +139,7 @@ class InlineExecutor(Executor):
                 )
             elif isinstance(update, TrialResult):
                 yield trial, update
-            # To stop is to end the whole launch, so only a trial that runs by itself is stopped.
+            # To stop is to end the whole launch, so interleaved trials are not stopped.
             elif conductor.reported(trial, update.report) and not launch.others:
                 running.stop()
                 yield trial, update.so_far

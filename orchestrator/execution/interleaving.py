@@ -40,7 +40,7 @@ class _Member:
 
 
 class Interleaving:
-    """Runs the trials of a launch, each with a supervisor of its own."""
+    """Runs the trials of a launch, each with its supervisor."""
 
     def __init__(
         self, launch: Launch, leases: CoreLeases, supervisor_of: Callable[[Launch], Supervisor]

@@ -115,13 +115,13 @@ class CoreLeases:
             count: Number of cores.
             isolation: Isolation from other trials.
             timeout_s: Longest wait, s.
-            place: Place that the call begins with. If it comes to nothing the next call goes on
-                there; a caller that waits no longer leaves it. Default: lost with the call.
+            place: Place that the call begins with. The next call continues there; a caller
+                that stops waiting leaves it. Default: lost with the call.
         """
         count = min(count, self._most)
         reason, deadline = self._refusal(), time.monotonic() + timeout_s
-        # Without cores of its own a trial still locks the node, shared: it keeps away from one
-        # that is to be alone there.
+        # A trial without leased cores still locks the node, shared: it keeps away from an
+        # isolated one.
         granted = Isolation.SHARED if reason else isolation
         own = Place()
         try:
@@ -148,10 +148,7 @@ class CoreLeases:
         return self._locks.num_locked(self._cores, lease.cores)
 
     def what_for(self, count: int) -> str:
-        """Return what a trial that waits for ``count`` cores waits for: whose they are, what to do.
-
-        Where the kernel does not tell whose they are it names nobody.
-        """
+        """Return what a trial with ``count`` cores waits for: the holders, if known; what to do."""
         cores = f"{count} core{'s' if count > 1 else ''} of this node"
         whose = sorted({_owner_of(pid) for pid in self._locks.holders(self._cores)})
         if not whose:

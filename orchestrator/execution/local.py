@@ -2,7 +2,7 @@
 
 Ray takes seconds to start, and an actor of it two more. A trial that is over within half a second
 needs neither: trials run one after another here until one takes longer. Then Ray is started, and
-that trial is begun again as Ray's first. So nothing is measured beside a Ray that starts.
+that trial begins again as Ray's first. So nothing is measured while Ray starts.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _PassedOn:
 class _ShortFirst(_PassedOn):
     """Hands out launches as long as they are short.
 
-    A start is told with what comes of it: one that comes to nothing here is Ray's to tell.
+    A start is reported with the first report or result: without one, Ray reports it.
 
     Attributes:
         left: The launch that is not: it was not handed out, or is not over yet.
@@ -172,7 +172,7 @@ class _From(_PassedOn):
 
 
 def _may_be_short(launch: Launch) -> bool:
-    """Return False for what takes long to start, or is to run beside others."""
+    """Return False for what takes long to start, or is to run co-located."""
     demand, trial = launch.demand, launch.trial
     is_beside_others = trial.stage is Stage.PROBE and not trial.isolated
     return not (launch.others or demand.gpus or demand.ranks > 1 or is_beside_others)

@@ -10,7 +10,7 @@ from orchestrator.measurement.run import Run
 
 
 class FollowedLoop:
-    """Training loop of another framework, as it is told to a run.
+    """Training loop of another framework, as a run sees it.
 
     Args:
         run: The trial.

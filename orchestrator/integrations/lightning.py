@@ -90,7 +90,7 @@ class RunEnvironment(LightningEnvironment):
 
 
 class RunCallback(pl.Callback):
-    """Epochs, phases, evaluations and figures of a ``Trainer``, told to a run.
+    """Epochs, phases, evaluations and figures of a ``Trainer``, passed to a run.
 
     After each epoch it reports all single figures that the module has logged by then: those of
     the epoch's validation, and those logged in training with ``on_epoch=True``.

@@ -103,7 +103,7 @@ class TimedLoader(Generic[B]):
         return self._current is None or self._current.finish_batch()
 
     def interrupt(self) -> None:
-        """End the timed part of the epoch, for an evaluation say; it goes on with the next batch.
+        """End the timed part of the epoch, for an evaluation say; it continues with the next batch.
 
         An epoch that is interrupted has no ``epoch_s``.
         """

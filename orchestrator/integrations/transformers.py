@@ -76,7 +76,7 @@ def prepare(run: Run) -> dict[str, Any]:
 
 
 class RunCallback(TrainerCallback):
-    """Epochs and figures of a ``Trainer``, told to a run. A timed trainer has one.
+    """Epochs and figures of a ``Trainer``, passed to a run. A timed trainer has one.
 
     After each epoch it reports the figures of the epoch's evaluations by the trainer's names
     (``eval_loss``, ...), and ``train_loss``, the mean since the last log.
@@ -208,7 +208,7 @@ class Timed(_Mixed):
         return super().train(*arguments, **more)
 
     def training_step(self, *arguments: Any, **more: Any) -> Any:
-        """Train on a batch; tell the loss of the first step."""
+        """Train on a batch; report the loss of the first step."""
         loss = super().training_step(*arguments, **more)
         self._timed_run.first_loss(loss)
         return loss

@@ -5,13 +5,13 @@ here needs torch, so that tables can be made of them anywhere.
 
 A loader works ahead. While the first step of an epoch waits for its batch, the batches of
 the whole first round are made too, and in the last round none is made any more. An epoch of any
-length goes on as it does between the two, so only that middle is the steady state. An epoch too
+length continues as it does between the two, so only that middle is the steady state. An epoch too
 short to have a middle has only the rate of the whole of it.
 
 A step begins when the loop asks for a batch and ends when it asks for the next one. The first
 of an epoch begins with the epoch, before its loader is started, and the last one ends when the
 loader has said that there is no more: the time of a loader to start and to end is in some step.
-The rest beside the phases is ``other``: Python between them, logging, read-backs.
+The rest of a step is ``other``: Python between them, logging, read-backs.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def blocks_of(
             times prefetch factor.
         first_step: Index of the first of ``steps`` within the epoch.
         begins: Reason for dropping their first round, where the epoch or a time slice begins with
-            them; None where they go on from others.
+            them; None where they continue others.
         whole: True where the loader's last round is among them. Where the budget ends the epoch
             it is not, and no end is cut off.
     """

@@ -28,7 +28,7 @@ class Clock(Protocol):
     """Source of marks, which become seconds since the clock was made.
 
     Attributes:
-        is_remote: True where it tells the device's time and not the host's.
+        is_remote: True where it has the device's time and not the host's.
     """
 
     is_remote: bool

@@ -110,7 +110,7 @@ class Place:
 
     @property
     def checkpoint_dir(self) -> Path | None:
-        """Folder in which the trial keeps what it needs to go on if its process dies, or None."""
+        """Folder of what the trial needs to continue if its process dies, or None."""
         return self._context.checkpoint_dir
 
     @cached_property

@@ -84,7 +84,7 @@ def _one_number(loss: Any) -> Tensor | float:  # noqa: ANN401 - whatever it is
     except (TypeError, ValueError, RuntimeError, OverflowError):
         of_shape = f" of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else ""
         raise TypeError(
-            f"first_loss is told a {type(loss).__name__}{of_shape}: tell the mean of a step's loss"
+            f"first_loss got a {type(loss).__name__}{of_shape}: give it the mean of a step's loss"
         ) from None
 
 

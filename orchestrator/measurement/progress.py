@@ -42,7 +42,7 @@ class Counts:
 
 
 class Progress:
-    """Progress of one rank, held against the trial's budget and its pause.
+    """Progress of one rank through the trial's budget, up to its pause.
 
     Attributes:
         epoch: Index of the current epoch.
@@ -145,14 +145,14 @@ class Checkpoint:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Write one under ``folder``; the checkpoint before it is there until it is written."""
     path = folder / _CHECKPOINT
-    beside = path.with_suffix(".tmp")
+    unfinished = path.with_suffix(".tmp")
     content = {
         "progress": asdict(checkpoint.counts),
         "state": checkpoint.state,
         "random": checkpoint.random,
     }
-    torch.save(content, beside)
-    beside.replace(path)
+    torch.save(content, unfinished)
+    unfinished.replace(path)
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:

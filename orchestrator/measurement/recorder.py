@@ -123,7 +123,7 @@ class Recorder:
         try:
             yield
         finally:
-            # Kernels are only queued when Python has gone on: without this the next epoch would
+            # Kernels are only queued when Python continues: without this the next epoch would
             # begin with the evaluation's.
             if self._device.type == "cuda":
                 torch.cuda.synchronize(self._device)

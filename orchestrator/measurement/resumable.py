@@ -1,4 +1,4 @@
-"""A run that can pause, and go on in another process: its progress and its checkpoints."""
+"""A run that can pause, and continue in another process: its progress and its checkpoints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Resumable(Place):
 
     Args:
         context: Its place in the sweep.
-        recorder: What it is measured with: its clocks go on after a checkpoint.
+        recorder: What it is measured with: its clocks continue after a checkpoint.
     """
 
     def __init__(self, context: Context, recorder: Recorder) -> None:
@@ -66,7 +66,7 @@ class Resumable(Place):
 
         Args:
             num_epochs: Epochs.
-            elapsed_s: Seconds that they took, which the reports' ``elapsed_s`` goes on from.
+            elapsed_s: Seconds that they took, from which the reports' ``elapsed_s`` continues.
         """
         self._progress.restore_epochs(num_epochs)
         self._recorder.go_on_from(elapsed_s=elapsed_s)
@@ -75,7 +75,7 @@ class Resumable(Place):
     # -- checkpoints
 
     def checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Save ``state``, so that the trial can go on from here if its process dies.
+        """Save ``state``, so that the trial can continue from here if its process dies.
 
         Args:
             state: Tensors, numbers, text, and lists and dictionaries of these.
@@ -86,7 +86,7 @@ class Resumable(Place):
             save_checkpoint(self.checkpoint_dir, checkpoint)
 
     def restore(self) -> Mapping[str, Any] | None:
-        """Return the state of the last checkpoint, or None; later epochs go on from there.
+        """Return the state of the last checkpoint, or None; later epochs continue from there.
 
         Only tensors and plain values are read, never code.
 

@@ -79,7 +79,7 @@ class Run(Resumable):
     def epochs(self) -> Iterator[int]:
         """Yield the index of each epoch that is left in the budget, up to its pause if it has one.
 
-        Training that goes on from a checkpoint has the random numbers of one that never ended,
+        Training that continues from a checkpoint has the random numbers of one that never ended,
         where it is one process: global generators are as they were at the checkpoint.
         """
         self._recorder.end_set_up()
@@ -171,7 +171,7 @@ class Run(Resumable):
     def copying(
         self, stream: torch.cuda.Stream, *, is_waited_for: bool = False
     ) -> AbstractContextManager[None]:
-        """Return a context that counts what is put on ``stream`` as copies beside the steps.
+        """Return a context that counts what is put on ``stream`` as copies that overlap the steps.
 
         Args:
             stream: Stream of the copies.
@@ -184,10 +184,10 @@ class Run(Resumable):
         return self._recorder.evaluating()
 
     def first_loss(self, loss: torch.Tensor | float) -> None:
-        """Tell the mean loss of the first step, by which trials of speed alone are compared.
+        """Report the mean loss of the first step, by which trials of speed alone are compared.
 
         It may be called in every step: later calls change nothing, and a tensor is read after the
-        epoch. Of several ranks, rank 0 tells it.
+        epoch. Of several ranks, rank 0 calls it.
         """
         if not self._progress.restored_epochs:
             self._recorder.fingerprint.add_loss(loss)

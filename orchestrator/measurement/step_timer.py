@@ -92,7 +92,7 @@ class StepTimer:
 
     @property
     def has_named_phases(self) -> bool:
-        """True where the current step has a phase beside the wait for its batch."""
+        """True where the current step has a phase other than the wait for its batch."""
         return bool(self._current.phases)
 
     # -- reading them

@@ -7,7 +7,7 @@ returns by default what was not used for ten seconds. Interleaved on one core, L
 images/s so, at 18.3 k where jemalloc keeps its memory, and at 17.7 k with ``tuned``.
 
 An allocator reads these variables once, when its process starts. So they cannot be set in a
-process that is forked: each allocator has a fork server of its own.
+process that is forked: each allocator has its fork server.
 """
 
 from __future__ import annotations

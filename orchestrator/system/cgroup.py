@@ -1,7 +1,7 @@
 """Control groups: limits of CPU time and memory of this process, in versions 1 and 2.
 
 Version 1 has one hierarchy of groups for each controller (``cpu``, ``memory``), each mounted in a
-folder of its own. Version 2 has one for all, mounted at the root, or beside those of version 1 in
+separate folder. Version 2 has one for all, mounted at the root, or next to those of version 1 in
 ``unified`` (hybrid systems). A process has one group in each hierarchy.
 """
 

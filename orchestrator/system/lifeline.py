@@ -42,7 +42,7 @@ def tie_children() -> None:
     So loader workers are gone as soon as their trial is. Without it they notice after some five
     seconds, and keep the trial's cores busy until then. Processes that another thread forks are
     left as they are: the kernel's signal would come when that thread ends. So are the children's
-    own: a daemon is what its parent forked before it exited, and goes on without it.
+    own: a daemon is what its parent forked before it exited, and continues without it.
     """
     owner = os.getpid()
     forking = {"is_tied": False}

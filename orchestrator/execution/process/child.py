@@ -149,7 +149,7 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         data=data_here(trainable, launch.needs) if launch.needs.data else None,
         evaluate_test=trial.evaluate_test,
         # A trial of speed alone is over before a checkpoint of it would be of use. Of several
-        # nodes only the first would have it, and the ranks would go on from different epochs.
+        # nodes only the first would have it, and the ranks would continue from different epochs.
         checkpoint_dir=launch.checkpoints if trial.budget.evaluated and demand.nodes == 1 else None,
         folder=launch.checkpoints / "files",
         stage=trial.stage,

@@ -127,8 +127,8 @@ def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
 def lost_a_rank(error: BaseException) -> bool:
     """Return True where ``error``, or what it was raised from, is the end of another rank.
 
-    The rank that failed for a cause of its own takes its connections along: the others fail in
-    their next collective operation, with an error of ``torch.distributed``.
+    The rank that failed first takes its connections along: the others fail in their
+    next collective operation, with an error of ``torch.distributed``.
     """
     return any(
         type(each).__module__.startswith("torch.distributed")

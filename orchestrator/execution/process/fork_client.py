@@ -87,7 +87,7 @@ class ForkedProcess:
         return self._exit_code
 
     def end(self) -> RankEnd | None:
-        """Return the way that a process whose messages nobody else reads has ended."""
+        """Return the end of a process whose messages have no other reader."""
         if (code := self.poll()) is None:
             return None
         if self._end is None:
@@ -105,7 +105,7 @@ class ForkedProcess:
             os.killpg(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on. No effect if it has ended meanwhile."""
+        """Continue it. No effect if it has ended meanwhile."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 

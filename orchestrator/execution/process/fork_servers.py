@@ -138,7 +138,7 @@ class ForkServers:
             _tell(server, [IN_ORDER.decode()])
             if server.stdin is not None:
                 with suppress(OSError):
-                    # A server that is told to end so kills its children before it exits.
+                    # A server that is ended so kills its children before it exits.
                     server.stdin.close()
             with suppress(subprocess.TimeoutExpired):
                 server.wait(timeout=5)

@@ -70,7 +70,7 @@ class ForkServer:
         """Serve on ``listener``, which is bound at ``path``."""
         self._listener, self._path = listener, path
         self._children: dict[int, _Child] = {}
-        # A module may have started a process of its own when it was imported.
+        # A module may have started a process when it was imported.
         self._of_modules = set(children_of(os.getpid()))
         self._owned = b""
         self._selector = selectors.DefaultSelector()
@@ -127,7 +127,7 @@ class ForkServer:
                 self._become_child(client, request, channel, server)
             # The pid is still the child's, even if it has exited: it has not been waited for.
             pidfd = os.pidfd_open(pid)
-        except OSError as error:  # too many processes or files, or no memory: others go on
+        except OSError as error:  # too many processes or files, or no memory: others continue
             if pid:
                 kill_group(pid)
                 os.waitpid(pid, 0)
@@ -152,7 +152,7 @@ class ForkServer:
             die_with_parent(server)
             heed_again()  # not Ctrl-C: the driver alone decides what that means for trials
             adopt_orphans()  # what it starts stays below it, however far it forks itself away
-            # A session and process group of its own: the group is what is stopped for others'
+            # A separate session and process group: the group is what is stopped for others'
             # time slices and killed at the end, loader workers included; and a Ctrl-C at the
             # terminal goes to the driver alone.
             os.setsid()
@@ -216,7 +216,7 @@ class ForkServer:
         groups = self._owned.split()
         if IN_ORDER not in groups:
             kill_groups(map(int, groups))
-            end_marked(self._path.parent)  # Ray's workers have groups of their own
+            end_marked(self._path.parent)  # Ray's workers have separate groups
         # An owner that was killed cannot remove it.
         remove_folder(self._path.parent)
         os._exit(0)

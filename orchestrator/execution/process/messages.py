@@ -70,7 +70,7 @@ class PipeChannel:
     def report(self, report: Report) -> bool:
         """Send a report; return True if the trial is to stop, as an answer to any report.
 
-        The answer may be to an earlier report: training goes on while the supervisor thinks.
+        The answer may be to an earlier report: training continues while the supervisor decides.
         """
         self.last = report
         self.send({"report": report.to_json()})

@@ -92,7 +92,7 @@ class RankGroup:
         self._first.pause()
 
     def resume(self) -> None:
-        """Let them go on."""
+        """Continue them."""
         self._first.resume()
 
     def ask_to_leave(self, timeout_s: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The actor of a trial: Tune's trainable, which runs a launch and tells the driver of it."""
+"""The actor of a trial: Tune's trainable, which runs a launch and reports to the driver."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class TrialSupervisor(tune.Trainable):
         if self._running is None:
             self._running = Interleaving(self._launch, CoreLeases(), self._new_supervisor)
             if self._launch.failed_attempts:
-                # Its start is told with its first figures. Until then the driver is to know of it.
+                # Its start is reported with its first figures. Until then this shows it.
                 return Message().to_tune()
         if not self._running.has_cores:
             is_leased = self._running.acquire_cores(timeout_s=LEASE_SLICE_S)

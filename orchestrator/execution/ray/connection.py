@@ -34,9 +34,9 @@ TUNE_SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
     # Ray starts a worker a core ahead, half a second of CPU time each. Tune's actors have an
-    # environment of their own and can use none of them.
+    # separate environment and can use none of them.
     "RAY_prestart_worker_first_driver": "false",
-    # On a slow machine its processes take longer than the 30 s of its own. A raylet whose agents
+    # On a slow machine its processes take longer than its 30 s. A raylet whose agents
     # take longer ends itself.
     "RAY_gcs_server_port_wait_time_s": "120",
     "RAY_raylet_start_wait_time_s": "120",

@@ -72,7 +72,7 @@ class RayExecutor(Executor):
             servers: This machine's fork servers, which may have been started before.
             imports: Modules that the driver needs later. They are imported in a thread while
                 Ray waits for its processes to come up.
-            is_over: Whether nobody waits for a local Ray any more while it comes up.
+            is_over: Whether a local Ray that is starting is no longer needed.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.

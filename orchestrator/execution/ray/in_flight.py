@@ -84,8 +84,8 @@ class LaunchesInFlight:
         Args:
             conductor: The control loop.
             cluster: CPUs and GPUs of all nodes together, as Ray names them.
-            is_over: Whether Ray has died, or nobody waits for Tune any more: then the control loop
-                is told nothing, and what comes from Tune raises :class:`Abandoned`.
+            is_over: Whether Ray has died, or Tune is abandoned: then nothing reaches the control
+                loop, and each call from Tune raises :class:`Abandoned`.
         """
         self._conductor = conductor
         self._cluster = cluster

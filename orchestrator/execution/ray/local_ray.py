@@ -27,7 +27,7 @@ from orchestrator.repository import package_path
 from orchestrator.system.gpus import visible_gpus
 
 PROCESSES_S: Final = 10.0
-"""Ray has started its processes by then, or fails with a message of its own."""
+"""Ray has started its processes by then, or fails with a message."""
 
 _LOOPBACK: Final = "127.0.0.1"
 _OBJECT_STORE_BYTES: Final = 128 * 2**20
@@ -62,7 +62,7 @@ def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) ->
     Args:
         folder: The driver's private one. Ray's files are below it, its token and sockets included:
             Ray opens the folder that it is given to all users.
-        is_over: Whether nobody waits for it any more.
+        is_over: Whether it is no longer needed.
 
     Returns:
         A function to call once it has been shut down.
@@ -136,7 +136,7 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def private_to_driver() -> Iterator[None]:
-    """Keep Ray from what it does by itself where it starts or connects.
+    """Keep Ray from what it does where it starts or connects.
 
     - It would take ``SIGTERM``, which is the driver's.
     - Below an ``uv run`` it would start its workers by another, in an environment without us.
@@ -156,8 +156,8 @@ def _params(folder: Path) -> Any:  # noqa: ANN401 - a class of Ray's
     """Return a maker of Ray's parameters.
 
     Without an autoscaler and a reader of the workers' logs: one machine has nothing to scale, and
-    the logs go nowhere. Both would poll beside the trials. The sockets have short names of their
-    own: those that Ray makes are below a folder with a long one.
+    the logs go nowhere. Both would poll during the trials. The sockets have short names: those
+    that Ray makes are below a folder with a long one.
     """
     params = ray._private.parameter.RayParams
 
@@ -194,7 +194,7 @@ def _imports_of_workers() -> Iterator[None]:
 def _no_dashboard(*_args: object, **_kwargs: object) -> tuple[None, None]:
     """Start none: without its pages Ray would start its process all the same, and wait for it.
 
-    Ray takes this for one that has failed to start, which it goes on without.
+    Ray takes this for one that has failed to start, and continues without it.
     """
     return None, None
 
@@ -218,7 +218,7 @@ def _await_port(*where: str, timeout_ms: int) -> int:
 
 
 def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
-    """Start a process of Ray's in a process group of its own, deaf to some signals.
+    """Start a process of Ray's in a separate process group, with some signals blocked.
 
     A signal to the driver's group, as ``timeout``, a job's end or a terminal's Ctrl-C sends it,
     would end it before the driver has taken the trials down. It ends with the driver all the

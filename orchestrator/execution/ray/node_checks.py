@@ -16,7 +16,7 @@ LOOK_S: Final = 0.5
 """How often it is asked whether the answers are waited for any longer."""
 
 
-# In a process of its own, which ends with it: it has imported all that the sweep file does.
+# In a fresh process, which ends with it: it has imported all that the sweep file does.
 @ray.remote(num_cpus=0, max_calls=1, max_retries=0)
 def _problem(needs: Needs) -> str:
     """Return why this node cannot run the trials, or an empty string."""
@@ -42,7 +42,7 @@ def problems_of_nodes(needs: Needs, is_over: Callable[[], bool] = lambda: False)
 
     Args:
         needs: What each node needs.
-        is_over: Whether nobody waits for the answers any more, or Ray has died.
+        is_over: Whether the answers are no longer needed, or Ray has died.
 
     Raises:
         Abandoned: It is over.

@@ -54,7 +54,7 @@ class NodeServers:
         self._place = Path(folder)
         # For this user alone: a fork server runs what any process asks of its socket.
         make_private(self._place)
-        # One of this actor's own: servers whose actor was killed remove theirs, while Ray starts
+        # A separate one: servers whose actor was killed remove theirs, while Ray starts
         # the next actor; and on the driver's node the place has files of the driver.
         own = Path(tempfile.mkdtemp(prefix="s-", dir=self._place))
         # Ray has put the project's code on this actor's import path; a server inherits none of it.

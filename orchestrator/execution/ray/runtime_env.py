@@ -19,7 +19,7 @@ SHIPPED = "shipped"
 _SUFFIXES = frozenset(
     (".py", ".so", ".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".txt", ".csv", ".jinja")
 )
-"""Code, and what code reads from beside itself; data sets are not shipped."""
+"""Code, and files that code reads from its folder; data sets are not shipped."""
 
 _LARGEST_BYTES = 2**20
 """A larger file is data, whatever its name; code has no limit."""
@@ -31,9 +31,9 @@ def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
     """Return a runtime environment of all code that a sweep may import and no node has installed.
 
     That is this package, every module and package that was imported and is not installed, wherever
-    it lies, and what lies beside the sweep file. With them go the small files of settings that code
-    reads from beside itself.
-    Ray unpacks it on every node into a folder of its own, which is the workers' working
+    it lies, and the files next to the sweep file. With them go the small files of settings that
+    code reads from its folder.
+    Ray unpacks it on every node into a separate folder, which is the workers' working
     directory and on their import path.
 
     Args:

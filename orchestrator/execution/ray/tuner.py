@@ -56,7 +56,7 @@ def run_tuner(
         conductor: The control loop.
         way: How a launch's actors find its fork server.
         keep_up: Starts again what trials need and has died; called several times a second.
-        is_over: Whether Ray has died, or nobody waits for the end any more.
+        is_over: Whether Ray has died, or Tune is abandoned.
         cluster: CPUs and GPUs of all nodes together, as Ray names them, kept up as well.
         name: Name of the Tune experiment.
         results: Folder for what Tune writes; nothing in it is read again.
@@ -119,7 +119,7 @@ class _AskingSearcher(Searcher):
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
     ) -> None:
-        """Do nothing: the scheduler tells."""
+        """Do nothing: the scheduler passes it on."""
 
     def save(self, checkpoint_path: str) -> None:
         """Do nothing: the journal remembers."""
@@ -129,7 +129,7 @@ class _AskingSearcher(Searcher):
 
 
 class _TellingScheduler(FIFOScheduler):
-    """Tune's scheduler that tells the control loop what comes, and obeys it."""
+    """Tune's scheduler that passes messages to the control loop, and follows its answers."""
 
     def __init__(self, in_flight: LaunchesInFlight) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -157,7 +157,7 @@ class _TellingScheduler(FIFOScheduler):
 
 
 class _Ticker(Stopper):
-    """Tune's stopper: its loop asks it several times a second whether to go on."""
+    """Tune's stopper: its loop calls it several times a second."""
 
     def __init__(self, in_flight: LaunchesInFlight, keep_up: Callable[[], None]) -> None:
         self._in_flight = in_flight
@@ -168,7 +168,7 @@ class _Ticker(Stopper):
         return {}
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """Stop no trial by itself."""
+        """Stop no trial."""
         return False
 
     def stop_all(self) -> bool:

@@ -51,7 +51,7 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """State of a trial that outlives an attempt, for one that goes on from its checkpoint.
+    """State of a trial that outlives an attempt, for one that continues from its checkpoint.
 
     Attributes:
         clock: Time of the trial, over all attempts that continue each other.
@@ -115,7 +115,7 @@ class Attempt:
 
     @property
     def progress(self) -> Progress:
-        """State for an attempt that goes on from this one's checkpoint."""
+        """State for an attempt that continues from this one's checkpoint."""
         return Progress(clock=self._clock, last=self.last, earlier_epochs=self._earlier_epochs)
 
     def next_event(self, timeout_s: float) -> Update | SliceEnd | TrialResult | None:
@@ -140,7 +140,7 @@ class Attempt:
         self._clock.resume()
         self._monitor.sample(self._group.pids)
         self._group.resume()
-        # The signal lets loader workers go on; the training process waits for this message.
+        # The signal continues loader workers; the training process waits for this message.
         self._group.send({"slice": True})
 
     def stop(self) -> None:
@@ -152,7 +152,7 @@ class Attempt:
     def close(self) -> None:
         """Kill what still runs. Safe to call more than once.
 
-        A process that has sent its result exits by itself first. That takes some milliseconds,
+        A process that has sent its result exits first. That takes some milliseconds,
         in which the kernel frees its memory.
         """
         if self._is_leaving:
@@ -259,7 +259,7 @@ class Attempt:
     def _left(self, row: TrialResult) -> TrialResult:
         """Return the row of a process that has sent its last message, and so is about to exit."""
         self._is_leaving = True
-        # A completed trial exits by itself while its row is on its way; close() waits for that.
+        # A completed trial exits while its row is on its way; close() waits for that.
         return row if row.state is TrialState.COMPLETED else self._ended(row)
 
     def _ended(self, row: TrialResult) -> TrialResult:

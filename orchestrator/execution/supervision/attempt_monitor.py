@@ -151,7 +151,7 @@ class ActiveClock:
         self._paused_s = 0.0
 
     def start(self) -> None:
-        """Begin to count. A clock that counts already, as at a retry, goes on."""
+        """Begin to count. A clock that counts already, as at a retry, continues."""
         if self.began_at is None:
             # The one reading of the wall clock. Durations go by a clock that is never set.
             self.began_at = time.time()

@@ -50,7 +50,7 @@ def exit_ending(process: str, code: int | None, telemetry: Telemetry) -> Ending:
 
 
 def first_failure(ends: Mapping[int, RankEnd], telemetry: Telemetry) -> tuple[Ending, bool]:
-    """Return how a trial of several ranks failed: the first failure of a cause of its own.
+    """Return how a trial of several ranks failed: by the first failure that caused the others.
 
     What the others said follows in the reason. A rank that ended without a result comes after those
     that have one, since a library may have ended it for want of another rank; last come those that
@@ -88,7 +88,7 @@ def _order(state: TrialState, end: RankEnd) -> tuple[bool, int, float]:
 def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResult:
     """Return ``row``, or ``completed`` if the trial had completed before it ended so.
 
-    A trial goes on after its training to have its ceilings measured. If it dies there, the
+    A trial's ceilings are measured after its training. If it dies there, the
     training is not void: its row only lacks the ceilings, and says why.
     """
     if completed is None or row.state is TrialState.COMPLETED:

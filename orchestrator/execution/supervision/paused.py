@@ -1,4 +1,4 @@
-"""Checkpoints of trials, and of paused learning curves, from which a later trial goes on.
+"""Checkpoints of trials, and of paused learning curves, from which a later trial continues.
 
 ::
 

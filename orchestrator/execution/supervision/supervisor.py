@@ -1,10 +1,10 @@
 """Supervisor of one trial: makes one attempt after another, and folds their rows into one.
 
-A trial goes on from the last pause of its curve, if it has one. An attempt that failed is retried,
-from the trial's last checkpoint, unless it would fail the same way again
+A trial continues from the last pause of its curve, if it has one. An attempt that failed is
+retried, from the trial's last checkpoint, unless it would fail the same way again
 (:func:`~orchestrator.execution.process.failures.may_end_otherwise`). A run that completed on
 contaminated cores is run again, once, from where it began, unless the launch says otherwise. Where
-its supervisor has died as well, the next one goes on from the last checkpoint too.
+its supervisor has died as well, the next one continues from the last checkpoint too.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Supervisor:
 
     @property
     def announces_itself(self) -> bool:
-        """True where the start is told with the first figures: they say what a checkpoint held."""
+        """True where the start is reported with the first figures: they say what was restored."""
         return not self._is_announced
 
     def take_notes(self) -> list[str]:
@@ -177,7 +177,7 @@ class Supervisor:
         may_rerun = is_first and self._launch.rerun_contaminated
         if is_contaminated and may_rerun and self._rerun(row):
             return Started()
-        if row.state is TrialState.STOPPED and row.reason:  # it is paused: nobody has stopped it
+        if row.state is TrialState.STOPPED and row.reason:  # it is paused, not stopped
             self._put_by()
         elif row.state is TrialState.COMPLETED:
             forget(self._launch)

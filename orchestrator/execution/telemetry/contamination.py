@@ -90,7 +90,7 @@ class Contamination:
     """Time of a trial's cores, divided into that of the trial, of others, and of the hypervisor."""
 
     def __init__(self, num_cores: int) -> None:
-        """Begin without a sample, for a trial on ``num_cores`` cores of its own."""
+        """Begin without a sample, for a trial on ``num_cores`` leased cores."""
         self._num_cores = num_cores
         self._before: CounterSample | None = None
         self._offered = self._others = self._others_nice = 0.0
@@ -127,7 +127,7 @@ class Contamination:
             "run_queue_share": self._waited,
         }
         return {
-            # Cores and processes have ticks of their own: a difference may be just below 0.
+            # Cores and processes are counted in separate ticks: a difference may be just below 0.
             name: max(spent, 0.0) / self._offered
             for name, spent in seconds.items()
             if spent is not None

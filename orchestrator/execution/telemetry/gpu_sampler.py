@@ -180,7 +180,7 @@ class GpuSampler:
             return
         try:
             act()
-        except Exception as error:  # noqa: BLE001 - whatever NVML does, the trial goes on
+        except Exception as error:  # noqa: BLE001 - whatever NVML does, the trial continues
             message = str(error) or type(error).__name__
             self.note = f"figures of the GPUs are not read: NVML: {message}"
 

@@ -87,7 +87,7 @@ class Telemetry:
             The sample of the processes, or None if none was taken.
         """
         at = time.monotonic()
-        # What ends a pause is a new origin, however soon: nothing is told from what was before.
+        # What ends a pause is a new origin, however soon: earlier counts do not matter.
         least_s = PERIOD_S if not now else 0.0 if self._is_paused else _LEAST_S
         if at < self._sampled_s + least_s:
             return None

@@ -185,7 +185,7 @@ def test_a_trial_of_speed_alone_keeps_no_figures_of_what_it_learned() -> None:
 
 @pytest.mark.parametrize("loss", [torch.ones(2), torch.tensor(1j), "0.5", None, [0.5]])
 def test_a_first_loss_is_one_number(loss: Any) -> None:  # noqa: ANN401 - whatever it is
-    with pytest.raises(TypeError, match=r"first_loss is told a .*: tell the mean of a step's loss"):
+    with pytest.raises(TypeError, match=r"first_loss got a .*: give it the mean of a step's loss"):
         Fingerprint().add_loss(loss)
 
 

@@ -37,7 +37,7 @@ def from_ray(
 ) -> Trainable[Any]:
     """Make a trainable of an existing Ray Tune function or class.
 
-    It runs to its own end, once for each trial, in a process of its own; ``tune.report``,
+    It runs to its own end, once for each trial, in a fresh process; ``tune.report``,
     ``tune.get_checkpoint`` and ``tune.get_context`` work in it. Every value of its config, nested
     ones as ``outer/inner``, is a knob with role ``both``, since nothing more is known of it.
 
@@ -55,7 +55,7 @@ def from_ray(
         stop: As of Ray Tune's ``RunConfig``: the value by metric from which on a training ends, a
             function of the trial's id and the result, or stoppers, which see this trial alone. A
             class needs it: ``{"training_iteration": 10}``, or ``{}`` where ``step()`` says done.
-        keeps_checkpoints: True where it reports a checkpoint each time and goes on from
+        keeps_checkpoints: True where it reports a checkpoint each time and continues from
             ``tune.get_checkpoint()``, and for a class that can be saved and loaded: its trials can
             then pause, after so many reports.
         warm: True where its module is imported once a node; see
@@ -70,7 +70,7 @@ def from_ray(
     if problem := _problem(function, config, stop):
         raise SweepFileError(f"{caller()}from_ray: {problem[0]}", problem[1])
     if demand is not None and gpus:
-        message = f"{caller('gpus')}from_ray: gpus = {gpus} beside a demand"
+        message = f"{caller('gpus')}from_ray: gpus = {gpus} with a demand"
         refuse([SweepFileError(message, "let the demand return them: Demand(gpus=...)")])
     own = own_function(function)
     title = name or getattr(own, "__name__", type(own).__name__).replace("<lambda>", "function")

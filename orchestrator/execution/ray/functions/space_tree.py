@@ -174,8 +174,8 @@ class Knobs:
         options = domain.values if isinstance(domain, Choice) else ()
         problem, hint = domain.problem(), ""
         if any(map(_varies, options)):
-            problem = "an option of a choice has a domain of its own"
-            hint = "give what varies a key of its own beside it"
+            problem = "an option of a choice has a domain within it"
+            hint = "give what varies a separate key"
         others = [each for each in (default, at.start) if each is not _ABSENT]
         labels = Labels([*options, *others])
         if not problem and isinstance(domain, Interval):

@@ -244,7 +244,7 @@ class Steps(tune.Trainable):
         (
             scores,
             {"gpus": 1, "demand": lambda config, machine: Demand()},
-            "gpus = 1 beside a demand",
+            "gpus = 1 with a demand",
         ),
         (scores, {"config": {"a": {"b": 1}, "a/b": 2}}, "a/b: two values of config have this name"),
     ],

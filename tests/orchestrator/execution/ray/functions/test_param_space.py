@@ -85,7 +85,7 @@ def test_what_is_drawn_is_what_the_function_gets() -> None:
         ({"a": {"b": 1}, "a/b": 2}, {}, "a/b: two values of config have this name"),
         ({"a": {"b": 1}}, {"a": choice(1, 2), "a/b": 3}, "a: both a and a/b are given"),
         ({"a": {"b": 1}}, {"a/b": 3, "a": {"b": 2}}, "a: both a and a/b are given"),
-        ({"a": 1}, {"a": choice({"b": integers(0, 1)}, 2)}, "a: an option .* domain of its own"),
+        ({"a": 1}, {"a": choice({"b": integers(0, 1)}, 2)}, "a: an option .* domain within it"),
         ({"a": 1}, {"a": {"grid_search": 5}}, "a: grid_search of 5: give a list of values"),
         ({"a": 1}, {"a": choice()}, r"a: choice\(\) of no values leaves nothing to vary"),
     ],
