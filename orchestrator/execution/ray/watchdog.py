@@ -58,19 +58,35 @@ def first_processes() -> dict[int, str]:
     return found
 
 
+def _is_worker(pid: int) -> bool:
+    try:
+        return any("default_worker.py" in word for word in psutil.Process(pid).cmdline())
+    except psutil.NoSuchProcess:
+        return True  # it has ended: no agent
+
+
 class OwnProcesses:
-    """GCS and raylet of the Ray that this process has started; a raylet ends with its agents."""
+    """GCS, raylet and agents of the Ray that this process has started.
+
+    A raylet ends with its agents, and before it ends the supervisors: their trials would fail.
+    """
 
     def __init__(self) -> None:
         """Find them; Ray has started."""
         self._groups = first_processes()
+        named = dict(self._groups)
+        for pid in self._groups:
+            # The raylet starts its agents before it answers, and workers afterwards.
+            named |= {child: "agent" for child in children_of(pid) if not _is_worker(child)}
         # Descriptors: the number of a process may be reused.
-        self._watched = {os.pidfd_open(pid): name for pid, name in self._groups.items()}
+        self._watched = {os.pidfd_open(pid): name for pid, name in named.items()}
 
     def lost(self) -> str:
-        """Return which of them has died, as a sentence; empty while both are alive."""
+        """Return which of them has died, as a sentence; empty while all are alive."""
         ended, _, _ = select.select(list(self._watched), [], [], 0)
-        return f"Ray's {self._watched[ended[0]]} has died (Ray runs on it)" if ended else ""
+        names = [self._watched[each] for each in ended]
+        names.sort(key=lambda name: name != "agent")  # the first one to die
+        return f"Ray's {names[0]} has died (Ray runs on it)" if names else ""
 
     def kill(self) -> None:
         """Kill them and Ray's agents and workers."""

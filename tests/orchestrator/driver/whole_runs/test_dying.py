@@ -65,7 +65,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
         stdout, stderr = driver.communicate(timeout=200)
 
         assert driver.returncode == 1, stderr
-        name = "gcs_server" if kind == "GCS" else "raylet"  # which ends with its agents
+        name = {"GCS": "gcs_server"}.get(kind, kind)
         assert f"error: Ray's {name} has died" in stderr
         assert "Traceback" not in stdout + stderr
         assert is_last_line(f"--resume {out}", stdout)

@@ -47,7 +47,7 @@ def test_all_live_until_one_dies(made_ray: dict[str, psutil.Process]) -> None:
         assert processes.lost() == ""
         made_ray["agent"].kill()
         made_ray["raylet"].wait()
-        assert processes.lost().startswith("Ray's sh has died"), "the raylet follows its agent"
+        assert processes.lost().startswith("Ray's agent has died"), "the raylet followed it"
     finally:
         processes.close()
 
