@@ -90,30 +90,6 @@ def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, kind: str) -> None:
     assert json.loads((tmp_path / "run" / "recommended.json").read_text())["config"]
 
 
-def test_goes_on_from_its_own_checkpoint_after_a_pause(run_cli: RunCli, tmp_path: Path) -> None:
-    sweep = SWEEP.replace("reports=[max", "keeps_checkpoints=True, reports=[max")
-    sweep = sweep.replace("import Random", "import Asha, Random")
-    stopping = 'Random(4), epochs=4, stopping=Asha("score", grace=2, factor=2)'
-    (tmp_path / "existing.py").write_text(sweep.replace("Random(3)", stopping))
-
-    arguments = ("--isolation", "shared", "--no-mlflow", "--executor", "inline")
-    done = run_cli("existing.py", "--out", "run", *arguments)
-
-    assert done.returncode == 0, done.stderr
-    trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
-    reached = trials["metrics.epochs"] - 1
-    expected = reached * trials["params.a"] + trials["params.b"]
-    assert trials["metrics.score"].tolist() == pytest.approx(expected.tolist())
-    paused = trials[trials["state"] == "stopped"]
-    assert set(paused["reason"]) == {"paused after 2 of 4 epochs"}
-    gone_on = trials[trials["metrics.earlier_epochs"] == 2]
-    assert (gone_on["state"] == "completed").all()
-    assert len(gone_on) >= 1
-    curves = pd.read_parquet(tmp_path / "run" / "curves.parquet")
-    own = curves[curves["trial_id"].isin(gone_on["trial_id"])]
-    assert list(own["epoch"])[:2] == [3, 4]
-
-
 def scores(config: dict[str, Any]) -> None:
     tune.report({"score": config["model"]["lr"] * config["n"]})
 
