@@ -109,9 +109,6 @@ class ControlLoop:
             notes: Notes for the user.
             trials: Configs that the search is extended to, or None.
         """
-        if past:
-            for fold in self._folds:
-                fold.resume(past)
         self.record((Resumed if past else Opened)(sweep=sweep.to_json()))
         for note in notes:
             self.record(Noted(text=note))

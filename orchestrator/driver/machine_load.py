@@ -21,7 +21,7 @@ from orchestrator.execution.telemetry.contamination import (
 )
 from orchestrator.system.gpus import visible_gpus
 from orchestrator.system.processes import children_of, cpu_s_of
-from orchestrator.tracking.console.load import GpuLoad, Load
+from orchestrator.tracking.console.progress import GpuLoad, Load
 
 PERIOD_S: Final = 2.0
 """Least time between two readings that are shown: it takes milliseconds, and ticks are of 10 ms."""

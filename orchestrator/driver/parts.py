@@ -18,9 +18,6 @@ class Fold(Protocol):
     sweep never fails or slows for a view of it.
     """
 
-    def resume(self, past: Sequence[Event]) -> None:
-        """Take the whole journal of the run that is resumed; called first."""
-
     def apply(self, event: Event) -> None:
         """Take an event that was journalled."""
 
@@ -30,9 +27,6 @@ class Fold(Protocol):
 
 class FoldOfNow:
     """A fold of what happens in this process, without regular work."""
-
-    def resume(self, past: Sequence[Event]) -> None:
-        """Do nothing: the process before this one did it."""
 
     def apply(self, event: Event) -> None:
         """Take an event that was journalled."""

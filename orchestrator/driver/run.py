@@ -240,7 +240,7 @@ def _run_trials(parts: _Parts) -> int:
     derived = make_derived(parts.factory, parts.record)
     analyst = Analyst(parts.record, candidates_of(parts.factory, parts.record), derived)
     trackers = make_trackers(
-        parts.request, parts.factory, analyst, parts.load, parts.directory.path
+        parts.request, parts.factory, analyst, parts.load, parts.directory.path, parts.past
     )
     search = make_search(parts.factory, analyst, parts.request.warm_start)
     if parts.request.before is None:

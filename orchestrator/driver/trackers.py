@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.planning.of_request import expected_trial_s
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
+from orchestrator.storage.events import Event
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.console.wording import duration
@@ -58,6 +60,7 @@ def make_trackers(
     analyst: Analyst,
     load: MachineLoad | None,
     run_dir: Path,
+    past: Sequence[Event],
 ) -> Trackers:
     """Return the trackers of a run.
 
@@ -67,9 +70,11 @@ def make_trackers(
         analyst: Knows the candidates of a factored search.
         load: Reads the load of this machine; None where trials run elsewhere.
         run_dir: The run directory.
+        past: Events of earlier processes.
     """
     options = request.options
     console = ConsoleTracker(
+        past=past,
         find_best=lambda so_far: best_so_far(so_far, analyst.candidates),
         read_load=lambda: None if load is None else load.read(),
         expected_s=lambda: expected_trial_s(request, factory.num_cores, factory.data_name),

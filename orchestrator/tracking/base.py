@@ -1,28 +1,21 @@
-"""Tracker: the receiver of a sweep's events while it runs."""
+"""Tracker: a fold of a sweep's events that its user sees."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from orchestrator.storage.events import Event
 
 
 class Tracker(Protocol):
-    """A receiver of every event, after the journal.
+    """A fold that the user sees, a :class:`~orchestrator.driver.parts.Fold` that is closed.
 
     None of these calls may raise for a reason outside the program, or wait for anything
     but a local disk (``close`` excepted): a sweep never fails or slows for its trackers.
     """
 
-    def resume(self, past: Sequence[Event]) -> None:
-        """Take the whole journal of the run that is resumed; called first."""
-
     def apply(self, event: Event) -> None:
-        """Take an event that was journalled.
-
-        Kinds of events that a tracker does not know are to be ignored.
-        """
+        """Take an event that was journalled."""
 
     def tick(self) -> None:
         """Do regular work; called about twice a second, from the thread that calls ``apply``."""

@@ -6,47 +6,45 @@ import time
 from collections.abc import Iterable
 from typing import TextIO
 
+from orchestrator.storage.events import Event
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.log import Line, Log, note
 from orchestrator.tracking.console.wording import duration
 
 
 class Lines:
-    """A view of lines that stay: one for each start as well, since nothing else tells of it."""
+    """A view of lines that stay, one for each start as well, since nothing else shows it."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, starts: bool = True) -> None:
         self._stream = stream
         self._began = time.monotonic()
-        self._log = Log(starts=True)
+        self._log = Log(starts=starts)
 
     def header(self, history: SweepHistory) -> None:
         """Write what is run."""
         self._write(self._log.header(history))
 
-    def happened(self, kind: str, trial: TrialHistory, history: SweepHistory) -> None:
-        """Write the lines of an event."""
-        self._write(self._log.happened(kind, trial, history))
+    def happened(self, event: Event, trial: TrialHistory, history: SweepHistory) -> None:
+        """Write the lines of an event of a trial."""
+        self._write(self._log.happened(event, trial, history))
 
     def note(self, text: str) -> None:
-        """Write a note."""
+        """Write something that the user should know."""
         self._write([note(text)])
 
     def refresh(self, history: SweepHistory) -> None:
-        """Do nothing: lines come with events."""
+        """Bring the view up to date, about twice a second; lines come with events."""
 
     def stopping(self, text: str) -> None:
-        """Write that the sweep is interrupted, and what happens now."""
-        self._write([note(text)])
+        """Write that the sweep was interrupted, and what happens now."""
+        self.note(text)
 
     def phase(self, text: str) -> None:
         """Write what is done after the last trial."""
         self._write([Line(parts=(text,))])
 
-    def ended(self) -> None:
-        """Do nothing: the phases that follow have lines of their own."""
-
     def close(self) -> None:
-        """Flush the stream."""
+        """Flush the stream: no trial runs any more."""
         self._stream.flush()
 
     def _write(self, lines: Iterable[Line]) -> None:

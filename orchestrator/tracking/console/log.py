@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
+from orchestrator.storage.events import Event, Finished, Started, Waiting
 from orchestrator.storage.history import SweepHistory, TrialHistory
-from orchestrator.tracking.console.phases import SEARCH, phase_of_trial
+from orchestrator.tracking.console.progress import SEARCH, phase_of_trial
 from orchestrator.tracking.console.wording import (
     SPEED,
     counted,
@@ -22,15 +22,16 @@ from orchestrator.tracking.console.wording import (
     printable,
     settings,
 )
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import Stage, TrialResult, TrialState
 
-
-class Tone(Enum):
-    """Kind of a line, for its colour."""
-
-    HEAD = "head"
-    PLAIN = "plain"
-    NOTE = "note"
+COLOURS = {
+    TrialState.COMPLETED: "green",
+    TrialState.STOPPED: "cyan",
+    TrialState.INFEASIBLE: "yellow",
+    TrialState.FAILED: "red",
+    TrialState.NOT_RUN: "bright_black",
+}
+QUIET, BOLD, NOTE = "dim", "bold", "bold yellow"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +39,13 @@ class Line:
     """A line.
 
     Attributes:
-        parts: What it consists of, in order; none is broken while it can be helped.
-        tone: What it says.
-        state: Of the end of a trial: the trial's state.
+        parts: Its parts, in order.
+        style: Its style on a terminal.
+        state: The trial's state, for the end of a trial.
     """
 
     parts: tuple[str, ...]
-    tone: Tone = Tone.PLAIN
+    style: str = ""
     state: TrialState | None = None
 
 
@@ -64,27 +65,29 @@ class Log:
     def header(self, history: SweepHistory) -> Iterator[Line]:
         """Yield what is run, and how much of it an earlier process has done."""
         sweep, num_done = history.sweep, history.num_concluded
-        yield Line(parts=(introduction(history),), tone=Tone.HEAD)
+        yield Line(parts=(introduction(history),), style=BOLD)
         if baseline := tuple(settings(sweep.baseline, sweep.space)):
             first = f"baseline: {baseline[0]}"
             yield Line(parts=(first, *baseline[1:], "(a trial's line names what differs)"))
         if num_done:
             yield Line(parts=(f"going on: {counted(num_done, 'trial')} done before",))
 
-    def happened(self, kind: str, trial: TrialHistory, history: SweepHistory) -> Iterator[Line]:
+    def happened(self, event: Event, trial: TrialHistory, history: SweepHistory) -> Iterator[Line]:
         """Yield a line for a start, an end, a wait; and for a phase's first trial one before."""
         phase = phase_of_trial(trial.trial, history.sweep)
         if phase not in self._phases:
             self._phases.add(phase)
             yield Line(parts=(f"phase: {phase}",))
-        if kind == "waiting":
-            yield from self._held_up(trial)
-        elif kind == "started" and self._starts:
-            yield self._start(trial, history)
-        elif kind == "finished" and trial.result is not None:
-            count = f"{_count(history):{self._width(history)}}"
-            parts = (count, *label(trial, history), *outcome(trial, history))
-            yield Line(parts=parts, state=trial.result.state)
+        match event:
+            case Waiting() if (trial.trial.id, trial.waits_for) not in self._waits:
+                self._waits.add((trial.trial.id, trial.waits_for))
+                yield note(wait(trial))
+            case Started() if self._starts:
+                yield self._start(trial, history)
+            case Finished():
+                count = f"{_count(history):{self._width(history)}}"
+                parts = (count, *label(trial, history), *outcome(trial, history))
+                yield Line(parts=parts, style=_style(event.result), state=event.result.state)
 
     def _start(self, trial: TrialHistory, history: SweepHistory) -> Line:
         """Return the line of a start; another one of the same trial says so."""
@@ -97,16 +100,10 @@ class Log:
         count = 2 * len(str(history.sweep.num_planned or "")) + 1
         return max(len("start"), count) if self._starts else count
 
-    def _held_up(self, trial: TrialHistory) -> Iterator[Line]:
-        """Yield what a trial waits for, once."""
-        if (trial.trial.id, trial.waits_for) not in self._waits:
-            self._waits.add((trial.trial.id, trial.waits_for))
-            yield note(wait(trial))
-
 
 def note(text: str) -> Line:
     """Return a note, with a mark that can be searched for."""
-    return Line(parts=(f"! {printable(text)}",), tone=Tone.NOTE)
+    return Line(parts=(f"! {printable(text)}",), style=NOTE)
 
 
 def introduction(history: SweepHistory) -> str:
@@ -168,3 +165,9 @@ def _count(history: SweepHistory) -> str:
     planned = history.sweep.num_planned
     of = "" if planned is None else f"/{max(planned, len(history.trials))}"
     return f"{history.num_concluded}{of}"
+
+
+def _style(result: TrialResult) -> str:
+    """Return the style of the line of an end; where a trial has trained its state is coloured."""
+    has_trained = result.state in (TrialState.COMPLETED, TrialState.STOPPED)
+    return "" if has_trained else COLOURS[result.state]

@@ -1,14 +1,23 @@
-"""The progress of a sweep: its trials by state, and how long the rest may take."""
+"""What a sweep does at a moment: phase, trials by state, time left, leaders, the machine's load.
+
+The driver passes the functions that find the best configs and read the load. The first is the code
+of the recommendation, so that the console cannot disagree with the report.
+"""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from orchestrator.storage.history import SweepHistory, TrialHistory
-from orchestrator.trial import TrialState
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import Stage, Trial, TrialState
+
+SEARCH = "search"
+CONFIRM = "confirm stage"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,3 +138,109 @@ def _rest_s(trial: TrialHistory, typical_s: float, now: float) -> float:
 
 def _spent_s(trial: TrialHistory, now: float) -> float:
     return now - (now if trial.started_at is None else trial.started_at)
+
+
+# -- the phase
+
+
+def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
+    """Return what a trial is for."""
+    if trial.stage is Stage.CONFIRM:
+        return "test run of the recommended config" if trial.evaluate_test else CONFIRM
+    is_factored = sweep.search.startswith("Factored")
+    if trial.stage is Stage.PROBE:
+        return "probes of speed" if is_factored else "interference check"
+    if trial.repeat >= sweep.rigor.repeats:
+        return "further seeds" if is_factored else "repeats of the best"
+    return "learning curves" if is_factored else SEARCH
+
+
+def phase_of(history: SweepHistory, now: Progress) -> str:
+    """Return what is done at the moment; it has a name between two trials too."""
+    here = [each.trial for each in (now.running or now.held_up)]
+    if here:
+        phases = [phase_of_trial(trial, history.sweep) for trial in here]
+        return max(set(phases), key=phases.count)
+    if not any(trial.begun for trial in history.trials.values()):
+        return "starting the first trial"
+    if now.num_waiting:
+        return "starting the next trial"
+    return "analysing: which configs to run next, if any"
+
+
+# -- the best configs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best:
+    """A config that leads in something.
+
+    Attributes:
+        title: Its lead in a word or two: ``recommended``, ``fastest``.
+        config: The value of every knob.
+        figures: Its metrics by name, means over its runs.
+    """
+
+    title: str
+    config: Mapping[str, Any]
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestSoFar:
+    """The leading configs of a sweep at one moment.
+
+    Attributes:
+        leaders: The configs, the recommended one first, none twice.
+        baseline: The baseline's speed, samples/s; None while it is not known.
+        num_front: Configs on the Pareto front; None while it is not known.
+    """
+
+    leaders: Sequence[Best] = ()
+    baseline: float | None = None
+    num_front: int | None = None
+
+
+FindBest = Callable[[SweepHistory], BestSoFar]
+"""Finds the best configs of a sweep; may take some tens of milliseconds."""
+
+
+# -- the machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuLoad:
+    """A GPU at one moment.
+
+    Attributes:
+        name: Its model.
+        busy_share: Share of the time in which a kernel ran, 0 to 1; None where it does not tell.
+        used_gib: Memory in use, by whomever.
+        total_gib: Memory that it has.
+    """
+
+    name: str
+    busy_share: float | None
+    used_gib: float
+    total_gib: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """The load of this machine over the last second or two.
+
+    Attributes:
+        num_cores: Cores that this process may use.
+        own: Cores' worth of time of the sweep: its trials, its driver, Ray and MLflow.
+        others: Cores' worth of time of all other processes on these cores.
+        gpus: The GPUs that may be used.
+    """
+
+    num_cores: int
+    own: float
+    others: float
+    gpus: tuple[GpuLoad, ...] = ()
+
+
+ReadLoad = Callable[[], Load | None]
+"""Reads the load since the last call; None where it is not known (yet)."""

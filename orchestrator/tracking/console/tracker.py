@@ -1,46 +1,17 @@
-"""The console's tracker: a live view on a terminal, plain lines in a file or a pipe."""
+"""The console's tracker: a live view on a terminal, plain lines in a file, a pipe or a notebook."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import Protocol, TextIO
+from collections.abc import Callable, Iterable
+from typing import TextIO
 
-from orchestrator.storage.events import Ended, Event, Noted, word_of
-from orchestrator.storage.history import SweepHistory, TrialHistory
-from orchestrator.tracking.console.best import BestSoFar, FindBest
+from orchestrator.storage.events import Ended, Event, Noted
+from orchestrator.storage.history import SweepHistory
 from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView
-from orchestrator.tracking.console.load import ReadLoad
-
-
-class View(Protocol):
-    """A view of a sweep on the console."""
-
-    def header(self, history: SweepHistory) -> None:
-        """Show that the sweep begins, or goes on."""
-
-    def happened(self, kind: str, trial: TrialHistory, history: SweepHistory) -> None:
-        """Show an event of a trial: ``asked``, ``waiting``, ``started``, ``finished``, ..."""
-
-    def note(self, text: str) -> None:
-        """Show something that the user should know."""
-
-    def refresh(self, history: SweepHistory) -> None:
-        """Bring the view up to date; called about twice a second."""
-
-    def stopping(self, text: str) -> None:
-        """Show that the sweep was interrupted, and what happens now."""
-
-    def ended(self) -> None:
-        """Show that no trial runs any more."""
-
-    def phase(self, text: str) -> None:
-        """Show what is done after the last trial."""
-
-    def close(self) -> None:
-        """Take the view away: nothing more will come."""
+from orchestrator.tracking.console.progress import BestSoFar, FindBest, ReadLoad
 
 
 class ConsoleTracker:
@@ -50,6 +21,7 @@ class ConsoleTracker:
         self,
         stream: TextIO | None = None,
         *,
+        past: Iterable[Event] = (),
         find_best: FindBest = lambda _: BestSoFar(),
         read_load: ReadLoad = lambda: None,
         expected_s: Callable[[], float | None] = lambda: None,
@@ -58,27 +30,25 @@ class ConsoleTracker:
 
         Args:
             stream: The stream to write to. Default: standard output.
+            past: Events of earlier processes, which are counted and not shown.
             find_best: Finds the best configs so far, for the live view.
             read_load: Reads the machine's load, for the live view.
-            expected_s: Returns what a trial is expected to take, in seconds; asked once, for the
+            expected_s: Returns the expected time of a trial, in seconds; called once, for the
                 live view.
         """
         stream = stream or sys.stdout
-        self._view: View = (
+        self._view = (
             LiveView(stream, find_best, read_load, expected_s)
             if _can_move(stream)
             else Lines(stream)
         )
         self._history = SweepHistory(keeps_reports=False)
-        self._introduced = False
-        self._over = False
-        self._noted: set[str] = set()
-        self._interrupt = ""
-
-    def resume(self, past: Sequence[Event]) -> None:
-        """Count what an earlier process did."""
         for event in past:
             self._history.apply(event)
+        self._is_introduced = False
+        self._is_over = False
+        self._noted: set[str] = set()
+        self._interrupt = ""
 
     def apply(self, event: Event) -> None:
         """Show an event."""
@@ -86,20 +56,19 @@ class ConsoleTracker:
         if not self._history.has_begun:
             return
         self._introduce()
-        self._tell_of_the_interrupt()
-        if isinstance(event, Noted):
-            self.note(event.text)
-        elif isinstance(event, Ended):
-            self._over = True
-            self._view.ended()
-        elif trial is not None:
-            self._view.happened(word_of(event), trial, self._history)
+        match event:
+            case Noted():
+                self.note(event.text)
+            case Ended():
+                self._is_over = True
+                self._view.close()
+            case _ if trial is not None:
+                self._view.happened(event, trial, self._history)
 
     def tick(self) -> None:
         """Bring the view up to date."""
-        if self._history.has_begun and not self._over:
+        if self._history.has_begun and not self._is_over:
             self._introduce()
-            self._tell_of_the_interrupt()
             self._view.refresh(self._history)
 
     def close(self, exit_code: int) -> list[str]:
@@ -125,18 +94,20 @@ class ConsoleTracker:
         """Show what is done after the last trial."""
         self._view.phase(text)
 
-    def _tell_of_the_interrupt(self) -> None:
+    def _introduce(self) -> None:
+        """Show what is run, at first, and an interrupt once."""
+        if not self._is_introduced:
+            self._is_introduced = True
+            self._view.header(self._history)
         text, self._interrupt = self._interrupt, ""
         if text:
             self._view.stopping(text)
 
-    def _introduce(self) -> None:
-        if self._introduced:
-            return
-        self._introduced = True
-        self._view.header(self._history)
-
 
 def _can_move(stream: TextIO) -> bool:
-    """Return True if ``stream`` is a terminal on which lines can be drawn again."""
-    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    """Return True if ``stream`` is a terminal on which lines can be drawn again.
+
+    The output of a notebook's cell looks like one.
+    """
+    is_notebook = "JPY_PARENT_PID" in os.environ
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not is_notebook

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -64,16 +64,14 @@ class MlflowMirror:
         self._status: dict[str, Any] = {}
         self._shown_by: list[str] = []
 
-    def resume(self, past: Sequence[Event]) -> None:
-        """Do nothing: the writer reads the journal by itself."""
-
     def apply(self, event: Event) -> None:
-        """Start the writer, which reads the journal by itself, and has it yield to trials."""
-        if isinstance(event, Opened | Resumed) and self._writer is None:
-            self._start()
-        elif isinstance(event, Started) and not self._trials_run:
-            self._trials_run = True
-            self._send("yield")
+        """Start the writer, which reads the journal itself, and have it yield to trials."""
+        match event:
+            case Opened() | Resumed() if self._writer is None:
+                self._start()
+            case Started() if not self._trials_run:
+                self._trials_run = True
+                self._send("yield")
 
     def tick(self) -> None:
         """Read the writer's messages, and start another writer if it has died."""

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.driver import machine_load
 from orchestrator.driver.machine_load import LEAST_S, MachineLoad, busy_note
 from orchestrator.execution.telemetry.contamination import CoreTimes
-from orchestrator.tracking.console.load import GpuLoad, Load
+from orchestrator.tracking.console.progress import GpuLoad, Load
 from tests.orchestrator.made_nvml import Gpu, MadeNvml
 
 NUM_CORES = len(os.sched_getaffinity(0))

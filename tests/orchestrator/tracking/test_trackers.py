@@ -19,7 +19,7 @@ from tests.orchestrator.tracking.console.terminals import Terminal
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
-MakeTracker = Callable[[Path], Tracker]
+MakeTracker = Callable[..., Tracker]
 
 
 @pytest.fixture(params=["pipe", "terminal", "mlflow"])
@@ -28,15 +28,15 @@ def make(
 ) -> Iterator[MakeTracker]:
     if request.param == "mlflow":
         uri = sqlite(tmp_path)
-        yield lambda run_dir: MlflowMirror(run_dir, uri, say=pytest.fail, bound_s=0.1)
+        yield lambda run_dir, past=(): MlflowMirror(run_dir, uri, say=pytest.fail, bound_s=0.1)
     elif request.param == "terminal":
         monkeypatch.setenv("TERM", "xterm-256color")
         with closing(Terminal()) as terminal:
-            yield lambda run_dir: ConsoleTracker(terminal.stream)
+            yield lambda run_dir, past=(): ConsoleTracker(terminal.stream, past=past)
     else:
         reading, writing = os.pipe()
         with os.fdopen(writing, "w") as stream, os.fdopen(reading):
-            yield lambda run_dir: ConsoleTracker(stream)
+            yield lambda run_dir, past=(): ConsoleTracker(stream, past=past)
 
 
 def told_to(tracker: Tracker) -> Callable[[Event], None]:
@@ -76,8 +76,7 @@ def test_it_takes_a_run_that_goes_on(make: MakeTracker, tmp_path: Path) -> None:
     before.whole(make_trial(0))
     before.started(before.asked(make_trial(1)))
     before.ended(130)
-    tracker = make(run_dir)
-    tracker.resume(past)
+    tracker = make(run_dir, past)
     now = Scribe(run_dir, told_to(tracker))
     now.resumed()
     now.started(make_trial(1))

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.orchestrator.tracking.console.terminals import Terminal
+from tests.orchestrator.tracking.console.terminals import COLUMNS, ROWS, Terminal
 
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    # Of a terminal that is none of the standard streams rich does not ask the size.
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    monkeypatch.setenv("LINES", str(ROWS))
     terminal = Terminal()
     yield terminal
     terminal.close()

@@ -14,7 +14,7 @@ from fcntl import ioctl
 from threading import Condition, Thread
 from typing import Any
 
-from tests.orchestrator.tracking.console.screen import Screen
+import pyte
 
 COLUMNS, ROWS = 80, 24
 _MARK = "\x1b]0;read to here\x07"
@@ -29,25 +29,34 @@ class Terminal:
         self._master, self._keyboard = pty.openpty()
         self._got = bytearray()
         self._has_more = Condition()
-        self.screen = Screen(columns=columns, height=rows)
+        self._screen = pyte.HistoryScreen(columns, rows, history=1000, ratio=1e-9)
+        self._fed = pyte.Stream(self._screen)
         self.stream = os.fdopen(self._keyboard, "w")
         self.written = ""
-        self.resize(columns, rows)
+        ioctl(self._keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         # In a thread: a terminal that nobody reads makes its writer wait.
         self._reader = Thread(target=self._read_on, daemon=True)
         self._reader.start()
 
-    def resize(self, columns: int, rows: int = ROWS) -> None:
-        """Give the terminal another size, as of what is written from now on."""
-        self.watched()
-        ioctl(self._keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        if columns != self.screen.columns:
-            self.screen.resize(columns)
+    @property
+    def has_cursor(self) -> bool:
+        """True while the cursor is shown."""
+        return not self._screen.cursor.hidden
+
+    @property
+    def lines(self) -> list[str]:
+        """All rows, also those that have scrolled away, without empty ones at the end."""
+        columns = range(self._screen.columns)
+        above = ["".join(row[at].data for at in columns) for row in self._screen.history.top]
+        rows = [row.rstrip() for row in (*above, *self._screen.display)]
+        while rows and not rows[-1]:
+            rows.pop()
+        return rows
 
     def seen(self) -> list[str]:
         """Return the lines that the user sees by now."""
         self.read()
-        return self.screen.lines
+        return self.lines
 
     def read(self) -> str:
         """Return all that was written since the last time: up to a mark of our own."""
@@ -59,7 +68,7 @@ class Terminal:
             new = self._got.decode().removesuffix(_MARK)
             self._got.clear()
         self.written += new
-        self.screen.feed(new)
+        self._fed.feed(new)
         return new
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
@@ -88,8 +97,8 @@ class Terminal:
             new = self._got[:end].decode(errors="ignore")
             del self._got[: len(new.encode())]
         self.written += new
-        self.screen.feed(new)
-        return self.screen.lines
+        self._fed.feed(new)
+        return self.lines
 
     def close(self) -> None:
         self.stream.close()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.storage.history import read_history
-from orchestrator.tracking.console.progress import Progress, progress_of
-from orchestrator.trial import TrialState
-from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
+from orchestrator.tracking.console.progress import Progress, phase_of, phase_of_trial, progress_of
+from orchestrator.trial import Stage, Trial, TrialState
+from tests.orchestrator.tracking.journals import Scribe, events_of, make_record, make_trial
 
 
 @pytest.fixture
@@ -90,3 +90,48 @@ def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe)
     events[-1] = replace(events[-1], at=events[-1].at + 4.0)
     now = progress_of(read_history(events), most_running=1, now=events[-1].at)
     assert now.left_s == pytest.approx(4.0, abs=0.5)
+
+
+# -- the phase
+
+
+def phase(scribe: Scribe) -> str:
+    history = read_history(events_of(scribe.run_dir))
+    return phase_of(history, progress_of(history, most_running=1, now=0.0))
+
+
+def test_the_time_between_trials_has_a_name(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=2)
+    assert phase(scribe) == "starting the first trial"
+    scribe.asked(make_trial(0))
+    assert phase(scribe) == "starting the first trial"
+    scribe.started(make_trial(0))
+    assert phase(scribe) == "search"
+    scribe.finished(make_trial(0))
+    assert phase(scribe) == "starting the next trial"
+    scribe.whole(make_trial(1))
+    assert phase(scribe) == "analysing: which configs to run next, if any"
+    confirming = scribe.asked(make_trial(0, stage=Stage.CONFIRM))
+    scribe.record("waiting", trial_id=confirming.id, seconds=3.0, what="2 cores")
+    assert phase(scribe) == "confirm stage"
+
+
+@pytest.mark.parametrize(
+    ("trial", "search", "words"),
+    [
+        (make_trial(0), "Grid()", "search"),
+        (make_trial(0, repeat=1), "Grid()", "repeats of the best"),
+        (make_trial(0, stage=Stage.PROBE), "Grid()", "interference check"),
+        (make_trial(0, stage=Stage.PROBE), "Factored()", "probes of speed"),
+        (make_trial(0), "Factored()", "learning curves"),
+        (make_trial(0, repeat=1), "Factored()", "further seeds"),
+        (make_trial(0, stage=Stage.CONFIRM, repeat=2), "Grid()", "confirm stage"),
+        (
+            replace(make_trial(0, stage=Stage.CONFIRM), evaluate_test=True),
+            "Grid()",
+            "test run of the recommended config",
+        ),
+    ],
+)
+def test_a_trial_is_for_something(trial: Trial, search: str, words: str) -> None:
+    assert phase_of_trial(trial, make_record(search=search)) == words
