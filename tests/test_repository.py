@@ -102,6 +102,17 @@ SMALL = 60
 """Lines up to which a module needs no test file of its own: what uses it shows it."""
 
 SHOWN_BY = {
+    # The codes of an answer and their words stand on one page.
+    "orchestrator/analysis/findings/codes.py": "tests/orchestrator/analysis/findings/test_words.py",
+    "orchestrator/analysis/findings/caveat_words.py": (
+        "tests/orchestrator/analysis/findings/test_words.py"
+    ),
+    "orchestrator/analysis/findings/reason_words.py": (
+        "tests/orchestrator/analysis/findings/test_words.py"
+    ),
+    "orchestrator/analysis/findings/reasons.py": (
+        "tests/orchestrator/analysis/findings/test_findings.py"
+    ),
     # All implementations of an interface have one suite.
     "orchestrator/execution/inline.py": "tests/orchestrator/execution/test_contract.py",
     "orchestrator/search/base.py": "tests/orchestrator/search/test_searches.py",

@@ -19,7 +19,7 @@ from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
 from orchestrator.analysis.columns import config_of
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
@@ -58,7 +58,7 @@ def replayed(truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
         )
         write_tables(run_dir)
         tables = load_run(run_dir)
-        ranked, answer = tables.ranked, recommend(tables)
+        ranked, answer = tables.ranked, findings(tables)
         front = [
             config_of(row, tables.sweep) for row in ranked[ranked["on_front"]].to_dict("records")
         ]

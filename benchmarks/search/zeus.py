@@ -23,7 +23,7 @@ import pandas as pd
 from benchmarks.harness import environment_lines
 from benchmarks.search.truth import Draws, Timing, Truth
 from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
@@ -150,7 +150,7 @@ def searched(workload: Workload, seed: int) -> dict[str, Any]:
         sweep = replace(truth.sweep, seed=seed)
         spent = play(sweep, Draws(truth, seed), MACHINE, run_dir, source=truth.name)
         write_tables(run_dir)
-        config = recommend(load_run(run_dir)).config
+        config = findings(load_run(run_dir)).config
     best = min(workload.to_target_s.values())
     took = workload.to_target_s[config["batch_size"], config["power_limit"]] if config else np.inf
     return {

@@ -46,10 +46,10 @@ def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: 
         write_tables(run_dir, complete=with_run_intervals)
         tables = load_run(run_dir)
         tables = replace(tables, sweep=replace(tables.sweep, rule=rule))
-        recommendation = write_all(tables, run_dir)
+        found = write_all(tables, run_dir)
     finally:
         # Even if the tables fail: MLflow is to have all that the journal has.
         last_lines = trackers.close(code)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    lines = [*summary(tables, recommendation, run_dir=run_dir, width=width), *last_lines]
-    return Written(lines=lines, recommends=recommendation.config is not None)
+    lines = [*summary(tables, found, run_dir=run_dir, width=width), *last_lines]
+    return Written(lines=lines, recommends=found.config is not None)

@@ -2,10 +2,42 @@
 
 from __future__ import annotations
 
-from orchestrator.analysis.columns import TableError
-from orchestrator.analysis.recommendation.recommend import Recommendation
-from orchestrator.analysis.recommendation.recommend import recommend as recommend_of
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orchestrator.analysis.columns import Config, TableError
+from orchestrator.analysis.findings import words
+from orchestrator.analysis.findings.caveat_words import notes
+from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.findings import findings as findings_of
+from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.tables.run_tables import RunTables
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """The config to use, why, and how sure that is.
+
+    Attributes:
+        config: A value for every knob; None where nothing can be recommended.
+        sentence: The answer of the run.
+        why: Why this config; where there is none, the reason.
+        how_sure: What the speed-up rests on.
+        speedup: Over the baseline, with its 95 % interval; None where there is no config.
+        figures: Figures of the config by metric, from its confirm runs where it has any,
+            otherwise from the runs that selected it.
+        notes: What weakens it, a sentence each.
+        findings: All of this as data.
+    """
+
+    config: Config | None
+    sentence: str
+    why: str
+    how_sure: str
+    speedup: Speedup | None
+    figures: Mapping[str, float]
+    notes: tuple[str, ...]
+    findings: Findings = field(repr=False)
 
 
 def recommend(run: RunTables) -> Recommendation:
@@ -13,11 +45,6 @@ def recommend(run: RunTables) -> Recommendation:
 
     Args:
         run: A run.
-
-    Returns:
-        ``config`` (None where nothing can be recommended, and ``why``), ``speedup`` over the
-        baseline with its 95 % interval, ``figures``, ``notes`` and ``how_sure``; see
-        :class:`~orchestrator.analysis.recommendation.recommend.Recommendation`.
 
     Raises:
         TableError: It is no run: a recommendation rests on all of its trials.
@@ -28,4 +55,14 @@ def recommend(run: RunTables) -> Recommendation:
             f"recommend: takes a whole run, not a {type(run).__name__}",
             "an.recommend(an.load(RUN_DIR)): it rests on all trials of the run",
         )
-    return recommend_of(run)
+    found = findings_of(run)
+    return Recommendation(
+        config=found.config,
+        sentence=words.sentence(found),
+        why=words.why(found),
+        how_sure=words.how_sure(found),
+        speedup=found.speedup,
+        figures=found.figures,
+        notes=notes(found),
+        findings=found,
+    )

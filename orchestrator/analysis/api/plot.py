@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from orchestrator.analysis.api.knobs import effects as effects_of_run
 from orchestrator.analysis.api.scaling import scaling as scaling_of
 from orchestrator.analysis.columns import TableError
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.figures import Figure
 from orchestrator.analysis.report.sections.curves import curves_of
 from orchestrator.analysis.report.sections.knobs.effects import main_rows
@@ -158,7 +158,7 @@ def _view(run: object, function: str) -> View:
 
 @lru_cache(maxsize=1)
 def _view_of(tables: RunTables) -> View:
-    return view_of(tables, recommend(tables))
+    return view_of(tables, findings(tables))
 
 
 def _figures(section: Section, function: str) -> tuple[Figure, ...]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from orchestrator.analysis.answer.answer import answer_of
-from orchestrator.analysis.answer.content import recommended_json
 from orchestrator.analysis.commands.documents import rows_of, write_document
 from orchestrator.analysis.commands.sources import loaded
+from orchestrator.analysis.findings.content import recommended_json
+from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.recommendation.front import front_table
-from orchestrator.analysis.recommendation.recommend import Recommendation, recommend
 from orchestrator.analysis.report.console import show_run
 from orchestrator.analysis.report.states import counts_of_states
 from orchestrator.analysis.report.write import write_all
@@ -28,17 +27,15 @@ def run(options: argparse.Namespace) -> int:
     folder: Path | None = options.out
     if folder is None and options.tracking_uri is None:
         folder = Path(options.run)
-    recommendation = recommend(tables) if folder is None else _written(tables, folder)
+    found = findings(tables) if folder is None else _written(tables, folder)
     if not options.json:
-        show_run(tables, recommendation, folder)
+        show_run(tables, found, folder)
         return 0
     write_document(
         "show",
         {
             "sweep": tables.sweep.name,
-            "answer": recommended_json(
-                recommendation, answer_of(tables, recommendation), tables.key
-            ),
+            "answer": recommended_json(found, tables.key),
             "trials": dict(counts_of_states(tables.trials)),
             "front": rows_of(front_table(tables), tables.sweep),
             "files": folder and folder.absolute(),
@@ -47,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _written(tables: RunTables, folder: Path) -> Recommendation:
+def _written(tables: RunTables, folder: Path) -> Findings:
     """Write the files into a folder, which is made where it is not there."""
     with refusing_os_errors("give another folder by --out DIR"):
         folder.mkdir(parents=True, exist_ok=True)

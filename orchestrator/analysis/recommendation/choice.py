@@ -101,8 +101,6 @@ class Choice:
         row: Its row among the configs that were searched.
         speedup: Over the baseline.
         finalist: Another finalist than the selected config that took its place, or None.
-        slower: The speed-up of what would have been chosen, where the confirm runs show it to be
-            slower than the baseline; None otherwise.
         rejected: The config that the baseline took the place of; None where it took none.
         against: The speed-up of ``rejected`` over the baseline.
     """
@@ -112,9 +110,13 @@ class Choice:
     row: Mapping[Any, Any]
     speedup: Speedup
     finalist: FasterFinalist | None = None
-    slower: Speedup | None = None
     rejected: Config | None = None
     against: Speedup | None = None
+
+    @property
+    def is_slower(self) -> bool:
+        """True if the confirm runs show the choice before the baseline's turn to be slower."""
+        return (self.against or self.speedup).is_slower
 
     @property
     def tied(self) -> tuple[Config, ...]:
@@ -127,7 +129,7 @@ class Choice:
         return () if self.rejected else self.selection.unresolved
 
 
-def choose(tables: RunTables) -> Choice | None:
+def choose(tables: RunTables, selection: Selection | None = None) -> Choice | None:
     """Choose the config to use; None where the searching runs name none.
 
     The runs of stage ``train`` select; the runs of stage ``confirm`` may prefer another finalist.
@@ -135,10 +137,14 @@ def choose(tables: RunTables) -> Choice | None:
     tie and not cheaper, and the baseline holds the rule's conditions, the baseline is chosen; only
     by ``fastest_within``, to which speed comes first.
 
+    Args:
+        tables: The run.
+        selection: The choice of its searching runs, where it is known already.
+
     Raises:
         SweepError: The sweep's objectives state no rule.
     """
-    selection = select(tables)
+    selection = selection or select(tables)
     if selection.config is None or selection.row is None:
         return None
     finalist = faster_finalist(selection, tables)
@@ -159,16 +165,13 @@ def choose(tables: RunTables) -> Choice | None:
 def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
     """Choose the baseline instead, where it holds the rule's conditions and is not dearer."""
     configs, rule = tables.configs[tables.configs[GROUP] == tables.main_group], tables.rule
-    is_slower = choice.speedup.is_slower
-    if is_slower:
-        choice = replace(choice, slower=choice.speedup)
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
         return choice
     accurate = configs[rule.acceptable(configs)]
     rows = accurate[rows_of(accurate, tables.sweep.baseline)].to_dict("records")
     if not rows:
         return choice
-    if not is_slower and _is_cheaper(choice.row, rows[0], tables):
+    if not choice.is_slower and _is_cheaper(choice.row, rows[0], tables):
         return choice
     config = config_of(rows[0], tables.sweep)
     return replace(

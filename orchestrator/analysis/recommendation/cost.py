@@ -10,15 +10,10 @@ import pandas as pd
 
 from orchestrator.analysis.columns import as_plain, config_of, text_of
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.wording import counted, shown
 from orchestrator.rules import COST_KNOBS
 from orchestrator.storage.sweep_record import SweepRecord
 
 _PARTS: Final = ("device", *COST_KNOBS, "gpu", "rss")
-_WORDS: Final = {
-    "gpus": "GPU", "num_gpus": "GPU", "ranks": "rank", "num_workers": "worker",
-    "workers": "worker", "threads": "thread",
-}  # fmt: skip
 
 
 def order_by_cost(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> list[int]:
@@ -50,32 +45,19 @@ def cost_of(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[flo
     return (on_gpu, *(taken[k] for k in COST_KNOBS), *(round(m, 1) for m in memory), num_changed)
 
 
-def cheaper_text(
+def dearest_difference(
     row: Mapping[Any, Any], other: Mapping[Any, Any], rule: Rule, sweep: SweepRecord
-) -> str:
-    """Return ``needs 0 workers instead of 8``: the dearest part that two configs differ in.
+) -> tuple[str, float, float] | None:
+    """Return the dearest part that two configs differ in: its name, and what each has of it.
 
-    "" where they cost the same, or where that part of one of them is not known.
+    None where they cost the same, or where that part of one of them is not known. ``device`` is 1
+    for a GPU; ``settings`` counts the knobs that differ from the baseline's.
     """
     ours, theirs = (cost_of(each, rule, sweep) for each in (row, other))
-    differing = (n for n, (own, their) in enumerate(zip(ours, theirs, strict=True)) if own != their)
-    part = next(differing, None)
-    if part is None:
-        return ""
-    name = (*(rule.costs or _PARTS), "settings")[part]
-    own, their = ours[part], theirs[part]
-    if math.isinf(own) or math.isinf(their):
-        return ""
-    if name == "device":
-        return "needs no GPU" if own < their else "needs a GPU"
-    if name == "settings" and not own:
-        return "it is the baseline"
-    if name == "settings":
-        return f"changes {own:g} of the baseline's settings instead of {their:g}"
-    metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
-    if name in _WORDS:
-        return f"needs {counted(int(own), _WORDS[name])} instead of {their:g}"
-    return f"has {metric} {shown(metric, own)} instead of {shown(metric, their)}"
+    for name, own, its in zip((*(rule.costs or _PARTS), "settings"), ours, theirs, strict=True):
+        if own != its:
+            return None if math.isinf(own) or math.isinf(its) else (name, own, its)
+    return None
 
 
 def _own(row: Mapping[Any, Any], name: str) -> float:

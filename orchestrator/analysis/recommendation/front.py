@@ -103,20 +103,6 @@ def rests_on(row: Mapping[Any, Any], learned: str) -> str:
     return f"speed from {counted(probes, 'probe')}, {learned} from {counted(curves, 'curve')}"
 
 
-def composed_notes(row: Mapping[Any, Any], learned: str, *, is_trained: bool) -> list[str]:
-    """Return the note on a recommended config that was not itself both trained and probed.
-
-    Args:
-        row: Its row among the configs that were searched.
-        learned: ``accuracy``, or what else was learned.
-        is_trained: True where confirm runs trained it end to end.
-    """
-    if not row.get(COMPOSED, False):
-        return []
-    since = "; confirm runs trained it since" if is_trained else ""
-    return [f"selected by composed figures, {rests_on(row, learned)}{since}"]
-
-
 def composed_table(tables: RunTables) -> pd.DataFrame:
     """Return what ``composed.parquet`` holds: every config whose speed and curve are known.
 

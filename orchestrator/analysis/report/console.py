@@ -17,8 +17,8 @@ from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.sentences import labels_of, regressions
 from orchestrator.analysis.comparison.text import common_text
+from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import front_table, main_front, measured_runs_text
-from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.summary import summary
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.rule_words import learned_word
@@ -34,17 +34,17 @@ _WIDTH_OF_FILES: Final = 140
 _WIDEST_KNOB: Final = 26
 
 
-def show_run(tables: RunTables, recommendation: Recommendation, folder: Path | None) -> None:
+def show_run(tables: RunTables, found: Findings, folder: Path | None) -> None:
     """Print the lines that a run ends with, its answer first, then its front.
 
     Args:
         tables: The run.
-        recommendation: Its recommendation.
+        found: Its findings.
         folder: The folder of its files; None where none were written.
     """
     console = _console()
     width = console.width if console.is_terminal else None
-    for line in summary(tables, recommendation, run_dir=folder or Path(), width=width):
+    for line in summary(tables, found, run_dir=folder or Path(), width=width):
         if folder is None and line.startswith("report:"):
             break  # the last one
         _print(console, line)

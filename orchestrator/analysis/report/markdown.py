@@ -7,12 +7,14 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.answer.answer import Answer
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.recommendation.recommend import Recommendation
-from orchestrator.analysis.recommendation.sentences import why_no_front
+from orchestrator.analysis.findings import words
+from orchestrator.analysis.findings.caveat_words import notes
+from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.reason_words import reason
+from orchestrator.analysis.findings.reasons import why_no_front
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import as_sentence, counted, interval_text, short, shown
 from orchestrator.space.configs import format_value
@@ -23,40 +25,38 @@ MAX_ROWS: Final = 5
 MAX_NOTES: Final = 6
 
 
-def answer_markdown(tables: RunTables, recommendation: Recommendation, answer: Answer) -> str:
+def answer_markdown(tables: RunTables, found: Findings) -> str:
     """Return the answer's sentence, the front around the recommended config, and the notes.
 
     Args:
         tables: The run.
-        recommendation: Its recommendation.
-        answer: Its answer.
+        found: Its findings.
     """
-    parts = [f"**{answer.sentence}.**"]
+    parts = [f"**{words.sentence(found)}.**"]
     if tables.sweep.data_note:
         parts.append(f"**Data:** {tables.sweep.data_note.partition('. To get')[0]}.")
-    parts.append(_table(tables, recommendation))
-    notes = list(dict.fromkeys(filter(None, (answer.why_not_known, *recommendation.notes))))
-    lines = [f"- {as_sentence(note, tables.sweep.knobs)}." for note in notes[:MAX_NOTES]]
-    if len(notes) > MAX_NOTES:
-        lines.append(f"- {counted(len(notes) - MAX_NOTES, 'more note')} in the report.")
+    parts.append(_table(tables, found))
+    said = list(dict.fromkeys(filter(None, (words.why_speedup_not_known(found), *notes(found)))))
+    lines = [f"- {as_sentence(note, tables.sweep.knobs)}." for note in said[:MAX_NOTES]]
+    if len(said) > MAX_NOTES:
+        lines.append(f"- {counted(len(said) - MAX_NOTES, 'more note')} in the report.")
     if lines:
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
-def _table(tables: RunTables, recommendation: Recommendation) -> str:
+def _table(tables: RunTables, found: Findings) -> str:
     """Return the recommended config, the baseline, and the front around the recommended one."""
-    config = recommendation.config
     ranked = tables.ranked
     ranked = ranked[ranked[GROUP] == tables.main_group]
     front = ranked[ranked["on_front"]].sort_values(
         tables.rule.speed_column, ascending=tables.rule.speed.sign < 0, kind="stable"
     )
     if front.empty:
-        return f"The front is empty: {why_no_front(tables)}."
+        return f"The front is empty: {reason(why_no_front(tables), tables.rule)}."
     named = {
         name: ranked[rows_of(ranked, one)].head(1)
-        for name, one in (("**recommended**", config), ("baseline", tables.sweep.baseline))
+        for name, one in (("**recommended**", found.config), ("baseline", tables.sweep.baseline))
         if one is not None
     }
     near = _around(front, named.get("**recommended**"), tables)
@@ -67,7 +67,7 @@ def _table(tables: RunTables, recommendation: Recommendation) -> str:
     captions = []
     if len(near) < len(front):
         captions.append(f"Of the {len(front)} configs of the front; all are in `front.csv`.")
-    if recommendation.measured_in is Stage.CONFIRM:
+    if found.measured_in is Stage.CONFIRM:
         captions.append("The figures are of the searching runs, the sentence is of confirm runs.")
     return "\n\n".join([table, " ".join(captions)] if captions else [table])
 

@@ -65,7 +65,6 @@ def report_of(view: View) -> Report:
     html = _template().render(
         sweep=view.sweep,
         data_note=view.sweep.data_note,
-        recommendation=view.recommendation,
         settings=settings_of(view),
         headline=headline_of(view),
         command=command_of(view),

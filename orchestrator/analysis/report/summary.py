@@ -8,17 +8,20 @@ from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.answer.answer import Answer, Health, Status, answer_of
 from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.findings import words
+from orchestrator.analysis.findings.caveat_words import checks, composed_text
+from orchestrator.analysis.findings.codes import Caveat, Health, Status
+from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.reason_words import reason
+from orchestrator.analysis.findings.reasons import why_no_front
 from orchestrator.analysis.recommendation.front import front_table, main_front
-from orchestrator.analysis.recommendation.recommend import Recommendation
-from orchestrator.analysis.recommendation.sentences import why_no_front
 from orchestrator.analysis.report.states import counts_of_states
 from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import counted, shown
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import TrialState
 
 MAX_LINES: Final = 8
 _INDENT: Final = 13
@@ -28,7 +31,7 @@ _SAID_ELSEWHERE: Final = ("data", "replay", "trials")
 
 
 def summary(
-    tables: RunTables, recommendation: Recommendation, *, run_dir: Path, width: int | None = None
+    tables: RunTables, found: Findings, *, run_dir: Path, width: int | None = None
 ) -> list[str]:
     """Return the last lines of a run, but for MLflow's and the resumption's: eight at most.
 
@@ -36,21 +39,20 @@ def summary(
 
     Args:
         tables: The run.
-        recommendation: Its recommendation.
+        found: Its findings.
         run_dir: The folder of its files.
         width: Columns of the terminal, which long lines are broken to, with an indent; None:
             nothing is broken.
     """
     trials, sweep = tables.trials, tables.sweep
-    answer = answer_of(tables, recommendation)
     lines = [
-        f"{sweep.name}: {answer.sentence}",
-        *_status(answer, recommendation),
+        f"{sweep.name}: {words.sentence(found)}",
+        *_status(found),
         _states(trials),
         *_stand_in(sweep),
         *_replayed(sweep),
         _front(tables),
-        *_checks(answer),
+        *_checks(found),
         f"report:      {run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)",
     ]
     assert len(lines) <= MAX_LINES + bool(sweep.replayed)
@@ -68,61 +70,50 @@ def _wrapped(line: str, width: int) -> list[str]:
     )
 
 
-def _status(answer: Answer, recommendation: Recommendation) -> list[str]:
+def _status(found: Findings) -> list[str]:
     """Return the status with what it rests on, and the settings to change."""
-    if recommendation.config is None:
+    if found.speedup is None:
         return []
-    rests_on = answer.why_not_known
-    if answer.status is Status.CONFIRMED and recommendation.speedup is not None:
-        pairs = recommendation.speedup.pairs
-        kind = "interleaved " if pairs is not None and pairs.interleaved else ""
-        number = counted(recommendation.speedup.num_pairs, "pair")
-        rests_on = f"{number} of {kind}confirm runs" if pairs is not None else ""
-    parts = [str(answer.status), *([rests_on] if rests_on else [])]
-    figures = _figures(recommendation)
+    rests_on = words.why_speedup_not_known(found)
+    if found.status is Status.CONFIRMED:
+        rests_on = words.pairs_of(found.speedup.pairs) if found.speedup.pairs else ""
+    figures = _figures(found)
+    changes = [f"{c.knob}={c.value} (baseline {c.baseline})" for c in found.changes]
     return [
-        f"status:      {': '.join(parts)}" + (f"  ({figures})" if figures else ""),
-        f"settings:    {_settings(answer)}",
+        f"status:      {': '.join(filter(None, (found.status, rests_on)))}"
+        + (f"  ({figures})" if figures else ""),
+        f"settings:    {'  '.join(changes) or 'all as in the baseline'}",
     ]
 
 
-def _settings(answer: Answer) -> str:
-    changes = [f"{c.knob}={c.value} (baseline {c.baseline})" for c in answer.changed]
-    return "  ".join(changes) or "all as in the baseline"
-
-
-def _figures(recommendation: Recommendation) -> str:
+def _figures(found: Findings) -> str:
     """Return the figures beside the speed, with the runs that they are of where these differ."""
-    rule = recommendation.rule
+    rule = found.rule
     others = [o.metric for o in (*rule.objectives, rule.accuracy) if o is not rule.speed]
     figures = [
-        f"{name} {shown(name, recommendation.figures[name])}"
+        f"{name} {shown(name, found.figures[name])}"
         for name in dict.fromkeys([*others, rule.test_column.removeprefix("metrics.")])
-        if not pd.isna(recommendation.figures[name])
+        if not pd.isna(found.figures[name])
     ]
-    timed, trained = recommendation.num_runs["speed"], recommendation.num_runs["accuracy"]
-    if recommendation.composed:
-        of = "confirm run" if recommendation.measured_in is Stage.CONFIRM else "probe"
-        speed, learned = counted(timed, of), counted(trained, "curve")
-        figures.append(f"composed: speed of {speed}, {learned_word(rule)} of {learned}")
+    timed, trained = found.num_runs["speed"], found.num_runs["accuracy"]
+    composed = found.caveat(Caveat.COMPOSED)
+    if composed is not None and found.composed:
+        figures.append(f"composed: {composed_text(composed, rule)}")
     elif figures and timed != trained:
         figures.append(f"{learned_word(rule)} of {counted(trained, 'run')}, speed of {timed}")
     return ", ".join(figures)
 
 
-def _checks(answer: Answer) -> list[str]:
+def _checks(found: Findings) -> list[str]:
     """Return the gravest warnings, those aside that have lines of their own."""
     warnings = [
-        check
-        for check in answer.checks
+        f"{check.name}: {check.text}"
+        for check in checks(found)
         if check.health is Health.WARNING and check.name not in _SAID_ELSEWHERE
     ]
-    if not warnings:
-        return []
-    texts = [f"{check.name}: {check.text}" for check in warnings[:_MOST_CHECKS]]
-    if more := len(warnings) - len(texts):
-        texts.append(f"{more} more in the report")
-    return [f"warning:     {'; '.join(texts)}"]
+    if more := len(warnings) - _MOST_CHECKS:
+        warnings[_MOST_CHECKS:] = [f"{more} more in the report"] * (more > 0)
+    return [f"warning:     {'; '.join(warnings)}"] if warnings else []
 
 
 def _states(trials: pd.DataFrame) -> str:
@@ -154,7 +145,7 @@ def _front(tables: RunTables) -> str:
     objectives = (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
     table = main_front(front_table(tables))
     if table.empty:
-        return f"front:       none: {why_no_front(tables)}"
+        return f"front:       none: {reason(why_no_front(tables), rule)}"
     metrics = [objective.metric for objective in objectives]
     ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
     texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]

@@ -28,7 +28,7 @@ class Copied:
 
 def to_copy(view: View) -> list[Copied]:
     """Return the recommended settings in every form; [] where nothing is recommended."""
-    config = view.recommendation.config
+    config = view.findings.config
     if config is None:
         return []
     run_dir = "RUN_DIR" if view.run_dir is None else str(view.run_dir)
@@ -52,12 +52,12 @@ def to_copy(view: View) -> list[Copied]:
 def command_of(view: View) -> list[str]:
     """Return the command that measures the settings again, in parts."""
     start = shlex.join(["python", "-m", "orchestrator", str(view.sweep.file)])
-    return [start, *_pairs(view.recommendation.command)]
+    return [start, *_pairs(view.findings.command)]
 
 
 def _standalone(view: View) -> list[str]:
     """Return the trainable's own command: knobs that are not at their defaults, and the data."""
-    config, sweep = view.recommendation.config or {}, view.sweep
+    config, sweep = view.findings.config or {}, view.sweep
     words = ["--epochs", str(sweep.budget.epochs or 1)]
     for name, knob in sweep.knobs.items():
         if name in config and format_value(config[name]) != format_value(knob.default):

@@ -10,13 +10,11 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.answer.answer import Answer, answer_of
-from orchestrator.analysis.answer.machine_checks import busy_machine
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.against_measured import against_measured
+from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import MEASURED_IN, with_confirmed
-from orchestrator.analysis.recommendation.recommend import Recommendation
 from orchestrator.analysis.report.thinning import MAX_DRAWN, thinned
 from orchestrator.analysis.rule import Rule, column_of
 from orchestrator.analysis.statistics.pooling import Pool
@@ -49,10 +47,8 @@ class View:
         others: The front and the baseline of the groups that are not ranked with the main one, by
             their name.
         confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
-        recommendation: Its recommendation.
-        answer: What is said first of it.
+        findings: What it shows.
         run_dir: The run's directory; None where it was read from MLflow.
-        busy: A sentence on a machine that was busy with something else, or "".
         pool: The spread between fresh runs of one config, None where nothing was repeated.
         num_configs: Configs of the main group.
         num_candidates: Configs of a factored search, composed or not; 0 for another search.
@@ -67,9 +63,7 @@ class View:
     configs: pd.DataFrame
     others: Mapping[str, pd.DataFrame]
     confirmed: pd.DataFrame
-    recommendation: Recommendation
-    answer: Answer
-    busy: str
+    findings: Findings
     pool: Pool | None
     num_configs: int
     all_configs: pd.DataFrame
@@ -82,7 +76,7 @@ class View:
     @property
     def rule(self) -> Rule:
         """The rule that settings are recommended by."""
-        return self.recommendation.rule
+        return self.findings.rule
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
@@ -130,10 +124,10 @@ class View:
         return column in self.configs.columns and bool(self.configs[column].notna().any())
 
 
-def view_of(tables: RunTables, recommendation: Recommendation, run_dir: Path | None = None) -> View:
+def view_of(tables: RunTables, findings: Findings, run_dir: Path | None = None) -> View:
     """Join a run's tables and mark the configs that the figures single out."""
     sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
-    ranked = _marked(tables.ranked, sweep, recommendation)
+    ranked = _marked(tables.ranked, sweep, findings)
     is_main = ranked[GROUP] == main
     configs, others = ranked[is_main], ranked[~is_main]
     axes = [column for column in map(column_of, tables.rule.objectives) if column in configs]
@@ -146,12 +140,8 @@ def view_of(tables: RunTables, recommendation: Recommendation, run_dir: Path | N
         all_configs=configs,
         tables=tables,
         others={str(name): rows for name, rows in singled.groupby(GROUP, sort=False)},
-        confirmed=_labelled(
-            _marked(confirmed[confirmed[GROUP] == main], sweep, recommendation), sweep
-        ),
-        recommendation=recommendation,
-        answer=answer_of(tables, recommendation),
-        busy=busy_machine(tables),
+        confirmed=_labelled(_marked(confirmed[confirmed[GROUP] == main], sweep, findings), sweep),
+        findings=findings,
         run_dir=run_dir,
         pool=tables.pool,
         num_configs=len(configs),
@@ -174,10 +164,8 @@ def _composed(tables: RunTables) -> dict[str, Any]:
     }
 
 
-def _marked(
-    configs: pd.DataFrame, sweep: SweepRecord, recommendation: Recommendation
-) -> pd.DataFrame:
-    recommended = recommendation.config
+def _marked(configs: pd.DataFrame, sweep: SweepRecord, findings: Findings) -> pd.DataFrame:
+    recommended = findings.config
     nothing = pd.Series(False, index=configs.index)
     return configs.assign(
         is_baseline=rows_of(configs, sweep.baseline),

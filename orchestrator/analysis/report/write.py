@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from orchestrator.analysis.answer.content import recommended_json
+from orchestrator.analysis.findings.content import recommended_json
+from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.recommendation.front import composed_table, front_table
-from orchestrator.analysis.recommendation.recommend import Recommendation, recommend
 from orchestrator.analysis.report.markdown import answer_markdown
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -15,28 +15,28 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
 
 
-def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
+def write_all(tables: RunTables, run_dir: Path) -> Findings:
     """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.png`` and ``figures/``.
 
     ``answer.md`` as well. Of a factored search ``composed.parquet`` and ``composed.csv`` as well.
 
     Returns:
-        The recommendation.
+        What the run shows.
 
     Raises:
         OSError: The directory cannot be written.
         SweepError: The sweep's objectives state no rule to recommend by.
     """
-    recommendation = recommend(tables)
-    view = view_of(tables, recommendation, run_dir)
+    found = findings(tables)
+    view = view_of(tables, found, run_dir)
     front = front_table(tables)
-    content = recommended_json(recommendation, view.answer, tables.key)
+    content = recommended_json(found, tables.key)
     text = json.dumps(content, indent=2, allow_nan=False) + "\n"
     replace_file(run_dir / RunFile.FRONT, lambda path: front.to_csv(path, index=False))
     replace_file(
         run_dir / RunFile.RECOMMENDED, lambda path: path.write_text(text, encoding="utf-8")
     )
-    answer = answer_markdown(tables, recommendation, view.answer)
+    answer = answer_markdown(tables, found)
     replace_file(run_dir / RunFile.ANSWER, lambda path: path.write_text(answer, encoding="utf-8"))
     write_page(view, run_dir)
     if tables.is_composed:
@@ -47,7 +47,7 @@ def write_all(tables: RunTables, run_dir: Path) -> Recommendation:
         replace_file(
             run_dir / RunFile.COMPOSED_TEXT, lambda path: composed.to_csv(path, index=False)
         )
-    return recommendation
+    return found
 
 
 def write_page(view: View, run_dir: Path) -> None:

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.answer.answer import answer_of
-from orchestrator.analysis.answer.content import recommended_json
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.content import recommended_json
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import MEASURED
 from orchestrator.space.knob import Role
@@ -380,8 +379,7 @@ def products_run(seed: int = 0) -> MadeRun:
 
 def content_of(tables: RunTables) -> dict[str, Any]:
     """Return ``recommended.json`` of a run, as a reader gets it."""
-    recommendation = recommend(tables)
-    content = recommended_json(recommendation, answer_of(tables, recommendation))
+    content = recommended_json(findings(tables))
     plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
     return plain
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.storage.history import SweepHistory, read_history
@@ -46,7 +46,7 @@ def test_the_best_so_far_is_what_the_report_recommends(tmp_path: Path) -> None:
             scribe.whole(make_trial(number, stage=Stage.CONFIRM, repeat=repeat))
     history = read_history(events_of(tmp_path))
     tables = RunTables(trials=trials_of(history), sweep=history.sweep)
-    assert recommended(best_so_far(history)) == recommend(tables).config
+    assert recommended(best_so_far(history)) == findings(tables).config
 
 
 def test_each_objective_has_its_leader_and_no_config_is_named_twice(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.columns import configs_of
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.to_copy import to_copy
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -65,14 +65,14 @@ def played(*words: str | Path) -> Played:
         game = play(make_search(factory, Analyst(record)), _answer)
     record = SweepRecord.from_json(json.loads(json.dumps(record.to_json())), "sweep.json")
     tables = _tables(record, game.trials)
-    recommendation = recommend(tables)
-    assert recommendation.config is not None
-    command = printed(view_of(tables, recommendation))
-    assert command == [record.file, *recommendation.command]
+    found = findings(tables)
+    assert found.config is not None
+    command = printed(view_of(tables, found))
+    assert command == [record.file, *found.command]
     asked = {json.dumps(trial.config): trial.config for trial in game.trials}
     return Played(
         configs=[_plain(config) for config in asked.values()],
-        found=_plain(recommendation.config),
+        found=_plain(found.config),
         data=record.data_fingerprint,
         command=command,
     )

@@ -91,7 +91,7 @@ def _kinds(view: View, train: pd.DataFrame) -> npt.NDArray[np.str_]:
     """Return the word of each trial's line."""
     front = view.all_configs[view.all_configs["on_front"]]
     tests = [
-        _of_config(train, view.recommendation.config) | _of_curves(view, train, "is_recommended"),
+        _of_config(train, view.findings.config) | _of_curves(view, train, "is_recommended"),
         _of_config(train, view.sweep.baseline) | _of_curves(view, train, "is_baseline"),
         _among(train, front["trial_ids"]),
     ]

@@ -104,7 +104,7 @@ def _text(row: dict[Hashable, Any]) -> str:
 
 def _families(view: View, rows: pd.DataFrame) -> list[Hashable]:
     """Return the families to draw: the recommended config's, the baseline's, then the largest."""
-    config = view.recommendation.config
+    config = view.findings.config
     first = rows.loc[rows_of(rows, config), "family"].tolist() if config else []
     first += rows.loc[rows_of(rows, view.sweep.baseline), "family"].tolist()
     sizes = rows["family"].value_counts(sort=True)

@@ -79,7 +79,7 @@ def _one_a_speed(ranked: pd.DataFrame, view: View) -> pd.DataFrame:
 
 
 def _noise(view: View) -> list[str]:
-    noise = view.recommendation.noise
+    noise = view.findings.noise
     spread = (
         "no config was run twice, so that the spread between fresh runs is not known and no "
         "config can be told from the best: repeats would tell"
@@ -93,7 +93,7 @@ def _noise(view: View) -> list[str]:
 
 def _conditions(view: View) -> list[str]:
     """Return sentences on the machine's drift and on interference, where they are known."""
-    effects = (view.recommendation.drift, view.recommendation.interference)
+    effects = (view.findings.drift, view.findings.interference)
     known = [effect.text for effect in effects if effect is not None]
     return [*known, *([why] if (why := view.tables.why_no_interference) else [])]
 

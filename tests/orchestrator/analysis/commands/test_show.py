@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.__main__ import main
-from orchestrator.analysis.answer.answer import answer_of
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.words import sentence
 from tests.orchestrator.analysis.made_runs import MadeRun
 
 
@@ -20,9 +20,9 @@ def test_a_run_is_one_document(
     output = capsys.readouterr()
     document = json.loads(output.out)
     assert output.err == ""
-    answer = answer_of(made.tables, recommend(made.tables))
-    assert document["answer"]["sentence"] == answer.sentence
-    assert document["answer"]["status"] == answer.status
+    found = findings(made.tables)
+    assert document["answer"]["sentence"] == sentence(found)
+    assert document["answer"]["status"] == found.status
     assert document["answer"]["config"]["num_workers"] == 3
     assert len(document["front"]) == 3
     assert Path(document["files"]) == run_dir

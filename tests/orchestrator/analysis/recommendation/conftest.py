@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.view import View, view_of
 from tests.orchestrator.analysis.made_runs import MadeRun
 
 
 @pytest.fixture
 def view(made: MadeRun) -> View:
-    return view_of(made.tables, recommend(made.tables))
+    return view_of(made.tables, findings(made.tables))

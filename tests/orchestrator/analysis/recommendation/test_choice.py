@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.analysis.findings.codes import Reason
+from orchestrator.analysis.findings.reasons import why_not_known
 from orchestrator.analysis.recommendation.choice import Choice, choose, is_decided
-from orchestrator.analysis.recommendation.sentences import why_not_known
 from orchestrator.analysis.recommendation.speedup import Basis
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
 
@@ -56,15 +57,16 @@ def test_a_config_that_is_shown_to_be_slower_gives_way_to_the_baseline() -> None
     choice = chosen(run)
     assert (choice.config, choice.rejected) == (config(), FAST)
     assert choice.speedup.basis is Basis.SAME
-    assert choice.slower is not None
-    assert choice.slower.ratio == pytest.approx(0.8)
+    assert choice.is_slower
+    assert choice.against is not None
+    assert choice.against.ratio == pytest.approx(0.8)
 
 
 def test_a_config_that_is_as_fast_within_the_margin_gives_way_unless_it_is_cheaper() -> None:
     run = run_of((config(), 1000.0), (FAST, 1300.0))
     confirm(run, (config(), 1000.0), (FAST, 1004.0))
     choice = chosen(run)
-    assert (choice.config, choice.rejected, choice.slower) == (config(), FAST, None)
+    assert (choice.config, choice.rejected, choice.is_slower) == (config(), FAST, False)
     assert choice.against is not None
     assert choice.against.is_tie
     run.sweep["baseline"] = config(num_workers=6)
@@ -79,7 +81,7 @@ def test_a_baseline_that_is_not_accurate_enough_does_not_come_back() -> None:
     confirm(run, (config(), 1000.0), (FAST, 800.0))
     choice = chosen(run)
     assert (choice.config, choice.rejected) == (FAST, None)
-    assert choice.slower is choice.speedup
+    assert choice.is_slower
 
 
 @pytest.mark.parametrize("contender", [1100.0, 380.0], ids=["a finalist", "the baseline"])
@@ -104,10 +106,8 @@ def test_figures_that_have_no_ratio_reject_nothing(ours: list[float]) -> None:
         for repeat, figure in enumerate(figures):
             run.add(c, stage="confirm", repeat=repeat, **{reward: figure})
     choice = chosen(run)
-    assert (choice.config, choice.slower, choice.speedup.ratio) == (FAST, None, None)
-    assert why_not_known(choice.speedup, run.tables) == (
-        "a ratio takes figures above 0, and mean_reward of it or of the baseline is not"
-    )
+    assert (choice.config, choice.is_slower, choice.speedup.ratio) == (FAST, False, None)
+    assert [one.code for one in why_not_known(choice.speedup, run.tables)] == [Reason.NOT_POSITIVE]
 
 
 def test_rounds_without_a_ratio_are_not_passed_over() -> None:
@@ -128,9 +128,9 @@ def test_disturbed_rounds_decide_nothing(speed: float) -> None:
     for row in run.rows[3:5]:
         row["tags.contaminated"] = "40 %"
     choice = chosen(run)
-    assert (choice.config, choice.rejected, choice.slower) == (FAST, None, None)
+    assert (choice.config, choice.rejected, choice.is_slower) == (FAST, None, False)
     assert not is_decided(run.tables, FAST)
-    assert why_not_known(choice.speedup, run.tables).count("pairs of confirm runs") == 1
+    assert [one.code for one in why_not_known(choice.speedup, run.tables)] == [Reason.OTHER_LOAD]
 
 
 def test_disturbed_rounds_prefer_no_other_finalist() -> None:

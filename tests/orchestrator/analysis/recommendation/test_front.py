@@ -1,7 +1,26 @@
 from __future__ import annotations
 
-from orchestrator.analysis.recommendation.front import front_table, main_front
-from tests.orchestrator.analysis.made_runs import MadeRun, config, partly_contaminated_run
+import pytest
+
+from orchestrator.analysis.recommendation.front import (
+    MEASURED_IN,
+    SIGN,
+    composed_table,
+    front_table,
+    main_front,
+    rests_on,
+    sign_of,
+    with_confirmed,
+)
+from orchestrator.analysis.report.view import View
+from tests.orchestrator.analysis.made_runs import (
+    ACCURACY,
+    SPEED,
+    MadeRun,
+    config,
+    factored_run,
+    partly_contaminated_run,
+)
 
 
 def test_the_table_holds_the_front_with_the_fastest_first(made: MadeRun) -> None:
@@ -39,7 +58,7 @@ def test_the_runs_of_a_speed_and_those_of_an_accuracy_are_counted() -> None:
     assert front[["num_runs", "num_all_runs"]].to_numpy().tolist() == [[2, 3], [3, 3]]
 
 
-def test_a_confirmed_config_has_the_figures_of_its_confirm_runs() -> None:
+def test_the_front_has_the_figures_of_confirm_runs() -> None:
     run = MadeRun()
     for workers, speed in ((0, 1000.0), (3, 2000.0)):
         run.add_runs(config(num_workers=workers), [speed])
@@ -48,3 +67,71 @@ def test_a_confirmed_config_has_the_figures_of_its_confirm_runs() -> None:
     assert (row["measured_in"], row["num_runs"]) == ("confirm", 2)
     assert 1500 < row["metrics.samples_per_s"] < 1510
     assert len(row["trial_ids"].split()) == 3, "those of both stages"
+
+
+def test_a_confirmed_config_has_the_figures_of_its_confirm_runs(view: View) -> None:
+    for mark in ("is_baseline", "is_recommended"):
+        (shown,) = view.shown[view.shown[mark]].to_dict("records")
+        (confirmed,) = view.confirmed[view.confirmed[mark]].to_dict("records")
+        (searching,) = view.configs[view.configs[mark]].to_dict("records")
+        for column in (SPEED, f"{SPEED}_low", ACCURACY, "num_runs", "trial_ids"):
+            assert shown[column] == confirmed[column]
+        assert shown["verdict"] == searching["verdict"], "confirm runs select nothing"
+        assert shown[MEASURED_IN] == "confirm"
+    others = view.shown[MEASURED_IN] == "train"
+    assert others.sum() == len(view.configs) - 2
+    assert view.shown.loc[others, SPEED].equals(view.configs.loc[others, SPEED])
+    assert view.shown["num_runs"].dtype == view.configs["num_runs"].dtype
+
+
+def test_a_figure_that_confirm_runs_lack_stays(view: View) -> None:
+    speed_alone = view.confirmed.assign(**{ACCURACY: float("nan")})
+    shown = with_confirmed(view.configs, speed_alone, SPEED)
+    (row,) = shown[shown["is_recommended"]].to_dict("records")
+    (searching,) = view.configs[view.configs["is_recommended"]].to_dict("records")
+    assert row[ACCURACY] == searching[ACCURACY]
+    assert row[SPEED] == pytest.approx(view.confirmed[view.confirmed["is_recommended"]][SPEED])
+
+
+def test_a_baseline_that_only_confirm_runs_trained_has_a_row(view: View) -> None:
+    without = view.configs[~view.configs["is_baseline"]]
+    shown = with_confirmed(without, view.confirmed, SPEED)
+    assert len(shown) == len(view.configs)
+    (row,) = shown[shown["is_baseline"]].to_dict("records")
+    assert (row["verdict"], row["on_front"], row[MEASURED_IN]) == ("", False, "confirm")
+
+
+def test_without_confirm_runs_nothing_changes(view: View) -> None:
+    shown = with_confirmed(view.configs, view.confirmed.iloc[:0], SPEED)
+    assert shown.drop(columns=MEASURED_IN).equals(view.configs)
+
+
+ROW = {"composed": True, "num_runs": 4, "num_all_runs": 1}
+
+
+def test_a_composed_figure_says_what_it_rests_on() -> None:
+    assert rests_on(ROW, "accuracy") == "speed from 4 probes, accuracy from 1 curve"
+    assert sign_of(ROW) == f" {SIGN}"
+    assert sign_of({**ROW, "composed": False}) == sign_of({}) == ""
+
+
+def test_the_table_has_every_config_and_no_column_without_a_figure() -> None:
+    table = composed_table(factored_run().tables)
+    assert len(table) == 24
+    assert table.columns[:5].tolist() == ["state", "group", "composed", "on_front", "verdict"]
+    assert table.notna().any().all()
+    assert "metrics.peak_gpu_gib" not in table.columns
+    stopped = table[table["state"] == "stopped"]
+    assert not stopped["on_front"].any()
+    assert set(stopped["verdict"]) == {""}
+    assert table["speed_ids"].str.split().map(len).tolist() == table["num_runs"].tolist()
+
+
+def test_settings_are_compared_once_and_configs_of_the_best_one_are_tied_with_it() -> None:
+    tables = factored_run().tables
+    ranked = tables.ranked[tables.ranked["verdict"] != ""]
+    assert (ranked["verdict"] == "best").sum() == 1
+    of_setting = ranked.groupby("speed_ids")["ratio_to_best"].nunique()
+    assert (of_setting == 1).all()
+    best = ranked.loc[ranked["verdict"] == "best", "speed_ids"].iloc[0]
+    assert set(ranked.loc[ranked["speed_ids"] == best, "verdict"]) <= {"best", "tied"}

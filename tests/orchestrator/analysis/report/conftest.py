@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -18,7 +18,7 @@ def tables() -> RunTables:
 
 @pytest.fixture(scope="session")
 def view(tables: RunTables) -> View:
-    return view_of(tables, recommend(tables))
+    return view_of(tables, findings(tables))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any, cast
 
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.view import View, view_of
 from tests.orchestrator.analysis.made_runs import MadeRun
@@ -20,7 +20,7 @@ def with_sweep(view: View, **fields: object) -> View:
 
 def view_of_run(run: MadeRun) -> View:
     tables = run.tables
-    return view_of(tables, recommend(tables))
+    return view_of(tables, findings(tables))
 
 
 def page_of(run: MadeRun) -> str:

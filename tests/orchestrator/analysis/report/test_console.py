@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.answer.answer import answer_of
 from orchestrator.analysis.comparison.compare import compare
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.words import sentence
 from orchestrator.analysis.report.console import MAX_ROWS, show_comparison, show_front, show_run
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -33,9 +33,9 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_is_printed_with_its_answer_first_and_its_front_last(
     tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_run(tables, view.recommendation, RUN_DIR)
+    show_run(tables, view.findings, RUN_DIR)
     text = capsys.readouterr().out
-    assert answer_of(tables, view.recommendation).sentence in text.splitlines()[0]
+    assert sentence(view.findings) in text.splitlines()[0]
     assert f"report:      {RUN_DIR / 'report.html'}" in text
     assert "products_loader: the front of samples_per_s (maximize) and val_acc" in text
     assert "95 % intervals: between runs, spread pooled over configs" in text.splitlines()[-1]
@@ -44,7 +44,7 @@ def test_a_run_is_printed_with_its_answer_first_and_its_front_last(
 def test_without_a_folder_no_file_is_named(
     tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_run(tables, view.recommendation, None)
+    show_run(tables, view.findings, None)
     assert "report" not in capsys.readouterr().out
 
 
@@ -88,7 +88,7 @@ def test_a_long_front_is_cut_and_says_where_the_rest_is(
         figures = {"metrics.samples_per_s": 1000.0 + number, "metrics.val_acc": 0.9 - number / 1e4}
         run.add(config(lr=0.001 + number / 1e4), **figures)
     tables = run.tables
-    show_run(tables, recommend(tables), RUN_DIR)
+    show_run(tables, findings(tables), RUN_DIR)
     assert f"... and 2 more in {RUN_DIR / 'front.csv'}" in capsys.readouterr().out
 
 
@@ -129,5 +129,5 @@ def test_the_front_counts_runs_where_accuracies_are_of_more_than_speeds(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     mixed = partly_contaminated_run().tables
-    show_run(mixed, recommend(mixed), RUN_DIR)
+    show_run(mixed, findings(mixed), RUN_DIR)
     assert "(accuracy" in capsys.readouterr().out

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from orchestrator.analysis.answer.answer import answer_of
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.words import sentence
 from orchestrator.analysis.report.markdown import MAX_NOTES, MAX_ROWS, answer_markdown
 from orchestrator.analysis.tables.run_tables import RunTables
+from tests.orchestrator.analysis.findings.runs import confirmed
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 
 def markdown(tables: RunTables) -> str:
-    recommendation = recommend(tables)
-    return answer_markdown(tables, recommendation, answer_of(tables, recommendation))
+    return answer_markdown(tables, findings(tables))
 
 
 def rows_of_table(text: str) -> list[list[str]]:
@@ -29,9 +27,8 @@ def text(tables: RunTables) -> str:
 
 
 def test_the_sentence_comes_first_then_the_data(tables: RunTables, text: str) -> None:
-    sentence = answer_of(tables, recommend(tables)).sentence
     first, second, *_ = text.split("\n\n")
-    assert first == f"**{sentence}.**"
+    assert first == f"**{sentence(findings(tables))}.**"
     assert "running on products-synthetic" in second
 
 
@@ -73,14 +70,13 @@ def test_a_run_without_a_completed_trial_says_so() -> None:
     assert not rows_of_table(text)
 
 
-def test_notes_above_the_most_are_counted(tables: RunTables) -> None:
-    recommendation = recommend(tables)
-    notes = tuple(f"note {number}" for number in range(MAX_NOTES + 3))
-    many = replace(recommendation, notes=notes)
-    answer = replace(answer_of(tables, recommendation), why_not_known="the machine was busy")
-    text = answer_markdown(tables, many, answer)
-    assert "- The machine was busy.\n- Note 0." in text
-    assert text.endswith("- 4 more notes in the report.\n")
+def test_notes_above_the_most_are_counted() -> None:
+    run = confirmed([500.0, 4000.0], [1000.0, 300.0], isolation="shared")
+    run.sweep["cuts"] = [f"the budget left no room for {number}" for number in range(9)]
+    text = markdown(run.tables)
+    assert "differ by more than a factor of 1.5.\n- The budget left no room for 0." in text
+    assert text.count("\n- ") == MAX_NOTES + 1
+    assert text.endswith("more notes in the report.\n")
 
 
 def test_a_value_with_a_bar_does_not_break_the_table() -> None:

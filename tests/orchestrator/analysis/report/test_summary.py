@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.words import sentence
 from orchestrator.analysis.report.summary import MAX_LINES, summary
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -15,7 +16,6 @@ from tests.orchestrator.analysis.made_runs import (
     MadeRun,
     config,
     partly_contaminated_run,
-    products_run,
 )
 
 RUN_DIR = Path("runs/products_loader/1")
@@ -23,13 +23,13 @@ RUN_DIR = Path("runs/products_loader/1")
 
 def lines_of(run: MadeRun) -> list[str]:
     tables = run.tables
-    return summary(tables, recommend(tables), run_dir=RUN_DIR)
+    return summary(tables, findings(tables), run_dir=RUN_DIR)
 
 
 def test_a_whole_run_in_few_lines(tables: RunTables, view: View) -> None:
-    lines = summary(tables, view.recommendation, run_dir=RUN_DIR)
+    lines = summary(tables, view.findings, run_dir=RUN_DIR)
     assert len(lines) == MAX_LINES
-    assert lines[0] == f"products_loader: {view.answer.sentence}"
+    assert lines[0] == f"products_loader: {sentence(view.findings)}"
     assert lines[1].startswith("status:      confirmed: 3 pairs of confirm runs  (val_acc 91.45 %")
     assert lines[2] == (
         "settings:    batch_size=4000 (baseline 1000)  num_workers=3 (baseline 0)  "
@@ -44,9 +44,9 @@ def test_a_whole_run_in_few_lines(tables: RunTables, view: View) -> None:
 
 @pytest.mark.parametrize("width", [80, 40])
 def test_on_a_terminal_every_line_fits_and_loses_no_word(tables: RunTables, width: int) -> None:
-    recommendation = recommend(tables)
-    whole = summary(tables, recommendation, run_dir=RUN_DIR)
-    lines = summary(tables, recommendation, run_dir=RUN_DIR, width=width)
+    found = findings(tables)
+    whole = summary(tables, found, run_dir=RUN_DIR)
+    lines = summary(tables, found, run_dir=RUN_DIR, width=width)
     assert " ".join(lines).split() == " ".join(whole).split()
     assert all(len(line) <= width for line in lines if len(line.split()) > 1)
     assert lines[1].startswith(" " * 13)
@@ -63,7 +63,7 @@ def test_the_status_has_the_accuracy_whatever_it_is_called(metric: str, figure: 
 
 def test_without_a_stand_in_there_is_no_data_line(tables: RunTables, view: View) -> None:
     asked = replace(tables, sweep=replace(tables.sweep, data_note=""))
-    lines = summary(asked, view.recommendation, run_dir=RUN_DIR)
+    lines = summary(asked, view.findings, run_dir=RUN_DIR)
     assert not any(line.startswith("data:") for line in lines)
 
 
@@ -78,26 +78,6 @@ def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
     assert "trials:      2: 2 infeasible (needs more GPUs than there are)" in lines
     assert any(line.startswith("front:       none") for line in lines)
     assert not any(line.startswith(("status:", "settings:")) for line in lines)
-
-
-def test_an_interrupted_run_without_a_row_has_a_first_line() -> None:
-    run = MadeRun()
-    run.add(config())
-    empty = RunTables(trials=run.trials.iloc[:0], sweep=run.record)
-    lines = summary(empty, recommend(empty), run_dir=RUN_DIR)
-    assert lines[0] == "products_loader: no settings can be recommended: no trial was trained"
-    assert lines[1] == "trials:      0"
-
-
-def test_a_machine_that_becomes_slower_is_warned_of() -> None:
-    run = products_run()
-    confirm = [row for row in run.rows if row["stage"] == "confirm"]
-    for position, row in enumerate(confirm):
-        row["metrics.samples_per_s"] *= 1 - 0.05 * position
-    lines = lines_of(run)
-    (warning,) = (line for line in lines if line.startswith("warning:"))
-    assert "drift: speeds changed by -" in warning
-    assert len(lines) <= MAX_LINES
 
 
 def test_the_status_says_of_how_many_runs_its_figures_are_where_that_differs() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.tables import (
     INTERVAL,
     Cell,
@@ -54,7 +54,7 @@ def test_units_are_in_the_head_alone() -> None:
 
 def test_the_front_counts_the_runs_of_a_speed_apart_where_an_accuracy_has_more() -> None:
     tables = partly_contaminated_run().tables
-    view = view_of(tables, recommend(tables))
+    view = view_of(tables, findings(tables))
     table = front_table(view, view.configs)
     column = table.head.index("runs")
     assert [row[column].text for row in table.rows] == ["2 (accuracy 3)", "3"]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.recommendation.recommend import Recommendation
+from orchestrator.analysis.findings.codes import Reason
+from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.report.summary import summary
 from orchestrator.analysis.report.write import write_all
 from tests.orchestrator.analysis.made_runs import MadeRun, content_of, products_run
@@ -45,8 +46,8 @@ def with_objectives(*metrics: str) -> MadeRun:
     return run
 
 
-def last_lines(run: MadeRun, recommendation: Recommendation) -> str:
-    return "\n".join(summary(run.tables, recommendation, run_dir=Path("run")))
+def last_lines(run: MadeRun, found: Findings) -> str:
+    return "\n".join(summary(run.tables, found, run_dir=Path("run")))
 
 
 @pytest.mark.parametrize(
@@ -60,11 +61,11 @@ def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_says_so
     run = with_objectives(*metrics)
     missing = " and ".join(metric for metric in metrics if metric.startswith("my_"))
 
-    recommendation = write_all(run.tables, tmp_path)
+    found = write_all(run.tables, tmp_path)
 
-    assert recommendation.config is None
-    assert recommendation.why == f"no completed trial has reported {missing}"
-    text = last_lines(run, recommendation)
+    assert found.config is None
+    assert (found.why.code, found.why["metrics"]) == (Reason.NOT_REPORTED, missing.split(" and "))
+    text = last_lines(run, found)
     assert f"front:       none: no completed trial has reported {missing}" in text
     assert f"no settings can be recommended: no completed trial has reported {missing}" in text
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -74,9 +75,9 @@ def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_says_so
 
 def test_a_third_objective_that_nothing_reports_is_named(tmp_path: Path) -> None:
     run = with_objectives("samples_per_s", "val_acc", "my_score")
-    recommendation = write_all(run.tables, tmp_path)
-    assert recommendation.config is None
-    text = last_lines(run, recommendation)
+    found = write_all(run.tables, tmp_path)
+    assert found.config is None
+    text = last_lines(run, found)
     assert "front:       none: no completed trial has reported my_score" in text
     assert "no settings can be recommended: no completed trial has reported my_score" in text
 
@@ -84,6 +85,6 @@ def test_a_third_objective_that_nothing_reports_is_named(tmp_path: Path) -> None
 def test_a_run_of_which_nothing_completed_is_reported_on(tmp_path: Path) -> None:
     run = with_objectives("my_speed", "my_score")
     run.rows = [row for row in run.rows if row["state"] in ("infeasible", "failed")]
-    recommendation = write_all(run.tables, tmp_path)
-    assert recommendation.config is None
-    assert "no settings can be recommended: no trial completed" in last_lines(run, recommendation)
+    found = write_all(run.tables, tmp_path)
+    assert found.config is None
+    assert "no settings can be recommended: no trial completed" in last_lines(run, found)

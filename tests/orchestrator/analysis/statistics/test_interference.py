@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.answer.checks import checks_of
-from orchestrator.analysis.answer.machine_checks import Health
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.caveat_words import checks, notes
+from orchestrator.analysis.findings.codes import Health
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.statistics.interference import Interference, interference_effect
 from orchestrator.analysis.tables.run_tables import with_run_intervals
 from tests.orchestrator.analysis.made_runs import MadeRun, config
@@ -69,7 +69,7 @@ def test_an_effect_is_found_and_stated() -> None:
     assert effect.low < 0.85 < effect.high
     assert (effect.num_configs, effect.num_runs) == (2, 12)
     assert "15." in effect.text or "14." in effect.text
-    assert any("slower than isolated ones" in note for note in recommend(run.tables).notes)
+    assert any("slower than isolated ones" in note for note in notes(findings(run.tables)))
 
 
 def test_a_run_without_background_trials_was_not_co_located() -> None:
@@ -98,14 +98,14 @@ def test_trials_that_are_over_before_others_start_tell_nothing_and_that_is_said(
     add(run, 3, 200.0, stage="probe", repeat=4, isolation="leased", **{OTHERS: 0.0})
 
     assert run.tables.interference is None
-    recommendation = recommend(run.tables)
-    said = [note for note in recommendation.notes if "co-located" in note]
+    found = findings(run.tables)
+    said = [note for note in notes(found) if "co-located" in note]
     assert said == [
         "what co-located trials lose is not known: 6 of 6 runs of the interference check had "
         f"nothing beside them for most of their {wall_s:.1f} s; trials that take longer would tell"
     ]
-    checks = {check.name: check for check in checks_of(run.tables, recommendation)}
-    assert checks["interference"].health is Health.UNKNOWN
+    (check,) = (check for check in checks(found) if check.name == "interference")
+    assert check.health is Health.UNKNOWN
     assert said[0][1:] in page_of(run)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.answer.answer import answer_of
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.words import sentence as sentence_of
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.store import Target
@@ -75,7 +75,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("pages")
     run_dir = write_run(products_run(), folder / "runs" / "products_loader" / "now")
     tables = load_run(run_dir)
-    sentence = answer_of(tables, recommend(tables)).sentence
+    sentence = sentence_of(findings(tables))
     uri = sqlite(folder)
     target = Target(uri=uri, experiment="", artifact_root=artifact_root(uri, run_dir))
     mirror = Mirror(run_dir, target)

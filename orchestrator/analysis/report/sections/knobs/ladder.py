@@ -60,7 +60,7 @@ def ladder_of(view: View) -> Section | None:
 
 def steps_of_ladder(view: View) -> Ladder | None:
     """Return the steps to the recommended config; None where there is none."""
-    config = view.recommendation.config
+    config = view.findings.config
     return None if config is None else ladder(view.tables, config)
 
 

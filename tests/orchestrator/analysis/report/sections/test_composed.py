@@ -115,11 +115,11 @@ def test_confirm_runs_of_speed_alone_leave_the_accuracy_composed() -> None:
     run = factored_run()
     run.rows.pop()
     view = view_of_run(run)
-    assert view.recommendation.composed
-    assert view.recommendation.num_runs == {"speed": 3, "accuracy": 2}
+    assert view.findings.composed
+    assert view.findings.num_runs == {"speed": 3, "accuracy": 2}
     row = view.configs[view.configs["is_recommended"]].iloc[0]
-    assert view.recommendation.figures["val_acc"] == pytest.approx(row["metrics.val_acc"])
-    assert view.recommendation.figures["samples_per_s"] != row["metrics.samples_per_s"]
+    assert view.findings.figures["val_acc"] == pytest.approx(row["metrics.val_acc"])
+    assert view.findings.figures["samples_per_s"] != row["metrics.samples_per_s"]
 
 
 def test_the_whole_table_is_written(made: MadeRun, tmp_path: Path) -> None:

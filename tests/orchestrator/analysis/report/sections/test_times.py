@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from orchestrator.analysis.recommendation.recommend import recommend
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.sections.times import times_of
 from orchestrator.analysis.report.view import View, view_of
 from tests.orchestrator.analysis.made_runs import MadeRun, config, partly_contaminated_run
@@ -32,7 +32,7 @@ def test_the_soonest_are_shown_and_always_the_recommended_and_the_baseline() -> 
     for lr in np.geomspace(2e-3, 5e-3, 22):
         run.add(config(num_workers=3, lr=float(lr)))
     run.add(config())
-    times = times_of(view_of(run.tables, recommend(run.tables)))
+    times = times_of(view_of(run.tables, findings(run.tables)))
     assert times is not None
     assert times.table is not None
     roles = [row[0].text for row in times.table.rows]
@@ -45,7 +45,7 @@ def test_the_soonest_are_shown_and_always_the_recommended_and_the_baseline() -> 
 
 def test_times_are_of_the_runs_whose_load_was_their_own() -> None:
     run = partly_contaminated_run()
-    times = times_of(view_of(run.tables, recommend(run.tables)))
+    times = times_of(view_of(run.tables, findings(run.tables)))
     assert times is not None
     assert times.table is not None
     column = times.table.head.index("runs there")

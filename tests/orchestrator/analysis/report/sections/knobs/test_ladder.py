@@ -32,7 +32,7 @@ def test_each_knob_is_a_step_and_each_bar_begins_where_the_last_one_ends(view: V
     rows = view.configs
     speeds = [rows.loc[rows[f"is_{word}"], "metrics.samples_per_s"].iloc[0]
               for word in ("recommended", "baseline")]  # fmt: skip
-    of_searching = view.recommendation.speedup
+    of_searching = view.findings.speedup
     assert of_searching is not None
     assert ends[-1] == pytest.approx(of_searching.searching_ratio, rel=1e-6)
     assert ends[-1] == pytest.approx(speeds[0] / speeds[1], rel=0.05)

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from scipy import stats
 
-from orchestrator.analysis.recommendation.recommend import command_of, recommend
+from orchestrator.analysis.findings.codes import Caveat, Lead, Reason, Status
+from orchestrator.analysis.findings.findings import changes_of, command_of, findings
+from orchestrator.analysis.tables.load import load_run
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.sweep.rigor import Rigor
+from tests.orchestrator.analysis.findings.runs import findings_of
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     MadeRun,
@@ -16,6 +20,57 @@ from tests.orchestrator.analysis.made_runs import (
     content_of,
     partly_contaminated_run,
 )
+
+FORMAT_1 = Path(__file__).parents[3] / "fixtures" / "run_format_1"
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "lead", "unknown"),
+    [
+        ("a whole run", Status.CONFIRMED, Lead.TIMES, []),
+        ("a tie that is cheaper", Status.CONFIRMED, Lead.AS_FAST, [Reason.NOT_TOLD_APART]),
+        ("faster by an unknown factor", Status.CONFIRMED, Lead.FASTER, [Reason.WIDE]),
+        ("slower by an unknown factor", Status.CONFIRMED, Lead.SLOWER, [Reason.WIDE]),
+        ("slower, and the baseline short of the rule", Status.CONFIRMED, Lead.TIMES, []),
+        ("the baseline stays, by a factor", Status.CONFIRMED, Lead.STAYS_TIMES, []),
+        ("the baseline stays in a tie", Status.TIE, Lead.STAYS_TIE, [Reason.NOT_TOLD_APART]),
+        ("the baseline alone", Status.NOT_CONFIRMED, Lead.STAYS_ALONE, []),
+        ("the knee is the baseline", Status.NOT_CONFIRMED, Lead.STAYS_BY_RULE, []),
+        ("no other is accurate enough", Status.NOT_CONFIRMED, Lead.STAYS_IN_SEARCH, []),
+        ("no other is faster", Status.TIE, Lead.STAYS_IN_CONFIRM, []),
+        ("an empty run", Status.NOTHING, Lead.NOTHING, []),
+        ("a busy machine", Status.NOT_CONFIRMED, Lead.SELECTED, [Reason.OTHER_LOAD]),
+        ("disturbed and wide", Status.NOT_CONFIRMED, Lead.SELECTED,
+         [Reason.OTHER_LOAD, Reason.WIDE]),
+        ("one pair", Status.NOT_CONFIRMED, Lead.SELECTED, [Reason.ONE_PAIR]),
+        ("no confirm run", Status.NOT_CONFIRMED, Lead.SELECTED, [Reason.NO_CONFIRM_RUN]),
+        ("rounds that did not reach the target", Status.NOT_CONFIRMED, Lead.SELECTED,
+         [Reason.ONE_SIDED]),
+    ],
+)  # fmt: skip
+def test_what_a_run_shows(name: str, status: Status, lead: Lead, unknown: list[Reason]) -> None:
+    found = findings_of(name)
+    assert (found.status, found.lead.code) == (status, lead)
+    assert [one.code for one in found.unknown] == unknown
+    leads = found.known_speedup is not None
+    assert leads == (lead is Lead.TIMES), "a speed-up leads where it is known"
+
+
+def test_knobs_that_change_the_speed_come_before_those_that_change_learning_alone() -> None:
+    found = changes_of(config(lr=0.01, batch_size=4000, fanouts=[10, 25]), MadeRun().tables)
+    assert [(c.knob, c.value, c.baseline) for c in found] == [
+        ("batch_size", "4000", "1000"), ("lr", "0.01", "0.003"),
+    ]  # fmt: skip
+
+
+def test_a_run_of_an_earlier_version() -> None:
+    """Its own report had the interval from 0.01 to 35.07."""
+    found = findings(load_run(FORMAT_1))
+    assert (found.status, found.lead.code) == (Status.NOT_CONFIRMED, Lead.SELECTED)
+    assert found.unknown[0].code is Reason.OTHER_LOAD
+    load = found.caveat(Caveat.OTHER_LOAD)
+    assert load is not None
+    assert (load["disturbed"], load["watched"]) == (14, 17)
 
 
 def test_figures_come_from_the_confirm_runs_and_test_is_reported(made: MadeRun) -> None:
@@ -36,7 +91,7 @@ def test_figures_are_of_confirm_runs_that_are_comparable_with_the_search() -> No
         run.add_runs(config(num_workers=workers), [speed], stage="confirm")
         away = {"stage": "confirm", "device": "H200"}
         run.add_runs(config(num_workers=workers), [50 * speed], first=1, **away)
-    assert recommend(run.tables).figures["samples_per_s"] == pytest.approx(2000)
+    assert findings(run.tables).figures["samples_per_s"] == pytest.approx(2000)
 
 
 def test_figures_of_config_and_baseline_are_of_the_same_hardware() -> None:
@@ -44,15 +99,14 @@ def test_figures_of_config_and_baseline_are_of_the_same_hardware() -> None:
     for workers, speed in ((0, 1000.0), (3, 2000.0)):
         run.add_runs(config(num_workers=workers), [speed])
         run.add_runs(config(num_workers=workers), [50 * speed], stage="confirm", device="H200")
-    found = recommend(run.tables)
+    found = findings(run.tables)
     assert found.figures["samples_per_s"] == pytest.approx(100_000)
     assert found.baseline_figures["samples_per_s"] == pytest.approx(50_000)
-    words = "2 trials completed under other conditions (device H200)"
-    assert any(words in note for note in found.notes)
+    assert found.caveat(Caveat.CONDITIONS) is not None
     for row in run.rows:
         if row["stage"] == "confirm":
             row[ACCURACY] = math.nan
-    assert recommend(run.tables).baseline_figures["val_acc"] == pytest.approx(0.9)
+    assert findings(run.tables).baseline_figures["val_acc"] == pytest.approx(0.9)
 
 
 def test_without_confirm_runs_figures_come_from_the_runs_that_selected() -> None:
@@ -70,7 +124,7 @@ def test_the_interval_of_the_runs_that_selected_rests_on_the_noise_of_all_stages
         run.add_runs(config(num_workers=workers), [speed])
     run.add_runs(config(), [1000.0, 1010.0, 990.0], stage="confirm")
     run.add_runs(config(num_workers=8), [1980.0, 2000.0, 2020.0], stage="confirm")
-    found = recommend(run.tables)
+    found = findings(run.tables)
     assert found.config == config(num_workers=3)
     assert found.interval == "between runs, spread pooled over configs (confirm runs included)"
 
@@ -113,7 +167,7 @@ def test_contamination_decides_no_accuracy_that_is_recommended_with() -> None:
 def test_an_inaccurate_run_counts_against_its_config_though_it_was_contaminated() -> None:
     run = partly_contaminated_run()
     run.rows[-1][ACCURACY] = 0.5
-    assert recommend(run.tables).config == config()
+    assert findings(run.tables).config == config()
 
 
 def test_confirmed_accuracies_are_of_contaminated_runs_too() -> None:

@@ -1,0 +1,276 @@
+"""Figures of an answer: the config's and the baseline's, their difference in accuracy, the cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from orchestrator.analysis.columns import rows_of
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.recommendation.choice import Choice
+from orchestrator.analysis.recommendation.speedup import Speedup
+from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
+from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow, t_quantile
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.metrics import Goal, is_learned
+from orchestrator.space.knob import Role
+from orchestrator.trial import Stage, TrialState
+
+_EPOCH: Final = "metrics.epoch_s"
+_MEMORY: Final = ("peak_rss_gib", "peak_gpu_gib")
+
+
+def named_figures(row: Mapping[Any, Any], rule: Rule) -> dict[str, float]:
+    """Return the figures of a row that an answer has, by metric; NaN where one is not known."""
+    speed = rule.speed_column
+    columns = (
+        speed,
+        f"{speed}_low",
+        f"{speed}_high",
+        *(column_of(objective) for objective in (*rule.objectives, rule.accuracy)),
+        rule.test_column,
+        MAJORITY_SHARE,
+    )
+    return {name.removeprefix("metrics."): row.get(name, math.nan) for name in columns}
+
+
+def baseline_figures(tables: RunTables, stage: Stage, group: str) -> dict[str, float]:
+    """Return the baseline's figures in a stage, what that does not tell from the search.
+
+    What it has learned does not depend on the hardware, and may be from the main group.
+
+    Args:
+        tables: The run.
+        stage: The stage that the config's figures are from.
+        group: The group of comparable rows that they are from.
+    """
+
+    def own(rows: pd.DataFrame, group: str) -> dict[str, float]:
+        same = rows[rows_of(rows, tables.sweep.baseline) & (rows[GROUP] == group)]
+        return named_figures(same.iloc[0].to_dict() if len(same) else {}, tables.rule)
+
+    of_main = own(tables.configs, tables.main_group)
+    known = named_figures({}, tables.rule)
+    for figures in (
+        {name: value for name, value in of_main.items() if is_learned(name)},
+        own(tables.configs, group),
+        own(tables.confirmed, group) if stage is Stage.CONFIRM else {},
+    ):
+        known |= {name: value for name, value in figures.items() if not pd.isna(value)}
+    return known
+
+
+def row_of_figures(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any], Stage]:
+    """Return the config's confirm runs where it has any, else the runs that selected it.
+
+    Of confirm runs under several conditions those that are comparable with the search.
+    """
+    rows = tables.confirmed[rows_of(tables.confirmed, choice.config)].to_dict("records")
+    if not rows:
+        return _with_all_noise(choice, tables), Stage.TRAIN
+    row = next((row for row in rows if row[GROUP] == choice.row.get(GROUP)), rows[0])
+    return _with_composed(row, choice.row, tables), Stage.CONFIRM
+
+
+def _with_composed(
+    confirmed: Mapping[Any, Any], searched: Mapping[Any, Any], tables: RunTables
+) -> Mapping[Any, Any]:
+    """Return the confirm runs' row with what they do not tell, where they are of speed alone."""
+    column = tables.rule.accuracy_column
+    if not tables.is_composed or not pd.isna(confirmed.get(column, math.nan)):
+        return confirmed
+    learned = {
+        name: searched.get(name, math.nan)
+        for name in confirmed
+        if str(name).startswith("metrics.") and is_learned(str(name).removeprefix("metrics."))
+    }
+    counts = {"num_all_runs": searched["num_all_runs"], COMPOSED: searched[COMPOSED]}
+    return {**confirmed, **learned, column: searched.get(column, math.nan), **counts}
+
+
+def _with_all_noise(choice: Choice, tables: RunTables) -> Mapping[Any, Any]:
+    """Return the row that selected, with the interval that all stages' repeats give it."""
+    configs, state = tables.configs, choice.selection.state
+    if state is not TrialState.COMPLETED and tables.is_composed:
+        configs = tables.composed(state)
+    elif state is not TrialState.COMPLETED:
+        configs = by_config(tables.grouped, states=[state], speed=tables.rule.speed.metric)
+    same = configs[configs["trial_ids"] == choice.row["trial_ids"]].to_dict("records")
+    return same[0] if same else choice.row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A config's accuracy less the baseline's, in the accuracy's own unit.
+
+    Attributes:
+        centre: Of the means.
+        low: Lower end of the 95 % interval.
+        high: Upper end.
+        sign: +1 where more is better, -1 where less is.
+        tolerance: Differences within it are none.
+        selected: True where it is of the runs that selected the config, which flatter it.
+    """
+
+    centre: float
+    low: float
+    high: float
+    sign: float = 1.0
+    tolerance: float = 0.0
+    selected: bool = False
+
+    @property
+    def is_better(self) -> bool:
+        """True if the config is shown to be more accurate."""
+        return min(self.sign * self.low, self.sign * self.high) > 0
+
+    @property
+    def is_worse(self) -> bool:
+        """True if the config is shown to be less accurate."""
+        return max(self.sign * self.low, self.sign * self.high) < 0
+
+    @property
+    def is_none(self) -> bool:
+        """True if the two are shown to be as accurate within the tolerance."""
+        return -self.tolerance <= self.low and self.high <= self.tolerance
+
+
+def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Difference | None:
+    """Return the difference of a config from the baseline; None where it is not known.
+
+    From the rounds of the confirm stage where two have both accuracies: a paired t interval, since
+    the runs of a round have one seed. Otherwise from the searching runs, of three seeds at least of
+    the two: a t interval with their pooled variance; two runs of one seed are one. Contaminated
+    runs count, since other load changes no accuracy. An interval that is as wide as half of the
+    accuracy tells no difference.
+    """
+    rule = tables.rule
+    paired = _paired(tables, config)
+    mean, interval = paired or _unpaired(tables, config) or (0.0, None)
+    if interval is None:
+        return None
+    low, high = interval[1:]
+    if mean > 0 and not is_narrow(mean + low, mean + high):
+        return None
+    return Difference(
+        centre=interval[0],
+        low=low,
+        high=high,
+        sign=1.0 if rule.accuracy.goal is Goal.MAXIMIZE else -1.0,
+        tolerance=(rule.accuracy.tolerance or 0.0) * (abs(mean) if rule.accuracy.relative else 1),
+        selected=paired is None,
+    )
+
+
+_Known = tuple[float, tuple[float, float, float]]
+"""The baseline's mean, and the difference from it with its ends."""
+
+
+def _paired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
+    rows, column = tables.confirm_rows, tables.rule.accuracy_column
+    done = rows[(rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
+    ours, theirs = (
+        done[rows_of(done, which)].groupby("repeat")[column].mean()
+        for which in (config, tables.sweep.baseline)
+    )
+    differences = (ours - theirs).dropna()
+    if len(differences) < 2:
+        return None
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    values = _interval(float(differences.mean()), error, len(differences) - 1)
+    return float(theirs[differences.index].mean()), values
+
+
+def _unpaired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
+    ours, theirs = (_searched(tables, which) for which in (config, tables.sweep.baseline))
+    df = len(ours) + len(theirs) - 2
+    if not len(ours) or not len(theirs) or df < 1:
+        return None
+    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in (ours, theirs))
+    error = math.sqrt(squares / df * (1 / len(ours) + 1 / len(theirs)))
+    return float(theirs.mean()), _interval(float(ours.mean() - theirs.mean()), error, df)
+
+
+def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+    """Return a config's accuracy by each seed that searched; of a factored search its curves'."""
+    if tables.is_composed:  # a curve is of all settings that learn alike
+        config = {k: v for k, v in config.items() if tables.roles.get(k) is not Role.SYSTEMS}
+    rows, column = tables.searched, tables.rule.accuracy_column
+    own = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
+    accuracies = own[rows_of(own, config)].groupby("seed", dropna=False)[column].mean().dropna()
+    return accuracies.to_numpy(dtype=np.float64)
+
+
+def _interval(centre: float, error: float, df: int) -> tuple[float, float, float]:
+    half = float(t_quantile(np.array([float(df)]), (1 + CONFIDENCE) / 2)[0]) * error
+    return centre, centre - half, centre + half
+
+
+def cost_of_run(
+    tables: RunTables, config: Mapping[str, Any] | None, speedup: Speedup | None
+) -> dict[str, float]:
+    """Return the cost of a run by name, each figure where it is known.
+
+    Returns:
+        ``search_s``, wall time of all trials; ``search_core_hours``; ``saved_s_per_epoch``, of
+        the baseline's epoch by the speed-up where that leads; ``epochs_to_pay``, until ``search_s``
+        is saved; ``peak_rss_gib`` and ``peak_gpu_gib`` of the config, and ``baseline_*`` of these.
+    """
+    costs = _search(tables.trials)
+    if config is None:
+        return costs
+    saved = _saved_s(tables, speedup)
+    if saved is not None:
+        costs["saved_s_per_epoch"] = saved
+        if saved > 0 and "search_s" in costs:
+            costs["epochs_to_pay"] = costs["search_s"] / saved
+    for start, which in (("", config), ("baseline_", tables.sweep.baseline)):
+        for name in _MEMORY:
+            peak = _mean(tables, which, f"metrics.{name}")
+            if peak:
+                costs[f"{start}{name}"] = peak
+    return costs
+
+
+def _search(trials: pd.DataFrame) -> dict[str, float]:
+    if "wall_s" not in trials.columns:
+        return {}
+    walls = pd.to_numeric(trials["wall_s"], errors="coerce")
+    if walls.isna().all():
+        return {}
+    costs = {"search_s": float(walls.sum())}
+    core_s = walls * pd.to_numeric(trials.get("cores", math.nan), errors="coerce")
+    if core_s.notna().any():
+        costs["search_core_hours"] = float(core_s.sum() / 3600)
+    return costs
+
+
+def _saved_s(tables: RunTables, speedup: Speedup | None) -> float | None:
+    if speedup is None or not speedup.leads or speedup.ratio is None:
+        return None
+    if tables.rule.speed.metric not in ("samples_per_s", "epoch_s"):
+        return None
+    epoch_s = _mean(tables, tables.sweep.baseline, _EPOCH)
+    return None if epoch_s is None else epoch_s * (1 - 1 / speedup.ratio)
+
+
+def _mean(tables: RunTables, config: Mapping[str, Any], column: str) -> float | None:
+    """Return the mean over the confirm runs of a config, or over its searching runs."""
+    rows = tables.grouped
+    if column not in rows.columns:
+        return None
+    rows = rows[(rows["state"] == TrialState.COMPLETED) & (rows[GROUP] == tables.main_group)]
+    done = rows[rows_of(rows, config)]
+    for stage in (Stage.CONFIRM, Stage.TRAIN, Stage.PROBE):
+        known = done.loc[done["stage"] == stage, column].dropna()
+        if len(known):
+            return float(known.mean())
+    return None

@@ -1,0 +1,266 @@
+"""The findings of a run: what it answers, why, and how sure that is, as data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.analysis.columns import Config, rows_of, same_config
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.findings.caveats import caveats_of_choice, caveats_of_run, ranked_row
+from orchestrator.analysis.findings.codes import Caveat, Finding, Lead, Status
+from orchestrator.analysis.findings.figures import (
+    Difference,
+    accuracy_difference,
+    baseline_figures,
+    cost_of_run,
+    named_figures,
+    row_of_figures,
+)
+from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
+from orchestrator.analysis.recommendation.choice import Choice, choose, confirmed_configs
+from orchestrator.analysis.recommendation.selection import Selection, select
+from orchestrator.analysis.recommendation.speedup import Speedup, speed_up
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.statistics.drift import Drift
+from orchestrator.analysis.statistics.interference import Interference
+from orchestrator.analysis.statistics.noise_floor import NoiseFloor
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.rules import RuleKind
+from orchestrator.space.configs import format_value
+from orchestrator.space.knob import Role
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import Stage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A knob whose recommended value differs from the baseline's, both as ``--set`` takes them."""
+
+    knob: str
+    value: str
+    baseline: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What a run shows.
+
+    Attributes:
+        sweep: The sweep that was run.
+        rule: The rule by which a config is recommended.
+        status: What was shown.
+        lead: The statement of the first sentence.
+        why: Why this config; where there is none, why.
+        selection: The choice of the searching runs.
+        choice: The way to ``config``; None where there is none.
+        difference: Recommended less baseline in the accuracy's own unit; None where it is not
+            known, and where the baseline itself is recommended.
+        unknown: Why the speed-up does not lead, the gravest reason first; of the config that the
+            baseline took the place of, where it did.
+        changes: The knobs that differ from the baseline's, those that change the speed first.
+        figures: Figures of the config by metric, from its confirm runs where it has any, otherwise
+            from the runs that selected it; NaN where one is not known.
+        baseline_figures: The same figures of the baseline, from the same stage.
+        measured_in: The stage that ``figures`` are from.
+        composed: True where some of ``figures`` are composed: of probes of its setting, and of
+            curves that were trained with another one.
+        num_runs: Runs that its ``speed`` and its ``accuracy`` are of: contaminated runs tell an
+            accuracy, too.
+        interval: What the interval of the speed in ``figures`` is over.
+        verdict: How the config compares with the best, by all that is known of the noise.
+        caveats: What the figures rest on, and what weakens them, in the order of the codes.
+        cost: What the search took and what its answer saves, each where it is known; see
+            :func:`~orchestrator.analysis.findings.figures.cost_of_run`.
+        command: Arguments of ``python -m orchestrator SWEEP.py`` that fix the config and the data.
+        noise: What the baseline's own runs differ by, or None where it was not repeated.
+        drift: Whether the machine became slower or faster, or None where that is not known.
+        interference: What co-located trials lose, or None where none ran both ways.
+    """
+
+    sweep: SweepRecord
+    rule: Rule
+    status: Status
+    lead: Finding
+    why: Finding
+    selection: Selection
+    choice: Choice | None = None
+    difference: Difference | None = None
+    unknown: tuple[Finding, ...] = ()
+    changes: tuple[Change, ...] = ()
+    figures: Mapping[str, float]
+    baseline_figures: Mapping[str, float]
+    measured_in: Stage | None = None
+    composed: bool = False
+    num_runs: Mapping[str, int] = field(default_factory=dict)
+    interval: str = ""
+    verdict: str = ""
+    caveats: tuple[Finding, ...]
+    cost: Mapping[str, float]
+    command: tuple[str, ...] = ()
+    noise: NoiseFloor | None
+    drift: Drift | None
+    interference: Interference | None
+
+    @property
+    def config(self) -> Config | None:
+        """A value for every knob; None where nothing can be recommended."""
+        return None if self.choice is None else self.choice.config
+
+    @property
+    def speedup(self) -> Speedup | None:
+        """The speed-up of the config over the baseline; None where there is no config."""
+        return None if self.choice is None else self.choice.speedup
+
+    @property
+    def known_speedup(self) -> Speedup | None:
+        """The speed-up where it leads: confirm runs show it, and it is not 1."""
+        return self.speedup if self.speedup is not None and self.speedup.leads else None
+
+    @property
+    def is_baseline(self) -> bool:
+        """True where the baseline itself is recommended."""
+        return self.config is not None and same_config(self.config, self.sweep.baseline)
+
+    def caveat(self, code: Caveat) -> Finding | None:
+        """Return the first caveat of a code; None without one."""
+        return next((one for one in self.caveats if one.code is code), None)
+
+
+def findings(tables: RunTables) -> Findings:
+    """Return what a run shows, by its sweep's rule.
+
+    Raises:
+        SweepError: The sweep's objectives state no rule.
+    """
+    selection = select(tables)
+    choice = choose(tables, selection)
+    if choice is not None:
+        return _of_choice(choice, tables)
+    return Findings(
+        status=Status.NOTHING,
+        lead=Finding(code=Lead.NOTHING),
+        why=why_none(selection, tables),
+        selection=selection,
+        figures=named_figures({}, tables.rule),
+        baseline_figures=baseline_figures(tables, Stage.TRAIN, tables.main_group),
+        caveats=_in_order(caveats_of_run(tables, None)),
+        cost=cost_of_run(tables, None, None),
+        **_of_run(tables),
+    )
+
+
+def _of_run(tables: RunTables) -> dict[str, Any]:
+    return {
+        "sweep": tables.sweep,
+        "rule": tables.rule,
+        "noise": tables.noise_floor,
+        "drift": tables.drift,
+        "interference": tables.interference,
+    }
+
+
+def _in_order(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
+    order = list(Caveat)
+    return tuple(sorted(caveats, key=lambda one: order.index(Caveat(one.code))))
+
+
+def _of_choice(choice: Choice, tables: RunTables) -> Findings:
+    config, speedup = choice.config, choice.speedup
+    row, stage = row_of_figures(choice, tables)
+    is_baseline = same_config(config, tables.sweep.baseline)
+    unknown = why_not_known(choice.against or speedup, tables)
+    status, lead = _of_baseline(choice, tables) if is_baseline else _of_other(choice, tables)
+    return Findings(
+        status=status,
+        lead=lead,
+        why=why_chosen(choice, tables),
+        selection=choice.selection,
+        choice=choice,
+        difference=None if is_baseline else accuracy_difference(tables, config),
+        unknown=unknown,
+        changes=changes_of(config, tables),
+        figures=named_figures(row, tables.rule),
+        baseline_figures=baseline_figures(tables, stage, str(row[GROUP])),
+        measured_in=stage,
+        composed=bool(row.get(COMPOSED, False)),
+        num_runs={"speed": int(row["num_runs"]), "accuracy": int(row["num_all_runs"])},
+        interval=str(row.get("interval", "")),
+        verdict=str(ranked_row(config, tables).get("verdict", "")),
+        caveats=_in_order(
+            [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
+        ),
+        cost=cost_of_run(tables, config, speedup),
+        command=command_of(config, tables.sweep),
+        **_of_run(tables),
+    )
+
+
+def _lead(code: Lead, **figures: object) -> Finding:
+    return Finding(code=code, figures=figures)
+
+
+def _of_other(choice: Choice, tables: RunTables) -> tuple[Status, Finding]:
+    """Return the status and the lead where another config than the baseline is recommended."""
+    speedup = choice.speedup
+    if speedup.leads:
+        is_short = choice.is_slower and tables.rule.how.kind is RuleKind.FASTEST_WITHIN
+        return Status.CONFIRMED, _lead(Lead.TIMES, baseline_is_short=is_short)
+    if speedup.is_known and speedup.is_tie:
+        return Status.CONFIRMED, _lead(Lead.AS_FAST)
+    if speedup.is_shown or speedup.is_slower:
+        return Status.CONFIRMED, _lead(Lead.FASTER if speedup.is_shown else Lead.SLOWER)
+    return Status.NOT_CONFIRMED, _lead(Lead.SELECTED)
+
+
+def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, Finding]:
+    """Return the status and the lead where the baseline is the config to use."""
+    selection = choice.selection
+    if choice.rejected is not None and choice.against is not None:
+        changes = changes_of(choice.rejected, tables)
+        if choice.against.leads:
+            return Status.CONFIRMED, _lead(Lead.STAYS_TIMES, changes=changes)
+        if choice.is_slower:
+            return Status.CONFIRMED, _lead(Lead.STAYS_SLOWER, changes=changes)
+        return Status.TIE, _lead(Lead.STAYS_TIE, changes=changes)
+    if selection.num_configs < 2:
+        is_only = bool(rows_of(tables.searched, tables.sweep.baseline).all())
+        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_ALONE, is_only=is_only)
+    if tables.rule.how.kind is not RuleKind.FASTEST_WITHIN:
+        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_BY_RULE)
+    others = [speed_up(tables, config) for config in confirmed_configs(tables)]
+    if not others or not all(each.is_known and each.is_decided for each in others):
+        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_IN_SEARCH)
+    status = Status.TIE if any(each.is_tie for each in others) else Status.CONFIRMED
+    return status, _lead(Lead.STAYS_IN_CONFIRM, num=len(others))
+
+
+def changes_of(config: Mapping[str, Any], tables: RunTables) -> tuple[Change, ...]:
+    """Return the knobs of a config that differ from the baseline's, those of the speed first."""
+    baseline, roles = tables.sweep.baseline, tables.roles
+    changes = [
+        Change(knob=name, value=format_value(value), baseline=format_value(baseline[name]))
+        for name, value in config.items()
+        if name in baseline and format_value(value) != format_value(baseline[name])
+    ]
+    return tuple(sorted(changes, key=lambda change: roles.get(change.knob) is Role.LEARNING))
+
+
+def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]:
+    """Return the arguments that train a config, and no other one, on the data of the run.
+
+    A knob is left out only where it is at its default, and the sweep file has it so in the space
+    and in the baseline.
+    """
+    were_set = {setting.partition("=")[0] for setting in sweep.options.get("set") or ()}
+    words: list[str] = []
+    for name, knob in sweep.knobs.items():
+        if name not in config:
+            continue
+        in_file = {format_value(of.get(name, knob.default)) for of in (sweep.fixed, sweep.baseline)}
+        is_default = {format_value(config[name]), *in_file} == {format_value(knob.default)}
+        if name in sweep.space or name in were_set or not is_default:
+            words += ["--set", f"{name}={format_value(config[name])}"]
+    return (*words, *sweep.data_arguments)
