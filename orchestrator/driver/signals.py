@@ -44,7 +44,7 @@ class Terminated(KeyboardInterrupt):
     Attributes:
         number: Number of the signal for which it was raised last, or 0. Ray makes a plain
             ``KeyboardInterrupt`` of one that comes while it is within its own code, so the
-            exception alone does not tell.
+            exception alone is not enough.
     """
 
     number = 0
@@ -91,7 +91,7 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
     Others are ignored once they have come: batch systems and terminals repeat them.
 
     The first one must not raise: an exception that a signal raises amid an import may leave the
-    lock of all imports taken. Ray imports while it is closed in a thread of its own, which would
+    lock of all imports taken. Ray imports while it is closed in a separate thread, which would
     then wait for ever.
 
     Yields:

@@ -40,11 +40,11 @@ class Trackers:
 
     @property
     def all(self) -> list[Tracker]:
-        """Return them as the control loop tells them."""
+        """Return them in the order in which they receive events."""
         return [self.console] if self.mlflow is None else [self.console, self.mlflow]
 
     def close(self, exit_code: int) -> list[str]:
-        """Close them, and say that MLflow is waited for; return what is worth printing last."""
+        """Close them, and print that MLflow is waited for; return what is worth printing last."""
         lines = self.console.close(exit_code)
         if self.mlflow is None:
             return lines

@@ -118,7 +118,7 @@ def node_tags() -> Mapping[str, str]:
 
     Returns:
         ``cpu_model``; ``versions`` of packages that run inside a timed step; ``clocks``, the
-        policy of the cores' frequency, where the kernel says so.
+        policy of the cores' frequency, where the kernel shows it.
     """
     timed = {name: number for name, number in versions().items() if name in TIMED_PACKAGES}
     tags = {
@@ -132,7 +132,7 @@ def node_tags() -> Mapping[str, str]:
 def clock_policy(cpus: Path) -> str:
     """Return governor and turbo of the cores' clock, such as ``powersave, turbo on``.
 
-    Empty where the kernel does not say, as in most containers.
+    Empty where the kernel does not show it, as in most containers.
 
     Args:
         cpus: ``/sys/devices/system/cpu``.

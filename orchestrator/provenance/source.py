@@ -48,7 +48,7 @@ def source_hash(trainable: Trainable[Any]) -> str:
 
 
 def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
-    """Add a module, and all that it imports from beside its package, to ``sources``."""
+    """Add a module, and all that it imports from the folders of its package, to ``sources``."""
     root, top = _root(name, file), name.partition(".")[0]
     installed = any(part in INSTALLED for part in root.parts)
     roots = [root] if installed else list(dict.fromkeys([root, *folders_after(file)]))

@@ -1,7 +1,7 @@
-"""The trackers, which are told of each of a sweep's events after the journal.
+"""The trackers, which receive each of a sweep's events after the journal.
 
 =======  =========================================================
-base     what every tracker keeps to
+base     the protocol of trackers
 console  a live view or lines on standard output
 mlflow   a mirror of the journal in MLflow, at low priority
 =======  =========================================================

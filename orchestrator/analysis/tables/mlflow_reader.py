@@ -100,7 +100,7 @@ class MlflowSweep:
             return None
 
     def _trials(self, sweep: SweepRecord) -> pd.DataFrame:
-        """Return the trials whose fate MLflow knows, in the order of asking."""
+        """Return the trials that have ended by MLflow, in the order of asking."""
         children = [run for run in self._children() if "state" in run.data.tags]
         rows = pd.DataFrame([_row(run) for run in sorted(children, key=_place)], dtype=object)
         rows = with_names_of_today(rows)

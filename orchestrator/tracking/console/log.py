@@ -90,7 +90,7 @@ class Log:
                 yield Line(parts=parts, style=_style(event.result), state=event.result.state)
 
     def _start(self, trial: TrialHistory, history: SweepHistory) -> Line:
-        """Return the line of a start; another one of the same trial says so."""
+        """Return the line of a start; another one of the same trial is marked."""
         again = ("again",) if trial.trial.id in self._begun else ()
         self._begun.add(trial.trial.id)
         return Line(parts=(f"{'start':{self._width(history)}}", *label(trial, history), *again))

@@ -31,7 +31,7 @@ class Progress:
         num_waiting: Trials that are still to be started; None where the search decides.
         left_s: Time that the rest may take, by the trials so far, else by those of earlier runs;
             None if unknown.
-        left_is_planned: True where no trial of this run has told yet how long one takes.
+        left_is_planned: True where no trial of this run has ended or reported yet.
     """
 
     states: Counter[TrialState]
@@ -63,7 +63,7 @@ def progress_of(
         history: The sweep so far.
         most_running: The most trials that have been seen to run at the same time.
         now: Unix time.
-        expected_s: What a trial is expected to take, for as long as none of this run has told.
+        expected_s: Expected time of a trial, used until one of this run has ended or reported.
     """
     running = _in_order(history.running)
     num_waiting = _num_waiting(history, history.num_concluded + len(running))
@@ -214,7 +214,7 @@ class GpuLoad:
 
     Attributes:
         name: Its model.
-        busy_share: Share of the time in which a kernel ran, 0 to 1; None where it does not tell.
+        busy_share: Share of the time in which a kernel ran, 0 to 1; None where it is unknown.
         used_gib: Memory in use, by whomever.
         total_gib: Memory that it has.
     """

@@ -1,6 +1,6 @@
 """The process that writes MLflow: ``python -m orchestrator.tracking.mlflow RUN_DIR``.
 
-By hand it brings MLflow to what the run's journal says, once. With ``--follow`` a driver
+By hand it brings MLflow up to date with the run's journal, once. With ``--follow`` a driver
 has started it and sends commands on standard input; its end means that the driver is
 dead. Standard output has one JSON object a line for the driver:
 ``{"failed": text}`` for each failure, ``{"done": true}`` when everything is written, and
@@ -38,7 +38,7 @@ _ENVIRONMENT: Final[Mapping[str, str]] = {
     # No word to anyone but the tracking URI.
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
-    # A request that MLflow repeated by itself could create a second run.
+    # A request that MLflow repeated could create a second run.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
     # What is written is there when the call returns.
     "MLFLOW_ENABLE_ASYNC_LOGGING": "false",

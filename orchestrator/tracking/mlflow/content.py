@@ -61,7 +61,7 @@ STATUS = {
     TrialState.FAILED: Status.FAILED,
     TrialState.NOT_RUN: Status.KILLED,
 }
-"""Status of a child; its tag ``state`` says exactly."""
+"""Status of a child; its tag ``state`` is exact."""
 
 
 class Place(NamedTuple):

@@ -87,7 +87,7 @@ class MlflowMirror:
                 self._send("yield")
 
     def close(self, exit_code: int) -> list[str]:
-        """Let the writer finish, for a bounded time; return the lines that say where to look."""
+        """Let the writer finish, for a bounded time; return the lines that show where to look."""
         if self._num_starts == 0:
             return []
         deadline = time.monotonic() + self._bound_s

@@ -55,7 +55,7 @@ class ArtifactsMissing(Exception):
 
 
 class Mirror:
-    """One parent run and its children, brought to what a journal says."""
+    """One parent run and its children, brought up to date with a journal."""
 
     def __init__(self, run_dir: Path, target: Target) -> None:
         """Connect to nothing yet.
@@ -111,7 +111,7 @@ class Mirror:
         driver waits, and the parent run would look as if it still ran.
 
         Args:
-            exit_code: The driver's; None for what the journal says, or "killed".
+            exit_code: The driver's; None for the journal's, or "killed".
 
         Raises:
             ArtifactsMissing: All is written but the artifacts.

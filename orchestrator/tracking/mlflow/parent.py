@@ -1,4 +1,4 @@
-"""The parent run: what it says of the sweep, and of the answer once the sweep has ended."""
+"""The parent run: a description of the sweep, and the answer once the sweep has ended."""
 
 from __future__ import annotations
 

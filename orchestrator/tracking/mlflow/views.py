@@ -49,7 +49,7 @@ class Shown:
     Attributes:
         key: The run's key, which the tag ``sweep.run`` of its children has.
         speed: The objective that is shown first.
-        accuracy: The objective that is shown beside it; empty where there is none.
+        accuracy: The objective that is shown with it; empty where there is none.
         is_speed_maximized: True if a larger ``speed`` is better.
         knobs: The knobs that vary between the trials that completed.
         all_knobs: The knobs that vary between all trials.
@@ -156,7 +156,7 @@ def view_tags(shown: Shown, present: Mapping[str, str]) -> dict[str, str]:
 def links(experiment_id: str) -> str:
     """Return links to the views, as Markdown for a run's note."""
     page = f"#/experiments/{experiment_id}/runs?{MODEL_TRAINING}"
-    modes = {CHARTS: "&compareRunsMode=CHART"}  # a view itself does not say so
+    modes = {CHARTS: "&compareRunsMode=CHART"}  # not part of a view
     texts = [
         f"[{name}]({page}&viewStateShareKey={view_id}{modes.get(view_id, '')})"
         for view_id, name in NAMES.items()
@@ -213,7 +213,7 @@ def _columns(columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _charts(shown: Shown) -> dict[str, Any]:
-    """Return the charts; those that MLflow makes by itself, one a metric, are folded in below."""
+    """Return the charts; those that MLflow generates, one a metric, are folded in below."""
     common = {"runsCountToCompare": _MAX_RUNS, "metricSectionId": "answer", "deleted": False}
     sections = (("answer", "Speed and accuracy", True), ("rest", "Model metrics", False))
     return {
@@ -227,7 +227,7 @@ def _charts(shown: Shown) -> dict[str, Any]:
              "deleted": False, "isGenerated": not is_open}
             for uuid, name, is_open in sections
         ],
-        "isAccordionReordered": True,  # ours first, whatever the alphabet says
+        "isAccordionReordered": True,  # ours first, not by the alphabet
         "runsHiddenMode": "SHOW_ALL",
     }  # fmt: skip
 
