@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -93,6 +96,16 @@ def in_turn(ours: Callable[[int], float], peer: Callable[[int], float], *, pairs
         a.append(ours(index))
         b.append(peer(index))
     return Pairs(ours=a, peer=b)
+
+
+def in_rounds(kinds: Sequence[str], run: Callable[[str], T], *, rounds: int) -> dict[str, list[T]]:
+    """Run each of several kinds once a round, in an order of its own; return figures by kind."""
+    found: dict[str, list[T]] = {kind: [] for kind in kinds}
+    for index in range(rounds):
+        for kind in random.Random(index).sample(list(kinds), len(kinds)):
+            found[kind].append(run(kind))
+            print(f"round {index}, {kind}: {found[kind][-1]}", file=sys.stderr, flush=True)
+    return found
 
 
 def printed(comparisons: Iterable[Comparison], *packages: str) -> int:

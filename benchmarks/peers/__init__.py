@@ -5,5 +5,5 @@ links: common neighbours; skip-gram with DGL's walks
 noop_ray: trials that do nothing, with Ray Tune and MLflow
 rgat_dgl: DGL's example of RGAT
 rgat_trained: its training with DGL's sampler
-sage_dgl: DGL's example of GraphSAGE, and the study's sampler
+sage_dgl: DGL's example of GraphSAGE
 """

@@ -12,11 +12,7 @@ from torch.nn import functional
 
 if TYPE_CHECKING:
     from trainables.graph.relational import RelationalBlock
-    from trainables.graph.relational_batches import RelationalBatch
     from trainables.rgat import Rgat
-
-_ROUNDING = 1e-5
-"""Largest value of a gradient that is 0 but for rounding, relative to other gradients."""
 
 
 class DglRgat(nn.Module):
@@ -123,49 +119,3 @@ def gradients(theirs: DglRgat) -> dict[str, Tensor | None]:
             for of_module, value in module.named_parameters():
                 found[f"{name.format(index)}.{of_module}"] = value.grad
     return found
-
-
-def differences(ours: Rgat, theirs: DglRgat, batch: RelationalBatch) -> dict[str, float]:
-    """Return the largest differences of the two networks' scores and gradients on one batch.
-
-    Gradients in float64: in float32 it may hang on rounding on which side of 0 a unit of the
-    relu is, and with it a row of each gradient.
-
-    Returns:
-        The largest absolute difference, each as a share of the largest value expected there.
-    """
-    blocks = dgl_blocks(batch.blocks, len(batch.inputs))
-    with torch.no_grad():
-        scores = ours(batch.inputs, batch.blocks)
-        expected = theirs(blocks, batch.inputs.float())
-    for each in (
-        ours.double()(batch.inputs, batch.blocks),
-        theirs.double()(blocks, batch.inputs.double()),
-    ):
-        functional.cross_entropy(each, batch.labels).backward()
-    of_theirs = gradients(theirs)
-    pairs = [
-        (_there(value.grad), _there(of_theirs[name])) for name, value in ours.named_parameters()
-    ]
-    largest = max(float(wanted.abs().max()) for _, wanted in pairs)
-    return {
-        "scores, float32": _apart(scores, expected),
-        # Batch norm takes away what the biases before it add: their gradients are rounding.
-        "gradients, float64": max(
-            _apart(found, wanted)
-            for found, wanted in pairs
-            if wanted.abs().max() > largest * _ROUNDING
-        ),
-        "gradients, float64, of the largest of all": max(
-            float((found - wanted).abs().max()) / largest for found, wanted in pairs
-        ),
-    }
-
-
-def _apart(found: Tensor, expected: Tensor) -> float:
-    return float((found - expected).abs().max() / expected.abs().max())
-
-
-def _there(gradient: Tensor | None) -> Tensor:
-    assert gradient is not None, "every parameter has a gradient"
-    return gradient

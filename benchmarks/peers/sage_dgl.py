@@ -1,4 +1,4 @@
-"""GraphSAGE as DGL's example of sampled training has it, and the study's own way to sample."""
+"""GraphSAGE as DGL's example of sampled training has it."""
 
 from __future__ import annotations
 
@@ -97,23 +97,3 @@ def graphsage(config: SageConfig, folder: Path, *, epochs: int, seed: int) -> fl
         scores = network([data.graph] * len(config.fanouts), data.features)
     right = scores[data.test].argmax(1) == data.labels[data.test]
     return float(right.double().mean())
-
-
-def study_blocks(graph: Any, seeds: Tensor, from_seeds: tuple[int, ...]) -> list[Any]:  # noqa: ANN401 - DGL has no types
-    """Blocks as the study's sampler draws them, with replacement, seeds first.
-
-    Args:
-        graph: The whole graph.
-        seeds: Nodes of a batch.
-        from_seeds: Fan-outs, from the seeds outwards.
-
-    Returns:
-        From the input to the output layer.
-    """
-    blocks: list[Any] = []
-    for fanout in from_seeds:
-        frontier = dgl.sampling.sample_neighbors(graph, seeds, fanout, replace=True)
-        block = dgl.to_block(frontier, seeds)
-        seeds = block.srcdata[dgl.NID]
-        blocks.insert(0, block)
-    return blocks

@@ -1,8 +1,9 @@
 """The trainables beside plain code of the same settings: speed and accuracy.
 
 __main__: ``python -m benchmarks.trainables NAME`` for one of them
-accuracy/: accuracy beside plain code of the same settings
+training: one training of ours, without an executor, and the environment of both sides
+lenet: LeNet-5's data paths beside each other and beside a bare loop
 graphsage: GraphSAGE beside plain DGL
-lenet: LeNet beside plain PyTorch
 rgat: relational attention beside DGL's example
+accuracy: accuracy of each beside plain code
 """

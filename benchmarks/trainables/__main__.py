@@ -5,38 +5,29 @@
     python -m benchmarks.trainables rgat
     python -m benchmarks.trainables accuracy --data-root DIR
 
-Each is a module of its own, whose arguments follow the name (``--help`` lists them). Where speed
-is compared, both sides run in fresh processes with the same cores, threads, allocator and
-optimizer, in turn. Prints a Markdown table of ratios or differences with their spread and what
-each is to reach; the exit code is 1 where one is missed. The defaults of the first three end
-within three minutes on two cores.
+The arguments of each follow its name (``--help`` lists them). Where speed is compared, both sides
+run in fresh processes with the same cores, threads, allocator and optimizer, in turn. Prints a
+table of ratios; the exit code is 1 where one is missed.
 """
 
 from __future__ import annotations
 
-import runpy
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-MODULES = {
-    "lenet": "benchmarks.trainables.lenet",
-    "graphsage": "benchmarks.trainables.graphsage",
-    "rgat": "benchmarks.trainables.rgat",
-    "accuracy": "benchmarks.trainables.accuracy.__main__",
-}
+NAMES = ("lenet", "graphsage", "rgat", "accuracy")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one of them; return 2 where there is no such one."""
+    """Run one of them; return 2 where the name is unknown."""
     name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
-    if name not in MODULES:
+    if name not in NAMES:
         asked = f"no benchmark {name!r}\n" if name and not name.startswith("-") else ""
-        print(f"{__doc__}{asked}say one of: {', '.join(MODULES)}", file=sys.stderr)
+        print(f"{__doc__}{asked}say one of: {', '.join(NAMES)}", file=sys.stderr)
         return 2
-    sys.argv = [MODULES[name], *rest[:-1]]
-    # As its own command line would: a page then names the command that it can be had with.
-    runpy.run_module(MODULES[name], run_name="__main__", alter_sys=True)
-    return 0
+    code: int = import_module(f"benchmarks.trainables.{name}").main(rest[:-1])
+    return code
 
 
 if __name__ == "__main__":

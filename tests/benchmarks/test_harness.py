@@ -9,7 +9,6 @@ import pytest
 from benchmarks import orchestration, planning
 from benchmarks.harness import Comparison, Pairs, in_fresh_process, in_turn, printed
 from benchmarks.planning import GRID, PROMISED_S
-from benchmarks.trainables import rgat as trainables_rgat
 
 
 def comparison(ratio: float, **limits: float) -> Comparison:
@@ -85,26 +84,3 @@ def test_orchestration(monkeypatch: pytest.MonkeyPatch, ours_s: float, code: int
     monkeypatch.setattr(orchestration, "ours", of_ours)
     monkeypatch.setattr(orchestration, "peer", lambda _folder, num_trials: float(num_trials))
     assert orchestration.main([]) == code
-
-
-@pytest.mark.parametrize(
-    ("rate", "difference", "code"),
-    [(1.3, 1e-4, 0), (1.29, 1e-4, 1), (1.3, 1.1e-4, 1), (1.3, float("nan"), 1)],
-)
-def test_rgat(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    rate: float,
-    difference: float,
-    code: int,
-) -> None:
-    printed = {
-        "ours": {"step": rate, "batch": 0.5},
-        "dgl": {"step": 1.0, "batch": 1.0},
-        "compare": {"scores": 1e-6, "gradients": difference},
-    }
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        trainables_rgat.Work, "in_fresh_process", lambda work, _allocator: printed[work.kind]
-    )
-    assert trainables_rgat.main(["--scale", "1e-5"]) == code
