@@ -1,7 +1,11 @@
-"""Table of the code's shape: file sizes, long functions, folders, import circles, docstrings.
+"""The code's shape: file sizes, long functions, folders, circles, docstrings, spread of features.
 
     python -m benchmarks.code_shape                     # this project's packages
+    python -m benchmarks.code_shape --root /tmp/before  # those of another checkout
     python -m benchmarks.code_shape --peers optuna      # and packages that are installed
+
+Lines are counted as ``wc -l`` counts them. After the packages come the folders of ``orchestrator``,
+and for each feature the number of files outside of its own that name it.
 
 Only the source is read; nothing is imported. An import counts wherever it stands: in a function,
 and under ``TYPE_CHECKING`` as well. A package is not a module of its own circles: importing
@@ -22,10 +26,15 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
+from benchmarks.features import feature_lines
+from benchmarks.harness import ROOT
 from orchestrator.arguments import Parser
 
-ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = ("orchestrator", "trainables", "sweeps", "benchmarks")
+MOST_FILES: Final = 20
+"""Files of a folder."""
+MOST_OF_A_NAME: Final = 3
+"""Files of one name in the packages, ``__init__.py`` aside."""
 LONG_FUNCTION: Final = 40
 """Lines from ``def`` to the last statement, docstring included."""
 
@@ -53,12 +62,14 @@ class Module:
         folder: Dotted name of its package.
         num_lines: Lines, blank ones and comments included.
         tree: Its syntax tree.
+        is_package: True for a package's ``__init__``.
     """
 
     name: str
     folder: str
     num_lines: int
     tree: ast.Module
+    is_package: bool
 
 
 def read_package(package: str, folder: Path) -> list[Module]:
@@ -74,6 +85,7 @@ def read_package(package: str, folder: Path) -> list[Module]:
                 folder=".".join(parts[:-1]),
                 num_lines=text.count("\n"),
                 tree=ast.parse(text),
+                is_package=is_package,
             )
         )
     return modules
@@ -172,8 +184,36 @@ HEADER: Final = (
 )
 
 
+def folder_lines(package: str, modules: Sequence[Module]) -> Iterator[str]:
+    """Yield a table of a package's folders, what lies deeper included."""
+    num_files, num_lines = Counter[str](), Counter[str]()
+    for module in modules:
+        deeper = module.folder.split(".")[1:2]
+        folder = "/".join([package, *deeper])
+        num_files[folder] += 1
+        num_lines[folder] += module.num_lines
+    yield "| folder | files | lines |"
+    yield "| --- | --- | --- |"
+    for folder in sorted(num_files):
+        yield f"| {folder} | {num_files[folder]} | {num_lines[folder]:,} |"
+
+
+def limit_lines(modules: Sequence[Module]) -> Iterator[str]:
+    """Yield the folders and file names that are past their limits."""
+    own = [module for module in modules if not module.is_package]
+    folders = Counter(module.folder for module in own)
+    names = Counter(module.name.rpartition(".")[2] for module in own)
+    names.pop("__main__", None)
+    for what, counts, most in (
+        (f"folders of more than {MOST_FILES} files", folders, MOST_FILES),
+        (f"file names used more than {MOST_OF_A_NAME} times", names, MOST_OF_A_NAME),
+    ):
+        past = [f"{name} ({count})" for name, count in counts.most_common() if count > most]
+        yield f"{what}: {', '.join(past) or 'none'}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table, and what is past its bounds; returns the exit code."""
+    """Print the tables, and what is past its bounds; return the exit code."""
     parser = Parser(prog="python -m benchmarks.code_shape", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
@@ -182,10 +222,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--list", action="store_true", help="list long functions and docstrings, too"
     )
+    parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
     options = parser.parse_args(arguments)
     print(HEADER)
-    for package in PACKAGES:
-        modules = read_package(package, ROOT / package)
+    read = {name: read_package(name, options.root / name) for name in (*PACKAGES, "tests")}
+    for package, modules in read.items():
         print(row(package, modules))
         if options.list:
             _print_list(modules)
@@ -195,6 +236,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write(f"error: no package {package} is installed\n")
             return 2
         print(row(package, read_package(package, Path(spec.submodule_search_locations[0]))))
+    print("\n".join(["", *folder_lines("orchestrator", read["orchestrator"]), ""]))
+    print("\n".join(limit_lines([each for name in PACKAGES for each in read[name]])))
+    print("\n".join(["", *feature_lines(options.root / "orchestrator", with_files=options.list)]))
     return 0
 
 
