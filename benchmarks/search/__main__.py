@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.search import made
+from benchmarks.search import made, zeus
 from benchmarks.search.page import page_lines
 from benchmarks.search.recorded import LENET_200, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
@@ -38,6 +38,8 @@ TRUTHS: dict[str, Callable[[], Truth]] = {
     "lenet": partial(recorded, "lenet"),
     "lenet-200": partial(recorded, "lenet", LENET_200),
 }
+ZEUS = "zeus"
+"""The public traces of Zeus: six truths, searched for the time to a target."""
 MACHINE = Machine(nodes=(Node(name="node", cpus=1),))
 GIB_FOR_INTERLEAVED = 8.0
 
@@ -119,12 +121,17 @@ def _figures(search: str, truth: Truth, scorer: Scorer, seed: int) -> dict[str, 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the page."""
     parser = Parser(prog="python -m benchmarks.search", description=__doc__)
-    parser.add_argument("--truths", nargs="+", choices=TRUTHS, default=list(TRUTHS))
+    parser.add_argument("--truths", nargs="+", choices=[*TRUTHS, ZEUS], default=list(TRUTHS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--runs", type=Path, default=Path("search_runs.jsonl"), help="kept here")
+    parser.add_argument("--traces", type=Path, help=f"folder of summary_train.csv, for {ZEUS}")
     options = parser.parse_args(arguments)
-    lines = list(results(options.truths, options.seeds, options.runs))
-    print("\n".join(page_lines(lines)))
+    if ZEUS in options.truths and options.traces is None:
+        parser.error(f"--truths {ZEUS} needs --traces DIR")
+    names = [name for name in options.truths if name != ZEUS]
+    print("\n".join(page_lines(list(results(names, options.seeds, options.runs)))))
+    if ZEUS in options.truths:
+        print("\n".join(["", f"## {ZEUS}", "", *zeus.table(options.traces, options.seeds)]))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Replays a factored search on the public traces of Zeus: six workloads on an NVIDIA V100.
 
-    python -m benchmarks.search.zeus --traces DATA/tables/zeus --seeds 20
+    python -m benchmarks.search --truths zeus --traces DATA/tables/zeus --seeds 20
 
 A config is a batch size and a power limit. The traces have the seconds of an epoch of each, and for
 each batch size the epochs that several runs took to a row of targets (You, Chung and Chowdhury,
@@ -10,7 +10,6 @@ looks for the config that reaches the last target first. Nothing of it was tuned
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +19,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness import environment_lines
 from benchmarks.search.truth import Draws, Timing, Truth
 from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run
-from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Factored
@@ -161,14 +158,12 @@ def searched(workload: Workload, seed: int) -> dict[str, Any]:
     }
 
 
-def page(lines: Sequence[Mapping[str, Any]], known: Sequence[Workload]) -> Iterator[str]:
-    """Yield the page of results as Markdown."""
-    yield from environment_lines("optuna", "pandas")
-    yield ""
+def table(traces: Path, seeds: int) -> Iterator[str]:
+    """Search each workload ``seeds`` times; yield a row of each, as Markdown."""
     yield "| workload | configs | seeds | share of the grid | regret | the best was found |"
     yield "| --- | ---: | ---: | --- | --- | --- |"
-    for workload in known:
-        own = [line for line in lines if line["workload"] == workload.truth.name]
+    for workload in workloads(traces):
+        own = [searched(workload, seed) for seed in range(seeds)]
         share, regret = (np.array([line[name] for line in own]) for name in ("share", "regret"))
         yield (
             f"| {workload.truth.name} | {len(workload.to_target_s)} | {len(own)} "
@@ -176,19 +171,3 @@ def page(lines: Sequence[Mapping[str, Any]], known: Sequence[Workload]) -> Itera
             f"| {np.median(regret):.3f} (worst {regret.max():.3f}) "
             f"| {int((regret < 1e-9).sum())} of {len(own)} |"
         )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the page."""
-    parser = Parser(prog="python -m benchmarks.search.zeus", description=__doc__)
-    parser.add_argument("--traces", type=Path, required=True, help="folder of summary_train.csv")
-    parser.add_argument("--seeds", type=int, default=20)
-    options = parser.parse_args(arguments)
-    known = list(workloads(options.traces))
-    lines = [searched(workload, seed) for workload in known for seed in range(options.seeds)]
-    print("\n".join(page(lines, known)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.search import made, zeus
+from benchmarks.search.__main__ import main
 from benchmarks.search.recorded import LENET_200, TABLES, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer, epsilon, hypervolume
@@ -134,7 +135,13 @@ def test_the_search_of_a_workload_of_zeus_counts_all_that_it_spent(tmp_path: Pat
     found = zeus.searched(workload, seed=0)
     assert found["regret"] == pytest.approx(0.0)
     assert found["share"] > 0.1
-    assert "| cifar100 | 4 | 1 |" in "\n".join(zeus.page([found], [workload]))
+    assert "| cifar100 | 4 | 1 |" in "\n".join(zeus.table(tmp_path, 1))
+
+
+def test_zeus_is_a_truth_that_needs_its_traces(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--truths", "zeus"])
+    assert "--truths zeus needs --traces DIR" in capsys.readouterr().err
 
 
 def test_a_recorded_truth_is_composed_of_its_tables() -> None:

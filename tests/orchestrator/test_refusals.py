@@ -1,0 +1,60 @@
+"""Every field of what a sweep is made of, and every option, refuses a value of another kind."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from orchestrator import Factored, Grid, Optuna, Random, Sweep, Trainable
+from orchestrator.driver.options import DECLARATIONS
+from orchestrator.driver.options.declaration import flag
+from tests.orchestrator.driver.never import write_never
+from tests.orchestrator.in_process import run_main
+from tests.orchestrator.sweep.refusals import refusal
+from tests.orchestrator.sweep_files import written
+
+WRONG = "object()"
+SWEEP = {"trainable": "TRAINABLE", "question": "'?'", "space": "Config()"}
+FIELDS = [
+    (kind, each.name)
+    for kind in (Sweep, Trainable, Grid, Random, Optuna, Factored)
+    for each in fields(kind)
+    if each.init
+]
+ANY_TEXT = ("data_root", "out", "experiment")
+"""Options whose value may be any name."""
+
+
+def call(name: str, arguments: dict[str, str]) -> str:
+    return f"{name}({', '.join(f'{key}={value}' for key, value in arguments.items())})"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"), FIELDS, ids=[f"{kind.__name__}-{field}" for kind, field in FIELDS]
+)
+def test_a_field_refuses_an_object_by_name(tmp_path: Path, kind: type, field: str) -> None:
+    if kind is Sweep:
+        given = {**SWEEP, field: WRONG}
+    elif kind is Trainable:
+        own = {"train": "train", "config": "Config", field: WRONG}
+        given = {**SWEEP, "trainable": call("Trainable", own)}
+    else:
+        given = {**SWEEP, "search": call(kind.__name__, {field: WRONG})}
+    tail = f"from orchestrator.search import Factored\nSWEEP = {call('Sweep', given)}\n"
+    assert field in refusal(written(tmp_path, tail)).message
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, option in DECLARATIONS.items() if option.metavar and n not in ANY_TEXT]
+)
+def test_an_option_refuses_a_dash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write_never(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = run_main("never.py", f"{flag(name)}=\N{EM DASH}", "--plan")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert flag(name) in done.stderr or "\N{EM DASH}" in done.stderr
