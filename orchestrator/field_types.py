@@ -5,7 +5,8 @@
     wrong_fields(Budget(epochs="two"))   # [WrongField("epochs", "two", "an int of 64 bits")]
 
 Annotations are compiled once a class. A name that is imported for type checkers alone stands for
-anything, and so do protocols and type variables.
+anything, and so do protocols and type variables. ``Annotated`` types have the limits of their
+``msgspec.Meta``, and its description is what is allowed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from enum import Enum
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, Final
+
+import msgspec
 
 MOST_OF_AN_INT: Final = 2**63
 """Tables hold ints of 64 bits."""
@@ -96,7 +99,8 @@ def _below(place: str, wrong: WrongField) -> WrongField:
 
 @cache
 def _checks_of(kind: Any) -> dict[str, Check]:  # noqa: ANN401 - a dataclass
-    hints = typing.get_type_hints(kind, localns=_Names(vars(sys.modules[kind.__module__])))
+    names = _Names(vars(sys.modules[kind.__module__]))
+    hints = typing.get_type_hints(kind, localns=names, include_extras=True)
     return {entry.name: checked_against(hints[entry.name]) for entry in fields(kind)}
 
 
@@ -116,6 +120,8 @@ class _Names(dict[str, Any]):
 def checked_against(hint: Any) -> Check:  # noqa: ANN401 - any annotation
     """Return a function that finds what in a value does not fit an annotation; None: it does."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return _within_limits(hint, arguments[-1])
     if origin in (typing.Union, types.UnionType):
         return _one_of(arguments)
     if origin is typing.Literal:
@@ -134,6 +140,17 @@ def checked_against(hint: Any) -> Check:  # noqa: ANN401 - any annotation
             return _sequence(each)
         return _of_class(origin)
     return _of_class(hint) if isinstance(hint, type) else _anything
+
+
+def _within_limits(hint: Any, meta: Any) -> Check:  # noqa: ANN401 - any annotation
+    def check(value: object) -> WrongField | None:
+        try:
+            msgspec.convert(value, hint)
+        except msgspec.ValidationError:
+            return WrongField("", value, meta.description)
+        return None
+
+    return check
 
 
 def _anything(_value: object) -> None:
@@ -162,9 +179,12 @@ def _of_class(kind: type) -> Check:
     }
     if kind in simple:
         return _kind(*simple[kind])
+    if issubclass(kind, Enum):
+        options = ", ".join(f"{kind.__name__}.{option.name}" for option in kind)
+        return _kind(lambda value: isinstance(value, kind), options)
     name = with_article(kind.__name__)
     is_one = _kind(lambda value: isinstance(value, kind), name)
-    if not is_dataclass(kind) or issubclass(kind, Enum):
+    if not is_dataclass(kind):
         return is_one
 
     def check(value: object) -> WrongField | None:

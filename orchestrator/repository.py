@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec
 from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
@@ -23,9 +23,6 @@ from orchestrator.early_ends import is_pythons, python_first
 PROJECT: Final = Path(__file__).resolve().parents[1]
 """The folder that holds ``orchestrator``: an environment's ``site-packages``, or the checkout."""
 
-PACKAGE: Final = "orchestrator"
-"""Name of this program's package."""
-
 INSTALLED: Final = ("site-packages", "dist-packages")
 """Names of folders that installed packages lie in."""
 
@@ -35,9 +32,6 @@ IMPORT_PATH: Final = "SWEEP_IMPORT_PATH"
 _MARKS: Final = ("pyproject.toml", ".git")
 _BESIDE: Final = ("trainables", "sweeps", "analysis", "benchmarks", "tests")
 """Folders beside ``orchestrator``, in an environment or in the checkout."""
-_USERS: Final = ("test",)
-"""Modules of Python's own that nothing needs, while a repository's are imported."""
-_PYTHONS: Final = sys.stdlib_module_names.difference(_USERS)
 
 
 def root_of(file: Path) -> Path | None:
@@ -93,26 +87,11 @@ def harmless(folders: Iterable[str]) -> list[str]:
     return [folder for folder in folders if not (os.pathsep in folder or _hides_python(folder))]
 
 
-def not_imported(module: str, file: Path) -> Path | None:
-    """Return what a sweep file does not import, since Python has a module of that name, or we."""
-    top = module.partition(".")[0]
-    if top not in _PYTHONS and top != PACKAGE:
-        return None
-    for folder in (*folders_before(file), *folders_after(file)):
-        if folder.resolve() == PROJECT:
-            continue
-        if (one := folder / f"{top}.py").is_file() and one != file.resolve():
-            return one
-        if any((folder / top).glob("*.py")):
-            return folder / top
-    return None
-
-
 def _hides_python(folder: str) -> bool:
     """Return True where a file has a name of Python's own, or a folder with ``__init__.py``."""
     with suppress(OSError):
-        names = [name for name in os.listdir(folder) if name.removesuffix(".py") in _PYTHONS]  # noqa: PTH208
-        return any(n.endswith(".py") or Path(folder, n, "__init__.py").is_file() for n in names)
+        own = [file for file in Path(folder).iterdir() if file.stem in sys.stdlib_module_names]
+        return any(file.suffix == ".py" or (file / "__init__.py").is_file() for file in own)
     return False
 
 
@@ -145,9 +124,6 @@ class _InOrder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the user's folder called ``fullname``; None for what Python finds by itself."""
-        if fullname in _USERS:
-            users = [entry for entry in sys.path if not is_pythons(entry)]
-            return PathFinder.find_spec(fullname, users)
         if fullname not in _BESIDE:
             return None
         for entry in map(Path, sys.path):

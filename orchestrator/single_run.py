@@ -24,7 +24,7 @@ from orchestrator.printer import Printer
 from orchestrator.space.configs import values_of
 from orchestrator.storage.replacing import renamed_to, replace_file
 from orchestrator.sweep.definition import NODE
-from orchestrator.sweep.installed import require_modules
+from orchestrator.sweep.loading import require_modules
 from orchestrator.system.private_folder import private_folder
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, TrialState, trial_id

@@ -25,7 +25,7 @@ from orchestrator.execution.base import Source
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob
-from orchestrator.sweep.checks import MAX_SEED
+from orchestrator.sweep.definition import MAX_SEED
 from orchestrator.system.streams import outlast_readers
 from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable

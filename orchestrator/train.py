@@ -20,9 +20,9 @@ from orchestrator.space.configs import built, canonical, format_value, knobs_of,
 from orchestrator.storage.belonging import RUN_KEY, is_of_another, journalled_key
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
-from orchestrator.sweep.checks import MAX_SEED
+from orchestrator.sweep.definition import MAX_SEED
+from orchestrator.sweep.file import whose_code
 from orchestrator.sweep.loading import load_sweep
-from orchestrator.sweep.whose import whose_code
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -27,14 +27,13 @@ from orchestrator.driver.replay.as_recorded import as_recorded, read_replay, req
 from orchestrator.driver.resume import options_to_resume, record_to_resume
 from orchestrator.driver.warm.of_options import warm_start_of
 from orchestrator.driver.warm.warm_start import WarmStart
-from orchestrator.errors import DataError, RunDirectoryError, SweepError, SweepFileError, raise_all
+from orchestrator.errors import DataError, SweepError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
 from orchestrator.named_paths import named_path
 from orchestrator.search.own import require_start
-from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import (
     RunDirectory,
     directory_of_this_second,
@@ -42,11 +41,10 @@ from orchestrator.storage.run_directory import (
 )
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
-from orchestrator.sweep.installed import require_modules
-from orchestrator.sweep.loading import load_sweep
+from orchestrator.sweep.file import whose_code
+from orchestrator.sweep.loading import load_sweep, require_modules
 from orchestrator.sweep.overrides import apply_overrides
 from orchestrator.sweep.problem import search_problem
-from orchestrator.sweep.whose import other_owner, whose_code
 from orchestrator.tracking.mlflow import checked_uri, default_uri
 from orchestrator.tracking.mlflow.uris import HIDDEN, OPTION, in_full, shown
 
@@ -95,7 +93,6 @@ class Request:
         return Budgets(
             time_s=options.time_budget,
             core_hours=options.core_hours,
-            gpu_hours=options.gpu_hours,
             prices=Prices(**prices) if prices else None,
             max_cost=options.max_cost,
         )
@@ -133,10 +130,8 @@ def _read(given: Options) -> Request:
     options = given if before is None else options_to_resume(given, before)
     if options.sweep_file is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
-    if given.resume is not None:
-        sys.stderr.writelines(
-            f"NOTE: --resume {given.resume} {text}\n" for text in _trusted(given, options)
-        )
+    if given.resume is not None and (code := whose_code(options.sweep_file)):
+        sys.stderr.write(f"NOTE: --resume {given.resume} {code}\n")
     if options.address:
         use_token_if_there_is_one()
     sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
@@ -159,28 +154,6 @@ def _read(given: Options) -> Request:
         before=before,
         trials=None if before is None else given.trials,
     )
-
-
-def _trusted(given: Options, options: Options) -> Iterator[str]:
-    """Yield what a resumed run takes over from its directory that can do harm, and whose it is.
-
-    Raises:
-        RunDirectoryError: The directory is another user's, and has a link to write through.
-    """
-    assert given.resume is not None, "it is resumed"
-    assert options.sweep_file is not None, "its record has one"
-    if code := whose_code(options.sweep_file):
-        yield code
-    if owner := other_owner(given.resume / RunFile.SWEEP):
-        for link in filter(Path.is_symlink, given.resume.rglob("*")):
-            raise RunDirectoryError(
-                f"--resume {given.resume}: {link} is a link, in a directory of {owner}'s",
-                "a run would write to where it leads: remove it, or start a new run",
-            )
-        if options.address and not given.address:
-            yield f"goes to the Ray cluster at {options.address}, which {owner} has named"
-        if options.tracking_uri and not given.tracking_uri:
-            yield f"writes to {shown(options.tracking_uri)}, which {owner} has named"
 
 
 def _replay_request(

@@ -163,5 +163,5 @@ def require_more(
     if has_ended(past) and trials is None and limits.is_cut:
         raise RunDirectoryError(
             f"--resume {run_dir}: {limits.cut_by} has ended this run",
-            "give it more: a larger --time-budget, --core-hours, --gpu-hours or --max-cost",
+            "give it more: a larger --time-budget, --core-hours or --max-cost",
         )

@@ -4,8 +4,6 @@
 definition  ``Sweep``: the question and the way to its answer
 rigor       ``Rigor``: the runs, margins and limits that an answer rests on
 file        runs a sweep file as a module of its own
-no_ray      Ray while a sweep file is imported: what would start it is refused
-installed   modules that a trainable's processes import, looked for
 loading     from a sweep file to a checked sweep
 checks      checks of every field, all at once
 objectives  checks of the objectives, the rule and what they rest on
@@ -14,6 +12,5 @@ values      checks of one value
 tracebacks  an error of a sweep file as one message
 overrides   the changes that a command line makes
 problem     from a sweep to the problem that a search solves
-whose       the owner of a sweep file that a run directory names
 ==========  ==================================================================
 """

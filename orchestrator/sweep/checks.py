@@ -13,14 +13,12 @@ from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.field_types import shown, wrong_fields
 from orchestrator.locations import place, syntax_tree
 from orchestrator.space.configs import domains_of, idle_knobs, knobs_of
-from orchestrator.space.domains import Choice, Interval
 from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.sweep.objectives import objective_findings
 from orchestrator.sweep.rigor import rigor_findings
 from orchestrator.sweep.stopping import stopping_findings
 from orchestrator.sweep.values import Finding, is_list, is_number, is_whole, refused
 from orchestrator.trainable import Trainable
-from orchestrator.trial import Isolation
 
 MAX_SEED = 2**31 - 1
 
@@ -43,8 +41,8 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
 def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
     """Yield everything that is wrong with the fields of a sweep, one kind after the other."""
     checks = (
-        _of_space, _of_numbers, _of_rigor, objective_findings, _of_search, stopping_findings,
-        _of_data, _of_trial_s, _of_the_rest, _of_constraints, _of_published,
+        _of_space, _of_cores, _of_rigor, objective_findings, _of_search, stopping_findings,
+        _of_data, _of_trial_s, _of_constraints, _of_published,
     )  # fmt: skip
     refused_fields = set()
     for check in checks:
@@ -88,7 +86,6 @@ def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
             text = f" is of type {type(value).__name__}, not {config.__name__}"
             yield field, text, f"allowed: {config.__name__}(...) or a mapping of its knobs"
             continue
-        yield from _changed_since(field, value)
         if field == "baseline":
             for name, domain in domains_of(value).items():
                 text = f" varies {name} over {domain}"
@@ -96,37 +93,9 @@ def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
             idle_knobs(value)  # refuses a condition that raises
 
 
-def _changed_since(field: str, config: object) -> Iterator[Finding]:
-    """Yield what a config holds that its class would have refused."""
-    known = knobs_of(config)
-    if vars(config).keys() != known.keys():
-        text = f" has {', '.join(vars(config)) or 'no values'}"
-        yield field, text, f"allowed: a value of each of {', '.join(known)}"
-    for name, value in vars(config).items():
-        if (
-            name in known
-            and not isinstance(value, (Choice, Interval))
-            and known[name].refuses(value)
-        ):
-            yield (
-                field,
-                f": {name} = {shown(value)} is not allowed",
-                f"allowed: {known[name].allowed}",
-            )
-
-
-def _of_numbers(sweep: Sweep[Any]) -> Iterator[Finding]:
-    if not is_whole(sweep.epochs, 1):
-        yield "epochs", refused(sweep.epochs), "allowed: an int >= 1"
-    if not is_whole(sweep.seed, 0, MAX_SEED):
-        yield "seed", refused(sweep.seed), f"allowed: an int >= 0 and <= {MAX_SEED}"
-    if sweep.steps is not None and not is_whole(sweep.steps, 1):
-        yield "steps", refused(sweep.steps), "allowed: an int >= 1, or None"
+def _of_cores(sweep: Sweep[Any]) -> Iterator[Finding]:
     if sweep.cores_per_trial is not NODE and not is_whole(sweep.cores_per_trial, 1):
         yield "cores_per_trial", refused(sweep.cores_per_trial), "allowed: NODE, or an int >= 1"
-    memory = sweep.memory_per_trial_gib
-    if memory is not None and not is_number(memory, lambda gib: gib > 0):
-        yield "memory_per_trial_gib", refused(memory), "allowed: GiB > 0, or None"
 
 
 def _of_rigor(sweep: Sweep[Any]) -> Iterator[Finding]:
@@ -177,14 +146,6 @@ def _of_trial_s(sweep: Sweep[Any]) -> Iterator[Finding]:
             yield "trial_s", f": {error.message}", error.hint
         if not is_number(seconds, lambda value: value > 0):
             yield "trial_s", f": {name!r}{refused(seconds)}", "allowed: seconds > 0"
-
-
-def _of_the_rest(sweep: Sweep[Any]) -> Iterator[Finding]:
-    if not isinstance(sweep.question, str):
-        yield "question", refused(sweep.question), "allowed: a str"
-    if not isinstance(sweep.isolation, Isolation):
-        options = ", ".join(f"Isolation.{option.name}" for option in Isolation)
-        yield "isolation", refused(sweep.isolation), f"allowed: {options}"
 
 
 def _of_constraints(sweep: Sweep[Any]) -> Iterator[Finding]:

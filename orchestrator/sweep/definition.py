@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+
+from msgspec import Meta
 
 from orchestrator.constraints import Constraint
 from orchestrator.errors import SweepFileError, refuse
@@ -24,6 +26,8 @@ from orchestrator.trial import Budget, Isolation
 
 C = TypeVar("C")
 
+MAX_SEED: Final = 2**31 - 1
+
 
 class Cores(Enum):
     """A share of a node that is named rather than counted."""
@@ -36,6 +40,14 @@ NODE: Final = Cores.NODE
 
 _OBJECTIVES: Final = (maximize("samples_per_s"), maximize("val_acc"))
 """Objectives where none are given, and the trainable does not say what else it reports."""
+
+
+_Count = Annotated[int, Meta(ge=1, description="an int >= 1")]
+_SomeSteps = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="an int >= 1, or None")]
+_Memory = Annotated[
+    Annotated[float, Meta(gt=0, le=1e9)] | None, Meta(description="GiB > 0, or None")
+]
+_Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description=f"an int >= 0 and <= {MAX_SEED}")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +126,8 @@ class Sweep(Generic[C]):
     question: str
     space: C | Mapping[str, Any]
     baseline: C | Mapping[str, Any] | None = None
-    epochs: int = 1
-    steps: int | None = None
+    epochs: _Count = 1
+    steps: _SomeSteps = None
     objectives: Sequence[Objective] = _OBJECTIVES
     rule: Rule | None = None
     costs: Sequence[str] = ()
@@ -128,11 +140,11 @@ class Sweep(Generic[C]):
     cores_per_trial: int | Literal[Cores.NODE] = NODE
     isolation: Isolation = Isolation.LEASED
     rigor: RigorField = RigorField()  # noqa: RUF009 - a descriptor
-    memory_per_trial_gib: float | None = None
+    memory_per_trial_gib: _Memory = None
     trial_s: Mapping[str, float] = field(default_factory=dict)
     constraints: Sequence[Constraint[C]] = ()
     published: Sequence[Published] = ()
-    seed: int = 0
+    seed: _Seed = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.trainable, Trainable):

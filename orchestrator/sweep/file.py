@@ -7,17 +7,25 @@ import linecache
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
+from typing import Final, NoReturn
 
 from orchestrator.errors import SweepFileError
 from orchestrator.locations import place
 from orchestrator.repository import PROJECT, folders_after, folders_before, make_importable
-from orchestrator.sweep.no_ray import HOW_NOT_TO, STARTS_RAY, refusing_ray
 from orchestrator.sweep.tracebacks import explained
 
 _NUM_NAMES = 12
+_HOOK: Final = "RAY_RUNTIME_ENV_HOOK"
+_STARTS_RAY: Final = "it starts Ray, or joins one, when it is imported"
+_HOW_NOT_TO: Final = (
+    "put ray.init, ray.put, ray.get and tuner.fit() under if __name__ == '__main__': the program "
+    "starts its own Ray"
+)
 
 
 def run_sweep_file(path: Path) -> ModuleType:
@@ -28,7 +36,7 @@ def run_sweep_file(path: Path) -> ModuleType:
     it, so that functions defined in it can be found from there.
 
     Raises:
-        SweepFileError: The file cannot be read, or raises.
+        SweepFileError: The file cannot be read, raises, or starts Ray.
     """
     source = _source(path)
     file = path.resolve()
@@ -38,9 +46,9 @@ def run_sweep_file(path: Path) -> ModuleType:
     module.__file__ = str(file)
     linecache.checkcache(str(file))
     sys.modules[name] = module
-    had_ray, import_path = _has_ray(), sys.path.copy()
+    had_ray = _has_ray()
     try:
-        with refusing_ray():
+        with _refusing_ray():
             exec(compile(source, str(file), "exec"), module.__dict__)
     except KeyboardInterrupt:
         raise
@@ -48,33 +56,46 @@ def run_sweep_file(path: Path) -> ModuleType:
         sys.modules.pop(name, None)
         raise explained(error, file) from None
     finally:
-        _keep_importable(import_path)
-        module.__name__, module.__file__ = name, str(file)
-        _keep_streams()
         joins_ray = _has_ray() and not had_ray  # by a call that is none of ray.init
         if joins_ray:
             sys.modules["ray"].shutdown()
     if joins_ray:
-        raise SweepFileError(f"{place(file)}: {STARTS_RAY}", HOW_NOT_TO)
+        raise SweepFileError(f"{place(file)}: {_STARTS_RAY}", _HOW_NOT_TO)
     return module
 
 
-def _keep_importable(before: list[str]) -> None:
-    """Leave in the import path what the file has added, and nothing out that was there."""
-    added = [folder for folder in sys.path if isinstance(folder, str)]
-    sys.path[:] = [*added, *(folder for folder in before if folder not in added)]
+def whose_code(file: Path) -> str:
+    """Return which code is run, and its owner; empty where the file cannot be seen.
+
+    A run directory may be another user's, and names the file that is run.
+    """
+    path = file.resolve()
+    try:
+        return f"runs the code of {path}, which belongs to {path.owner()}"
+    except (OSError, KeyError):  # a user without a name, as in a container
+        return f"runs the code of {path}" if path.exists() else ""
 
 
-def _keep_streams() -> None:
-    """Replace the standard streams and the hook that the file has closed or taken away."""
-    if not callable(sys.excepthook):
-        sys.excepthook = sys.__excepthook__
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        stream = getattr(sys, name)
-        if getattr(stream, "closed", True):
-            usual = getattr(sys, f"__{name}__")
-            is_open = usual is not None and not usual.closed
-            setattr(sys, name, usual if is_open else Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
+@contextmanager
+def _refusing_ray() -> Iterator[None]:
+    """Have Ray's own hook of ``ray.init``, which whatever needs a running Ray calls, refuse it."""
+    before = os.environ.get(_HOOK)
+    os.environ[_HOOK] = f"{__name__}.{refuse_ray.__name__}"
+    try:
+        yield
+    finally:
+        del os.environ[_HOOK]
+        if before is not None:
+            os.environ[_HOOK] = before
+
+
+def refuse_ray(_runtime_env: object) -> NoReturn:
+    """Refuse to start Ray while a sweep file is imported.
+
+    Raises:
+        SweepFileError: In any case.
+    """
+    raise SweepFileError(_STARTS_RAY, _HOW_NOT_TO)
 
 
 def _has_ray() -> bool:

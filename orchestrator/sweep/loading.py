@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import traceback
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ from orchestrator.locations import place
 from orchestrator.sweep.checks import sweep_problems
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.file import run_sweep_file
-from orchestrator.texts import described
+from orchestrator.trainable import IF_POSSIBLE, Trainable
 
 
 def load_sweep(path: Path) -> Sweep[Any]:
@@ -30,12 +31,12 @@ def load_sweep(path: Path) -> Sweep[Any]:
             module = run_sweep_file(path)
         except SweepFileError as error:
             raise_all(_in_order([*problems, error]))
-    sweep = vars(module).get("SWEEP")
-    if not issubclass(type(sweep), Sweep):  # an object may lie about its class
+    sweep: Any = vars(module).get("SWEEP")
+    if not isinstance(sweep, Sweep):
         raise_all(_in_order([*problems, _no_sweep(path, vars(module))]))
-    assert isinstance(sweep, Sweep)
-    raise_all(_in_order([*problems, *_of_fields(sweep, path, problems)]))
-    return sweep
+    checked: Sweep[Any] = sweep
+    raise_all(_in_order([*problems, *_of_fields(checked, path, problems)]))
+    return checked
 
 
 def _of_fields(
@@ -49,14 +50,25 @@ def _of_fields(
         return sweep_problems(sweep, path)
     except SweepError as error:
         return () if problems else [error]
-    except Exception as error:
+    except Exception:
         if problems:
             return ()
-        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-        raise SweepFileError(
-            f"{place(path)}: its SWEEP cannot be checked: {described(error)}",
-            f"raised in {place(frame.f_code.co_filename, line)}; is it as Sweep(...) has made it?",
-        ) from error
+        raise
+
+
+def require_modules(trainable: Trainable[Any]) -> None:
+    """Check that the modules to preload can be found; only the top one of each is looked for.
+
+    Raises:
+        SweepError: One of them cannot.
+    """
+    names = [name for name in trainable.preload if not name.startswith(IF_POSSIBLE)]
+    for top in dict.fromkeys(name.partition(".")[0] for name in names):
+        if top not in sys.modules and find_spec(top) is None:
+            raise SweepError(
+                f"{trainable.name} preloads {top}, which is not installed here",
+                f"install it for {sys.executable}, or the extra that brings it: docs/install.md",
+            )
 
 
 def _in_order(problems: Sequence[SweepError]) -> list[SweepError]:

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from orchestrator.arguments import MOST, MOST_RUNS
 from orchestrator.errors import SweepFileError, nearest
-from orchestrator.field_types import shown
+from orchestrator.field_types import shown, wrong_fields
 
 _MOST_S: Final = 1e9
 _SOME_RUNS: Final = f"an int >= 0 and <= {MOST_RUNS}"
@@ -127,24 +127,15 @@ def _types() -> dict[str, Any]:
     return get_type_hints(Rigor, include_extras=True)
 
 
-def _allowed(name: str) -> str:
-    *_, meta = _types()[name].__metadata__
-    return f"allowed: {meta.description}"
-
-
 def rigor_findings(rigor: object) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a sweep's rigor, and what is allowed, one field after the other."""
-    if not isinstance(rigor, Rigor):
-        close = nearest(rigor, PRESETS) if isinstance(rigor, str) else ""
-        called = rigor.__name__ if isinstance(rigor, type) else shown(rigor)
-        yield f" = {called} is not allowed{close}", _PRESET
+    if isinstance(rigor, Rigor):
+        for wrong in wrong_fields(rigor):
+            yield f".{wrong} is not allowed", f"allowed: {wrong.allowed}"
         return
-    for name, kind in _types().items():
-        value = getattr(rigor, name)
-        try:
-            msgspec.convert(value, kind)
-        except msgspec.ValidationError:
-            yield f".{name} = {shown(value)} is not allowed", _allowed(name)
+    close = nearest(rigor, PRESETS) if isinstance(rigor, str) else ""
+    called = rigor.__name__ if isinstance(rigor, type) else shown(rigor)
+    yield f" = {called} is not allowed{close}", _PRESET
 
 
 def is_of_rigor(setting: str) -> bool:
@@ -176,5 +167,6 @@ def with_setting(rigor: Rigor, setting: str) -> Rigor:
         text = "null" if text.lower() == "none" else text
         value = msgspec.convert(text, _types()[name], strict=False)
     except msgspec.ValidationError:
-        raise SweepFileError(f"--set {setting}: not allowed", _allowed(name)) from None
+        allowed = _types()[name].__metadata__[-1].description
+        raise SweepFileError(f"--set {setting}: not allowed", f"allowed: {allowed}") from None
     return replace(rigor, **{name: value})

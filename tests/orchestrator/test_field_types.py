@@ -80,7 +80,7 @@ def test_what_fits_is_not_wrong(name: str, value: Any) -> None:  # noqa: ANN401
         ("text", "\ud800", r"text = '\ud800'"),
         ("switch", 1, "switch = 1, which is not True or False"),
         ("maybe", "x", "maybe = 'x', which is not an int of 64 bits or None"),
-        ("kind", "one", "kind = 'one', which is not a Kind"),
+        ("kind", "one", "kind = 'one', which is not Kind.ONE"),
         ("word", "c", "word = 'c', which is not 'a' or 'b'"),
         ("texts", "abc", "texts = 'abc', which is not a list"),
         ("texts", ["a", 3], "texts[1] = 3, which is not a str"),

@@ -87,7 +87,7 @@ def test_a_process_that_is_started_gets_what_comes_before_pythons_own(repository
 def test_a_folder_whose_file_hides_a_module_of_pythons_is_in_no_variable(tmp_path: Path) -> None:
     files = (
         "plain/mine.py", "file/types.py", "package/logging/__init__.py",
-        "logs/logging/notes.txt", "tests_of_mine/test.py", "two:parts/mine.py",
+        "logs/logging/notes.txt", "tests_of_mine/tests.py", "two:parts/mine.py",
     )  # fmt: skip
     for file in files:
         (tmp_path / file).parent.mkdir(parents=True)
@@ -130,12 +130,9 @@ def test_a_folder_of_the_users_is_found_before_ours_with_and_without_init(tmp_pa
     assert found(tmp_path) == str(tmp_path / "trainables/__init__.py")
 
 
-def test_pythons_own_modules_are_found_before_the_users_but_one_that_nothing_needs(
-    tmp_path: Path,
-) -> None:
+def test_pythons_own_modules_are_found_before_the_users(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    for name in ("random", "test", "optuna"):
+    for name in ("random", "optuna"):
         (tmp_path / f"{name}.py").touch()
     assert found(tmp_path, "random") == random.__file__
-    assert found(tmp_path, "test") == str(tmp_path / "test.py")
     assert found(tmp_path, "optuna") == str(tmp_path / "optuna.py")

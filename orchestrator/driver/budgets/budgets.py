@@ -95,14 +95,12 @@ class Budgets:
     Attributes:
         time_s: Seconds that the run may take; no trial starts after them.
         core_hours: Core-hours.
-        gpu_hours: GPU-hours.
         prices: Prices, for :attr:`max_cost`.
         max_cost: Cost in the unit of the prices.
     """
 
     time_s: float | None = None
     core_hours: float | None = None
-    gpu_hours: float | None = None
     prices: Prices | None = None
     max_cost: float | None = None
 
@@ -113,9 +111,6 @@ class Budgets:
         if self.core_hours is not None:
             hours = amount.core_s / HOUR_S
             yield _share(hours, self.core_hours), f"the budget of {self.core_hours:g} core-hours"
-        if self.gpu_hours is not None:
-            hours = amount.gpu_s / HOUR_S
-            yield _share(hours, self.gpu_hours), f"the budget of {self.gpu_hours:g} GPU-hours"
         if self.max_cost is not None and self.prices is not None:
             cost = self.prices.of(amount)
             yield _share(cost, self.max_cost), f"the cost of {self.max_cost:g}"
@@ -137,8 +132,6 @@ class Budgets:
             words.append(f"{amount.time_s:,.3g} s")
         if self.core_hours is not None:
             words.append(f"{amount.core_s / HOUR_S:,.2g} core-hours")
-        if self.gpu_hours is not None:
-            words.append(f"{amount.gpu_s / HOUR_S:,.2g} GPU-hours")
         if self.prices is not None:
             words.append(f"a cost of {self.prices.of(amount):,.2g}")
         return ", ".join(words)
@@ -151,7 +144,7 @@ class Budgets:
     @property
     def limits(self) -> dict[str, float | None]:
         """Return each limit by its field, as JSON has it."""
-        names = ("time_s", "core_hours", "gpu_hours", "max_cost")
+        names = ("time_s", "core_hours", "max_cost")
         return {name: getattr(self, name) for name in names}
 
     def has_more_than(self, before: Mapping[str, float | None]) -> bool:

@@ -38,9 +38,6 @@ def require_counters(sweep: Sweep[Any], budgets: Budgets, machine: Machine) -> N
 
 
 def _require_counted(budgets: Budgets) -> None:
-    hint = "give --core-hours or --time-budget, or run on a machine with a GPU"
-    if budgets.gpu_hours is not None:
-        raise SweepError(f"--gpu-hours {budgets.gpu_hours:g}: no GPU is here", hint)
     prices = budgets.prices
     if budgets.max_cost is not None and prices is not None and not prices.cpu_hour:
         raise SweepError(

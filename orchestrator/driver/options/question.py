@@ -132,12 +132,6 @@ class QuestionOptions:
             "a number of hours",
         ),
     )
-    gpu_hours: float | None = field(
-        default=None,
-        metadata=limit(
-            "budget of GPU-hours, counted likewise; refused without a GPU", "a number of hours"
-        ),
-    )
     cost: Prices | None = field(
         default=None,
         metadata=option(

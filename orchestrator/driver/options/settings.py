@@ -19,6 +19,7 @@ _INSTEAD: Final = {
     "repeats": "--set rigor.repeats=N",
     "confirm": "--set rigor.confirm=N rigor.max_confirm=N",
     "retries": "--set rigor.retries=N",
+    "gpu_hours": "--cost gpu_hour=1 --max-cost X",
     "cores": "--set replay.cores=N",
     "nodes": "--set replay.nodes=N",
     "reuse_repeats": "--set replay.reuse_repeats=true",

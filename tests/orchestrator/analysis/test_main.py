@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -70,33 +69,6 @@ def test_two_at_once_write_the_same_directory(run_cli: RunCli, run_dir: Path) ->
         done = list(pool.map(lambda _: run_cli(run_dir, module="orchestrator.analysis"), range(3)))
     assert [(each.returncode, each.stderr) for each in done] == [(0, "")] * 3
     assert not list(run_dir.glob(".*.tmp"))
-
-
-@pytest.mark.parametrize(("command", "name"), [("show", "figures"), ("export", "export")])
-def test_a_folder_that_is_a_link_of_another_user_is_not_written_through(
-    run_dir: Path, tmp_path: Path, command: str, name: str,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    elsewhere, link = tmp_path / "elsewhere", run_dir / name
-    elsewhere.mkdir()
-    link.symlink_to(elsewhere)
-    assert main([command, str(run_dir)]) == 0, "a link of one's own is followed"
-    for path in elsewhere.iterdir():
-        path.unlink()
-    owner = os.geteuid()
-    if owner == 0:
-        os.lchown(link, 54321, -1)
-    else:
-        monkeypatch.setattr(os, "geteuid", lambda: owner + 54321)
-    capsys.readouterr()
-    assert main([command, str(run_dir)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"error: {link}: cannot be used: it is a link of ")
-    assert said.endswith("  give another folder by --out DIR\n")
-    assert list(elsewhere.iterdir()) == []
-    out = tmp_path / "out"
-    assert main([command, str(run_dir), "--out", str(out)]) == 0
-    assert any(out.iterdir())
 
 
 def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none(

@@ -9,9 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import ray
 
 from orchestrator.repository import PROJECT
 from orchestrator.space.configs import domains_of
+from orchestrator.sweep.file import whose_code
 from orchestrator.sweep.loading import load_sweep
 from tests.conftest import ROOT
 from tests.orchestrator.sweep.refusals import refusal
@@ -40,31 +42,6 @@ def test_a_file_may_be_named_like_a_module(tmp_path: Path) -> None:
     assert sweep.trainable.train.__module__ == "sweep_file_json"
     assert "digits" in sys.modules["json"].dumps(["digits"])
     assert sys.path[0] != str(tmp_path)  # or every later import of json would find the sweep
-
-
-def test_an_import_that_finds_another_module_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".git").touch()
-    (tmp_path / "dgl.py").touch()
-    monkeypatch.setitem(sys.modules, "dgl", None)
-    del sys.modules["dgl"]
-    (tmp_path / "calendar.py").write_text("MINE = 1\n")
-    (tmp_path / "orchestrator").mkdir()
-    (tmp_path / "orchestrator/mine.py").touch()
-    mine = f"{tmp_path / 'calendar.py'} is not what is imported: Python has a module calendar"
-    told = {
-        "from calendar import MINE": f"{mine}; rename it",
-        "import calendar\ncalendar.MINE": f"{mine}; rename it",
-        "import calendar.mine": f"{mine}; rename it",
-        "import orchestrator.mine": f"{tmp_path / 'orchestrator'} is not what is imported: this",
-        "from .calendar import MINE": "import without the dots: from the repository's root, or",
-        "from ..calendar import MINE": "import without the dots: from the repository's root, or",
-        "import statistics.mine": "",
-    }
-    hints = {line: refusal(written(tmp_path, f"{line}\n{GOOD}")).hint for line in told}
-    assert {line: hints[line][: len(hint)] for line, hint in told.items()} == told
-    assert hints["import statistics.mine"] == ""
 
 
 def test_what_a_file_defines_can_be_imported_by_another_process(tmp_path: Path) -> None:
@@ -121,19 +98,6 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     assert "not a text encoding" in refusal(path).message
 
 
-def test_a_file_cannot_take_away_what_the_program_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path, "/of/the/program"])
-    monkeypatch.setattr(sys, "stdout", sys.stdout)
-    tail = "import sys\nsys.path[:] = ['/of/the/file', 3]\nsys.stdout = None\n" + GOOD
-    load_sweep(written(tmp_path, tail))
-    assert sys.path[0] == "/of/the/file"
-    assert "/of/the/program" in sys.path
-    assert all(isinstance(folder, str) for folder in sys.path)
-    print("it can be written to", file=sys.stdout)
-
-
 def test_the_project_and_not_its_package_is_what_a_file_imports_from(tmp_path: Path) -> None:
     load_sweep(written(tmp_path))
     assert PROJECT == ROOT
@@ -155,3 +119,70 @@ def test_a_file_that_joins_ray_by_another_call_is_refused(
     assert "joins.py: it starts Ray" in told
     assert "__main__" in told
     assert not joined, "it is stopped"
+
+
+def test_the_code_that_a_run_names_is_shown_by_its_real_path_and_owner(tmp_path: Path) -> None:
+    (tmp_path / "real.py").touch()
+    (tmp_path / "a.py").symlink_to(tmp_path / "real.py")
+    real = (tmp_path / "real.py").resolve()
+    assert whose_code(tmp_path / "a.py") == (
+        f"runs the code of {real}, which belongs to {real.owner()}"
+    )
+    assert whose_code(tmp_path / "no.py") == ""
+
+
+BEFORE = """\
+import ray
+from ray import init, tune
+def train(config):
+    tune.report({"score": 1})
+@ray.remote
+def task():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ray.init()", "init(num_cpus=1, ignore_reinit_error=True)", "ray.put(1)", "ray.get([])",
+        "task.remote()", "ray.remote(type('Actor', (), {})).remote()",
+        "tune.run(train, config={'x': 1})",
+        "tune.Tuner(train, run_config=tune.RunConfig(storage_path=FOLDER)).fit()",
+    ],
+)  # fmt: skip
+def test_what_would_start_ray_is_refused_with_its_line(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "starts.py"
+    path.write_text(f"{BEFORE}{call.replace('FOLDER', repr(str(tmp_path)))}\n")
+    refused = refusal(path)
+    assert refused.message.startswith(f"{path}:8: it starts Ray, or joins one")
+    assert "under if __name__ == '__main__'" in refused.hint
+    assert not ray.is_initialized()
+
+
+CODE = """
+import importlib.util, sys
+from pathlib import Path
+from orchestrator.errors import SweepError
+from orchestrator.sweep.loading import load_sweep
+
+assert "ray" not in sys.modules, "it takes seconds to import"
+try:
+    load_sweep(Path(sys.argv[1]))
+except SweepError as error:
+    print(error.message.splitlines()[0])
+import ray
+assert not ray.is_initialized()
+"""
+
+
+def test_a_file_that_is_the_first_to_import_ray_is_refused_too(tmp_path: Path) -> None:
+    """As are most: nothing that comes before needs it. Some libraries look for it, and no more."""
+    path = tmp_path / "first.py"
+    looked_for = "import importlib.util\nimportlib.util.find_spec('ray')"
+    path.write_text(f"{looked_for}\nimport ray\nray.init()\n")
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, path], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.stdout.startswith(f"{path}:4: it starts Ray"), done.stderr
+    assert done.returncode == 0, done.stderr

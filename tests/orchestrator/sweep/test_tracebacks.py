@@ -21,12 +21,12 @@ BROKEN = {
     ),
     "import torhc.nn": ("ModuleNotFoundError: No module named 'torhc'", "import torhc.nn"),
     "from trainables.datta.mnist import MNIST": (
-        "ModuleNotFoundError: No module named 'trainables.datta'; did you mean 'data'?",
+        "ModuleNotFoundError: No module named 'trainables.datta'",
         "from trainables.datta",
     ),
     "from trainables.data.sets.mnist import MNISTT": (
         "ImportError: cannot import name 'MNISTT' from 'trainables.data.sets.mnist'",
-        "; did you mean 'MNIST'?",
+        "import MNISTT",
     ),
     "import math\nmath.sqroot(2)": (
         "AttributeError: module 'math' has no attribute 'sqroot'; did you mean 'sqrt'?",
@@ -43,11 +43,6 @@ BROKEN = {
     "x = {}['lr']": ("KeyError: 'lr'", "x = {}['lr']"),
     "import sys\nsys.exit(3)": ("a sweep file must not end the program", "sys.exit(3)"),
     "raise SystemExit({})": ("a sweep file must not end the program", "raise SystemExit({})"),
-    "from tests.orchestrator.odd_errors import Unwritable\nraise Unwritable": (
-        "Unwritable: (writing it raised RuntimeError)",
-        "raise Unwritable",
-    ),
-    "raise ImportError(name=3)": ("ImportError", "raise ImportError(name=3)"),
     "raise GeneratorExit": ("GeneratorExit", "raise GeneratorExit"),
     "raise Exception('x' * 9_999)": ("characters left out", "raise Exception('x' * 9_999)"),
     "@knobs\nclass Other:\n    x: int = both(default=0, ge=1, doc='x')": (

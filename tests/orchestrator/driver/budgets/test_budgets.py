@@ -39,12 +39,10 @@ def test_a_cost_is_of_cores_and_gpus() -> None:
     [
         (Budgets(time_s=3599), "the time budget of 3599 s"),
         (Budgets(core_hours=3.9), "the budget of 3.9 core-hours"),
-        (Budgets(gpu_hours=1.9), "the budget of 1.9 GPU-hours"),
         (Budgets(prices=Prices(cpu_hour=1), max_cost=3.9), "the cost of 3.9"),
         (Budgets(time_s=3600, core_hours=4), ""),
         (Budgets(max_cost=0.1), ""),
         (Budgets(), ""),
-        (Budgets(core_hours=2, gpu_hours=0.1), "the budget of 0.1 GPU-hours"),
     ],
 )
 def test_the_limit_that_is_exceeded_the_most_is_named(budgets: Budgets, words: str) -> None:
@@ -60,11 +58,11 @@ def test_a_limit_that_is_reached_is_spent_but_not_exceeded() -> None:
 def test_a_run_has_more_where_one_limit_is_larger_or_gone() -> None:
     before = json.loads(json.dumps(Budgets(time_s=60, core_hours=1).limits))
     assert not Budgets(time_s=60, core_hours=1).has_more_than(before)
-    assert not Budgets(time_s=50, core_hours=1, gpu_hours=1).has_more_than(before)
+    assert not Budgets(time_s=50, core_hours=1).has_more_than(before)
     assert Budgets(time_s=61, core_hours=1).has_more_than(before)
     assert Budgets(time_s=60).has_more_than(before)
 
 
 def test_amounts_are_put_in_the_words_of_what_is_limited() -> None:
-    assert Budgets(core_hours=1, gpu_hours=1).in_words(HOUR) == "4 core-hours, 2 GPU-hours"
+    assert Budgets(core_hours=1).in_words(HOUR) == "4 core-hours"
     assert Budgets(time_s=1, prices=Prices(cpu_hour=1)).in_words(HOUR) == "3.6e+03 s, a cost of 4"

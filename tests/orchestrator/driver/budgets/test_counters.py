@@ -21,12 +21,11 @@ GPU_PRICE = {"prices": Prices(gpu_hour=2.5), "max_cost": 20.0}
 @pytest.mark.parametrize(
     ("fields", "limits", "said"),
     [
-        ({}, {"gpu_hours": 2.0}, "--gpu-hours 2: no GPU is here"),
         ({}, GPU_PRICE, "--max-cost 20: only a GPU-hour has a price, and no GPU"),
         ({"objectives": [minimize("peak_gpu_gib")]}, {}, "peak_gpu_gib is measured on GPUs"),
         (ENERGY, {}, "energy_j has no counter here: there is no GPU, and those of the CPU"),
     ],
-    ids=["GPU-hours", "a price of GPUs", "memory of GPUs", "energy"],
+    ids=["a price of GPUs", "memory of GPUs", "energy"],
 )
 def test_what_takes_a_gpu_or_a_counter_is_refused_without_one(
     fields: dict[str, Any],

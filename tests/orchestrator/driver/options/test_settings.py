@@ -12,6 +12,7 @@ from orchestrator.cli import parse
     [
         (["--repeats", "3"], "--repeats is now --set rigor.repeats=N"),
         (["--confirm=0"], "--confirm is now --set rigor.confirm=N rigor.max_confirm=N"),
+        (["--gpu-hours", "2"], "--gpu-hours is now --cost gpu_hour=1 --max-cost X"),
         (["--retries", "0"], "--retries is now --set rigor.retries=N"),
         (["--reuse-repeats"], "--reuse-repeats is now --set replay.reuse_repeats=true"),
     ],

@@ -127,7 +127,6 @@ def test_epochs_steps_and_confirm_runs_replace_the_sweep_s(folder: Path) -> None
     ("arguments", "message"),
     [
         (["--core-hours", "0"], "--core-hours: '0' is not a number of hours such as 0.5 or 20"),
-        (["--gpu-hours", "nan"], "--gpu-hours: 'nan' is not a number of hours"),
         (["--max-cost", "-3"], "--max-cost: '-3' is not a cost such as 0.5 or 20"),
         (["--max-cost", "3"], "--max-cost 3: nothing has a price\n  give prices: --cost"),
         (["--cost", "cpu=1"], "'cpu=1' is not a price; allowed: cpu_hour=0.04,gpu_hour=2.50"),
