@@ -105,7 +105,7 @@ def measure(num_trials: int) -> dict[str, float]:
             )
         played_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
         peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        trials, _ = write_tables(run_dir)
+        trials, *_ = write_tables(run_dir)
         assert len(trials) == num_trials
         return {
             "trials": num_trials,

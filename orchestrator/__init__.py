@@ -30,7 +30,9 @@ trainable_checks  checks of its fields, where it is declared
 constraints       reasons for which a config cannot run
 data              data sets
 machine           nodes, cores and GPUs
-metrics           the columns of figures
+metrics           objectives, and which metrics are accuracies or were learned
+metric_table      the columns of figures
+formats           numbers as text
 rules             the rules that a config is recommended by
 derived           figures that are made for the sweeps that ask for them
 trial             a trial, its reports and its result

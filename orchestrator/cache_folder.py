@@ -28,16 +28,6 @@ def cache_folder() -> Path:
     return _private(Path(tempfile.gettempdir()) / f"sweep-cache-{os.geteuid()}")
 
 
-def use_for_matplotlib() -> None:
-    """Have Matplotlib keep its fonts there where it could not write its usual folder.
-
-    Else it makes a folder of its own each time, says so, and leaves it.
-    """
-    usual = _below_home("XDG_CONFIG_HOME", ".config", "matplotlib")
-    if "MPLCONFIGDIR" not in os.environ and (usual is None or not _can_be_written(usual)):
-        os.environ["MPLCONFIGDIR"] = str(cache_folder() / "matplotlib")
-
-
 def _usual_place() -> Path | None:
     return _below_home("XDG_CACHE_HOME", ".cache", "sweep-orchestrator")
 

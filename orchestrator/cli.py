@@ -17,7 +17,6 @@ from orchestrator.arguments import (
     a_path,
     require_utf8,
 )
-from orchestrator.cache_folder import use_for_matplotlib
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.driver.options.settings import instead_of
@@ -54,8 +53,6 @@ def main(arguments: Sequence[str]) -> int:
             return init(arguments[1:])
         _require_no_command(arguments)
         options = parse(arguments)
-        with refusing_os_errors():
-            use_for_matplotlib()  # in the processes of the run, too
         from orchestrator.driver.planning.command import print_plan
         from orchestrator.driver.run import run
 

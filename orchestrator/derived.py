@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from orchestrator.metrics import OF_THE_TARGET, Objective, is_accuracy
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import Objective, is_accuracy
 from orchestrator.rules import SelectionRule
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.execution.base import Launch
 from orchestrator.execution.process.ranks import log_of
-from orchestrator.metrics import METRICS
+from orchestrator.metric_table import unit_of
 from orchestrator.search.base import Pause
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
@@ -108,7 +108,7 @@ class Printer:
         if reason := self._reason(result):
             sys.stdout.write(f"{reason}\n")
         for name, value in sorted(result.metrics.items()):
-            unit = METRICS[name].unit if name in METRICS else ""
+            unit = unit_of(name)
             sys.stdout.write(f"  {name:<20} {value:12.6g} {unit}\n")
         for name, tag in sorted(result.tags.items()):
             sys.stdout.write(f"  {name:<20} {tag:>12}\n")

@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 PRELOADED = (
     "torch", "pandas", "pyarrow.parquet", "scipy.stats", "optuna", "plotly.graph_objects",
-    "matplotlib.figure", "rich.live",
+    "rich.live",
 )  # fmt: skip
 """Libraries that are slow to import; none of the project's own modules, which tests may change."""
 

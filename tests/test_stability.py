@@ -13,7 +13,7 @@ import orchestrator
 import orchestrator.analysis
 import orchestrator.search
 from orchestrator.driver.options.options import DECLARATIONS
-from orchestrator.metrics import METRICS
+from orchestrator.metric_table import METRICS
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS
 from orchestrator.storage.tables import CURVE_COLUMNS, TAG_COLUMNS

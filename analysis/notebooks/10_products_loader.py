@@ -46,7 +46,6 @@ result = scaling[
         "metrics.samples_per_s",
         "speedup",
         "ceiling_samples_per_s",
-        "composed_samples_per_s",
     ]
 ].round(3)
 result

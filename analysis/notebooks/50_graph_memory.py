@@ -19,13 +19,10 @@ configs = an.configs(run)
 # %% [markdown]
 # ## Three objectives
 #
-# A config is on the front where none is better in one objective and as good in the others. The
-# hypervolume is what the front dominates, in the product of the three units: a single figure to
-# compare two runs of the same sweep by.
+# A config is on the front where none is better in one objective and as good in the others.
 
 # %%
 front = an.pareto_front(configs)
-volume = an.hypervolume(configs)
 an.plot.speed_accuracy(run)
 
 # %% [markdown]

@@ -14,7 +14,6 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``answer/``: what page, terminal and MLflow say first.
 - ``comparison/``: two runs, or two versions of something.
 - ``knobs/``: what each knob does, and two together.
-- ``bottlenecks/``: what limits the rate.
 - ``recommendation/``: the config to use, how much faster it is, and how sure that is.
 - ``tables/``: a run's tables, from disk or MLflow.
 - ``composition/``: figures of configs that were not trained end to end.
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from orchestrator.analysis.api.answers import recommend
     from orchestrator.analysis.api.comparing import compare
     from orchestrator.analysis.api.files import export
-    from orchestrator.analysis.api.fronts import hypervolume, pareto_front
+    from orchestrator.analysis.api.fronts import pareto_front
     from orchestrator.analysis.api.knobs import effects, importance, interactions
     from orchestrator.analysis.api.runs import configs, describe, load
     from orchestrator.analysis.api.scaling import scaling
@@ -53,7 +52,6 @@ _WHERE = {
     "effects": ("orchestrator.analysis.api.knobs", "effects"),
     "export": ("orchestrator.analysis.api.files", "export"),
     "goodput": ("orchestrator.analysis.api.training", "goodput"),
-    "hypervolume": ("orchestrator.analysis.api.fronts", "hypervolume"),
     "importance": ("orchestrator.analysis.api.knobs", "importance"),
     "interactions": ("orchestrator.analysis.api.knobs", "interactions"),
     "load": ("orchestrator.analysis.api.runs", "load"),
@@ -79,7 +77,6 @@ __all__ = [
     "effects",
     "export",
     "goodput",
-    "hypervolume",
     "importance",
     "interactions",
     "load",

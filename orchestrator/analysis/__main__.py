@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -74,7 +73,6 @@ def _without_words() -> int:
 if __name__ == "__main__":
     from orchestrator.system.streams import begin_in_utf8, outlast_readers
 
-    os.environ.pop("MPLBACKEND", None)  # with a wrong one Matplotlib is not even imported
     begin_in_utf8()
     outlast_readers()
     code = main()

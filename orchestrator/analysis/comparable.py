@@ -14,7 +14,7 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.columns import by_value, text_of
-from orchestrator.analysis.wording import counted
+from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
 

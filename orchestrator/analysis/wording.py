@@ -7,12 +7,19 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.metrics import METRICS, is_accuracy
+from orchestrator.formats import counted as counted
+from orchestrator.formats import number
+from orchestrator.formats import percent as percent
+from orchestrator.metric_table import unit_of
+from orchestrator.metrics import is_accuracy
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 
 MOST_FACTOR: Final = 1.5
 """An interval whose ends differ by this factor or more tells no figure."""
+
+MOST_FACTOR_OF_EFFECT: Final = 4.0
+"""The same of the effect of a knob: that it is twice to five times as much is worth knowing."""
 
 
 def is_share(metric: str) -> bool:
@@ -25,11 +32,6 @@ def less_good(metric: str) -> str:
     return "less accurate" if is_accuracy(metric) else "worse"
 
 
-def percent(share: float, *, digits: int = 0) -> str:
-    """Return ``0.914`` as ``91.4 %``."""
-    return f"{100 * share:.{digits}f} %"
-
-
 def shown(metric: str, value: float) -> str:
     """Return a figure with its unit for a sentence; ``"unknown"`` where there is none."""
     if pd.isna(value):
@@ -38,9 +40,9 @@ def shown(metric: str, value: float) -> str:
         # Hundredths of a per cent count in an accuracy.
         return percent(value, digits=2 if is_accuracy(metric) else 0)
     if metric == "samples_per_s":
-        return f"{_rounded(value)} samples/s"
-    unit = METRICS[metric].unit if metric in METRICS else ""
-    return f"{_rounded(value)} {unit}".rstrip()
+        return f"{number(value)} samples/s"
+    unit = unit_of(metric)
+    return f"{number(value)} {unit}".rstrip()
 
 
 def interval_text(row: Mapping[Any, Any], metric: str) -> str:
@@ -53,7 +55,7 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
         return ""
     if low > 0 and not high < low * MOST_FACTOR:
         return "not known"
-    ends = [percent(e, digits=2) if is_share(metric) else _rounded(e) for e in (low, high)]
+    ends = [percent(e, digits=2) if is_share(metric) else number(e) for e in (low, high)]
     return " to ".join(ends)
 
 
@@ -81,13 +83,6 @@ def _ends(row: Mapping[Any, Any]) -> str:
 def shown_difference(metric: str, value: float) -> str:
     """Return a difference of two figures: in points where they are shown in per cent."""
     return f"{100 * value:g} points" if is_share(metric) else f"{value:g}"
-
-
-def _rounded(value: float) -> str:
-    """Return four significant digits, thousands separated."""
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
 
 
 def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
@@ -154,8 +149,3 @@ def as_sentence(text: str, knobs: Container[str]) -> str:
     """
     first, text = text.split(maxsplit=1)[0:1], text.removesuffix(".")
     return text if first and first[0] in knobs else text[:1].upper() + text[1:]
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``1 trial``, ``2 trials``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

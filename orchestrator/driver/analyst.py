@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.derived import DerivedFigures
 from orchestrator.search.base import Search
 from orchestrator.search.stages.judge import Config, Interference, Results
-from orchestrator.storage.events import Asked, Event, Finished, Opened
+from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import TrialResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,8 @@ class Analyst:
         self._derived = derived or DerivedFigures()
         self._candidates = candidates
         self._search: Search | None = None
+        self._rows: dict[str, tuple[TrialResult, dict[str, Any]]] = {}
+        self._last: RunTables | None = None
 
     def follow(self, search: Search) -> None:
         """Compose by the knobs' roles as ``search`` finds them."""
@@ -105,19 +108,35 @@ class Analyst:
         return self._tables(results).interference
 
     def _tables(self, results: Results) -> RunTables:
+        """Return the tables of the results so far: those of the last question, if none is new."""
         from orchestrator.analysis.tables.run_tables import RunTables
-        from orchestrator.storage.tables import trials_table
+        from orchestrator.storage.tables import table_of_rows
 
-        events: list[Event] = [Opened(at=0.0, sweep=self._record.to_json())]
-        for trial, result in results:
-            events.append(Asked(at=0.0, trial=trial))
-            result_now = self._derived.completed(trial, result)
-            events.append(Finished(at=0.0, trial_id=trial.id, result=result_now))
-        tables = RunTables(trials=trials_table(events), sweep=self._record)
+        changed = self._take_in(results)
         candidates = self.candidates
+        if self._last is None or changed or candidates is not None:
+            trials = table_of_rows([row for _, row in self._rows.values()], self._record.knobs)
+            self._last = RunTables(trials=trials, sweep=self._record)
         if candidates is None:
-            return tables
-        return replace(tables, candidates=candidates, curves=self._progress())
+            return self._last
+        return replace(self._last, candidates=candidates, curves=self._progress())
+
+    def _take_in(self, results: Results) -> bool:
+        """Make the rows of new results; return True if any row has changed.
+
+        A result is made a row once, unless its derived figures have moved with the target since.
+        """
+        rows: dict[str, tuple[TrialResult, dict[str, Any]]] = {}
+        changed = False
+        for trial, result in results:
+            known, now = self._rows.get(trial.id), self._derived.completed(trial, result)
+            if known is None or (known[0] is not now and known[0] != now):
+                history = TrialHistory(trial=trial, data=self._record.data, result=now)
+                known, changed = (now, history.row()), True
+            rows[trial.id] = known
+        changed = changed or len(rows) != len(self._rows)
+        self._rows = rows
+        return changed
 
     def _progress(self) -> pd.DataFrame:
         """Return how far each trial has come, as the one report that times are composed from."""

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.metrics import OF_THE_TARGET, Objective
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import Objective
 from orchestrator.provenance.source import source_text
 from orchestrator.repository import PROJECT
 from orchestrator.rules import RuleKind, SelectionRule

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from dataclasses import dataclass, replace
@@ -34,19 +33,19 @@ def write_results(run_dir: Path, rule: SelectionRule, trackers: Trackers, code: 
         trackers: The run's trackers.
         code: Its exit code.
     """
-    os.environ.pop("MPLBACKEND", None)  # with a wrong one Matplotlib is not even imported
-    # Not at the top: pandas and matplotlib are imported while Ray comes up, or at the end.
+    # Not at the top: pandas is imported while Ray comes up, or at the end.
+    import pandas as pd
+
     from orchestrator.analysis.report.summary import summary
     from orchestrator.analysis.report.write import write_all
-    from orchestrator.analysis.tables.load import load_run
-    from orchestrator.analysis.tables.run_tables import with_run_intervals
-    from orchestrator.storage.tables import write_tables
+    from orchestrator.analysis.tables.load import write_run
 
     try:
-        write_tables(run_dir, complete=with_run_intervals)
-        tables = load_run(run_dir)
-        tables = replace(tables, sweep=replace(tables.sweep, rule=rule))
-        found = write_all(tables, run_dir)
+        # Of tables this small Arrow's texts take a tenth of the time more than Python's.
+        with pd.option_context("mode.string_storage", "python"):
+            tables = write_run(run_dir)
+            tables = replace(tables, sweep=replace(tables.sweep, rule=rule))
+            found = write_all(tables, run_dir)
     finally:
         # Even if the tables fail: MLflow is to have all that the journal has.
         last_lines = trackers.close(code)

@@ -13,10 +13,10 @@ from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.planning.of_request import expected_trial_s
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
+from orchestrator.formats import clock
 from orchestrator.storage.events import Event
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
-from orchestrator.tracking.console.wording import duration
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.tracking.mlflow.uris import shown
 
@@ -48,7 +48,7 @@ class Trackers:
         lines = self.console.close(exit_code)
         if self.mlflow is None:
             return lines
-        most = duration(MLFLOW_S)
+        most = clock(MLFLOW_S)
         text = f"waiting for MLflow to take the last trials, at most {most}: {self.uri} ..."
         self.console.phase(text)
         return [*lines, *self.mlflow.close(exit_code)]

@@ -32,7 +32,7 @@ class RunFile(StrEnum):
     OUTPUT = "output"
     """A folder: what each trial has printed, ``TRIAL_ID.txt``; absent where none has."""
     FRONT = "front.csv"
-    FRONT_PLOT = "front.png"
+    FRONT_PLOT = "front.svg"
     RECOMMENDED = "recommended.json"
     ANSWER = "answer.md"
     """The answer in Markdown, as MLflow's page has it; to be pasted anywhere."""

@@ -15,7 +15,7 @@ metrics are ``float64``; knobs, seeds and counts are nullable ``Int64``, ``boole
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.metrics import MEASURED
+from orchestrator.metric_table import MEASURED
 from orchestrator.storage.belonging import RUN_KEY
 from orchestrator.storage.block_times import steps_table
 from orchestrator.storage.events import Event
@@ -72,7 +72,12 @@ def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
 
     Cells may be values of their type, or the text that MLflow keeps of them.
     """
-    columns = {name: _CONVERT[kind](_column(rows, name)) for name, kind in dtypes.items()}
+    columns = {
+        name: _CONVERT[kind](rows[name])
+        if name in rows
+        else pd.Series(None, index=rows.index, dtype=kind)
+        for name, kind in dtypes.items()
+    }
     return pd.DataFrame(columns, index=rows.index)
 
 
@@ -82,7 +87,7 @@ Complete = Callable[[pd.DataFrame, SweepRecord], pd.DataFrame]
 
 def write_tables(
     run_dir: Path, *, complete: Complete = lambda trials, _sweep: trials
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Write ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
 
     Each is written beside and renamed, so that a reader never sees half a file.
@@ -92,7 +97,7 @@ def write_tables(
         complete: Adds to the trials, before they are written, the columns that need all of them.
 
     Returns:
-        The trials and the curves.
+        The trials, the curves and the times of steps.
 
     Raises:
         FileNotFoundError: The run has no journal.
@@ -106,15 +111,21 @@ def write_tables(
     replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: trials.to_csv(path, index=False))
     replace_file(run_dir / RunFile.CURVES, lambda path: curves.to_parquet(path, index=False))
     replace_file(run_dir / RunFile.STEP_TIMES, lambda path: steps.to_parquet(path, index=False))
-    return trials, curves
+    return trials, curves, steps
 
 
 def trials_of(history: SweepHistory) -> pd.DataFrame:
     """Return the trials table of a history."""
     rows = [trial.row() for trial in history.trials.values() if trial.result is not None]
-    names = {name for row in rows for name in row}
-    dtypes = trial_dtypes(history.sweep.knobs, names)
-    return typed(pd.DataFrame(rows, columns=list(dtypes), dtype=object), dtypes)
+    return table_of_rows(rows, history.sweep.knobs)
+
+
+def table_of_rows(
+    rows: Sequence[Mapping[str, Any]], knobs: Mapping[str, KnobRecord]
+) -> pd.DataFrame:
+    """Return the trials table of some rows; see :meth:`TrialHistory.row`."""
+    dtypes = trial_dtypes(knobs, {name for row in rows for name in row})
+    return typed(pd.DataFrame(rows, dtype=object), dtypes)
 
 
 def curves_of(history: SweepHistory) -> pd.DataFrame:
@@ -128,7 +139,7 @@ def curves_of(history: SweepHistory) -> pd.DataFrame:
     names = sorted({name for row in rows for name in row})
     columns = [*CURVE_COLUMNS, *_with_extra(_METRIC_COLUMNS, names, "metrics.")]
     dtypes = {name: _dtype(name) for name in columns}
-    return typed(pd.DataFrame(rows, columns=columns, dtype=object), dtypes)
+    return typed(pd.DataFrame(rows, dtype=object), dtypes)
 
 
 def _curve_rows(trial: TrialHistory) -> Iterable[dict[str, Any]]:
@@ -152,12 +163,6 @@ def _knob_dtype(knob: KnobRecord) -> str:
         with suppress(ValueError, SyntaxError):  # as a damaged record may have it
             kinds = {type(option) for option in ast.literal_eval(f"[{allowed[7:]}]")}
     return _KNOB_DTYPES.get(kinds.pop(), "str") if len(kinds) == 1 else "str"
-
-
-def _column(rows: pd.DataFrame, name: str) -> pd.Series[Any]:
-    if name in rows:
-        return rows[name]
-    return pd.Series(None, index=rows.index, dtype=object)
 
 
 def _as_bool(cells: pd.Series[Any]) -> pd.Series[Any]:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from orchestrator.errors import nearest
 from orchestrator.field_types import shown, wrong_fields
-from orchestrator.metrics import METRICS, Goal, Objective, is_accuracy
+from orchestrator.metric_table import METRICS
+from orchestrator.metrics import Goal, Objective, is_accuracy
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import knobs_of
 from orchestrator.sweep.definition import Sweep

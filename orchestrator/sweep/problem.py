@@ -12,7 +12,8 @@ from orchestrator.constraints import objection
 from orchestrator.derived import with_tolerance
 from orchestrator.errors import SweepFileError
 from orchestrator.machine import Machine
-from orchestrator.metrics import OF_THE_TARGET, Objective
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
 from orchestrator.search.grid import Grid, combinations
 from orchestrator.search.problem import SearchProblem

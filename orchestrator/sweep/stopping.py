@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.errors import nearest
-from orchestrator.metrics import DERIVED, Objective
+from orchestrator.metric_table import DERIVED
+from orchestrator.metrics import Objective
 from orchestrator.search.stopping import Asha
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.objectives import known_metrics

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from orchestrator import cache_folder as module
-from orchestrator.cache_folder import cache_folder, use_for_matplotlib
+from orchestrator.cache_folder import cache_folder
 from orchestrator.errors import DataError
 
 
@@ -30,34 +28,6 @@ def test_it_is_the_users_cache_unless_another_is_named(
     assert cache_folder() == tmp_path / "x" / "sweep-orchestrator"
     monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "y"))
     assert cache_folder() == tmp_path / "y"
-
-
-@pytest.mark.parametrize("home", ["/dev/null", f"/{'x' * 300}", "none"])
-def test_without_a_home_it_is_a_private_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
-) -> None:
-    monkeypatch.setenv("HOME", home)
-    if home == "none":
-        monkeypatch.setattr(module, "_usual_place", lambda: None)
-    folder = cache_folder()
-    assert folder == tmp_path / f"sweep-cache-{os.geteuid()}"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert cache_folder() == folder, "it is found again"
-
-
-@pytest.mark.parametrize("home", ["/dev/null", f"/{'x' * 300}"])
-def test_matplotlib_writes_there_only_where_it_could_not_write_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str
-) -> None:
-    for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(name, "")  # so that it is as before after the test
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    use_for_matplotlib()
-    assert "MPLCONFIGDIR" not in os.environ
-    monkeypatch.setenv("HOME", home)
-    use_for_matplotlib()
-    assert os.environ["MPLCONFIGDIR"] == str(cache_folder() / "matplotlib")
 
 
 @pytest.mark.parametrize("what", ["open to others", "link"])

@@ -6,16 +6,8 @@ import re
 
 import pytest
 
-from orchestrator.metrics import (
-    DERIVED,
-    MEASURED,
-    METRICS,
-    Metric,
-    Objective,
-    is_learned,
-    maximize,
-    minimize,
-)
+from orchestrator.metric_table import DERIVED, MEASURED, METRICS, Metric
+from orchestrator.metrics import Objective, is_learned, maximize, minimize
 
 SUFFIXES = {
     "_per_s": "1/s", "_per_s_low": "1/s", "_per_s_high": "1/s", "_s_within_low": "1/s",

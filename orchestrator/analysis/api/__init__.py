@@ -1,7 +1,7 @@
 """Functions of ``import orchestrator.analysis as an``, from a run or a frame to a frame.
 
 runs: load a run, its columns, its configs
-fronts: the front and what it dominates
+fronts: the front
 knobs: what each knob does
 training: time to accuracy and goodput
 scaling: speed over a knob

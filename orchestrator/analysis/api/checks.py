@@ -5,7 +5,7 @@ Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -165,24 +165,20 @@ def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
     )
 
 
-def labelled(
-    configs: pd.DataFrame, sweep: SweepRecord, reference: Mapping[str, float]
-) -> pd.DataFrame:
-    """Return a frame of configs that remembers its objectives and a reference point of theirs."""
+def labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
+    """Return a frame of configs that remembers its objectives."""
     objectives = [asdict(o) | {"goal": str(o.goal)} for o in sweep.objectives]
     labelled = configs.copy(deep=False)
-    label = {"objectives": objectives, "reference": dict(reference)}
-    labelled.attrs = {**configs.attrs, _KEY: label}
+    labelled.attrs = {**configs.attrs, _KEY: {"objectives": objectives}}
     return labelled
 
 
-def remembered(frame: pd.DataFrame) -> tuple[tuple[Objective, ...], dict[str, float]]:
-    """Return the objectives of a frame's run and its reference point; () and {} unlabelled."""
+def remembered(frame: pd.DataFrame) -> tuple[Objective, ...]:
+    """Return the objectives of a frame's run; () of a frame that has none."""
     label = frame.attrs.get(_KEY, {})
-    objectives = tuple(
+    return tuple(
         Objective(**{**spec, "goal": Goal(spec["goal"])}) for spec in label.get("objectives", [])
     )
-    return objectives, dict(label.get("reference", {}))
 
 
 def objectives_of(
@@ -196,7 +192,7 @@ def objectives_of(
     Raises:
         TableError: None are known; a name, or its direction, is unknown; its cells are text.
     """
-    own, _ = remembered(frame)
+    own = remembered(frame)
     if given is None:
         if own:
             return own

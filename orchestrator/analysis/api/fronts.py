@@ -1,8 +1,8 @@
-"""The Pareto front of configs, and the volume that it dominates."""
+"""The Pareto front of configs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,6 @@ from orchestrator.analysis.api.checks import (
     Source,
     checked_configs,
     objectives_of,
-    remembered,
 )
 from orchestrator.analysis.api.runs import configs as configs_of_run
 from orchestrator.analysis.columns import TableError
@@ -22,7 +21,6 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import Objective
 
 Objectives = Sequence[str | Objective]
-Floats = pareto.Floats
 
 
 def pareto_front(source: Source, objectives: Objectives | None = None) -> pd.DataFrame:
@@ -60,54 +58,6 @@ def pareto_front(source: Source, objectives: Objectives | None = None) -> pd.Dat
     return held[on_front].iloc[order]
 
 
-def hypervolume(
-    source: Source,
-    objectives: Objectives | None = None,
-    reference: Mapping[str, float] | Sequence[float] | None = None,
-) -> float:
-    """Return the volume of the objectives' space that configs dominate beyond a reference point.
-
-    One figure for a whole front: larger is better. Figures compare only where their reference is
-    the same. A config that is not better than the reference in every objective adds nothing.
-
-    Args:
-        source: A run, or a frame of configs.
-        objectives: As in :func:`pareto_front`. Those with a bound limit the configs alone.
-        reference: A figure for each objective, by name or in order. None: the worst figure among
-            all configs of the run, however the frame was filtered since, and a tenth of their range
-            beyond it, so that the ends of a front count
-            (:func:`orchestrator.analysis.statistics.pareto.reference_point`).
-
-    Returns:
-        The volume, in the product of the objectives' units.
-
-    Raises:
-        TableError: As :func:`pareto_front`; no reference is known, or it lacks an objective; the
-            rows are of several groups, which are not comparable.
-
-    Source: Zitzler and Thiele, "Multiobjective evolutionary algorithms", IEEE Transactions on
-    Evolutionary Computation 3, 1999, as moocore has it.
-    """
-    frame = _frame(source, "hypervolume")
-    asked = objectives_of(objectives, frame, "hypervolume")
-    if isinstance(source, RunTables):
-        frame = frame[frame[GROUP] == source.main_group]
-    groups = _groups(frame).unique()
-    if len(groups) > 1:
-        raise TableError(
-            f"hypervolume: rows of {len(groups)} groups are not comparable: {'; '.join(groups)}",
-            "filter one: frame[frame['group'] == ...]",
-        )
-    goals = _directions(asked, "hypervolume")
-    points = pareto.points_of(frame[_within_bounds(frame, asked)], goals)
-    points = points[~np.isnan(points).any(axis=1)]
-    if len(points) == 0:
-        return 0.0
-    signs = np.array([goal.sign for goal in goals])
-    limit = signs * _reference(reference, goals, frame, isinstance(source, RunTables))
-    return pareto.hypervolume(points, limit)
-
-
 def _frame(source: Source, function: str) -> pd.DataFrame:
     if isinstance(source, RunTables):
         return configs_of_run(source)
@@ -132,30 +82,3 @@ def _within_bounds(frame: pd.DataFrame, asked: Sequence[Objective]) -> pd.Series
     if not bounded:
         return pd.Series(True, index=frame.index)
     return Rule(objectives=bounded).within_bounds(frame)
-
-
-def _reference(
-    given: Mapping[str, float] | Sequence[float] | None,
-    goals: Sequence[Objective],
-    frame: pd.DataFrame,
-    is_run: bool,
-) -> Floats:
-    """Return a figure for each objective, in its own direction."""
-    names = [goal.metric for goal in goals]
-    if given is None:
-        own = remembered(frame)[1]
-        given = (pareto.reference_point(frame, goals) if is_run else {}) | own
-    if not isinstance(given, Mapping):
-        if len(given) != len(names):
-            raise TableError(
-                f"hypervolume: reference has {len(given)} figures for {len(names)} objectives",
-                f"one each, in this order: {', '.join(names)}",
-            )
-        given = dict(zip(names, given, strict=True))
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise TableError(
-            f"hypervolume: no reference is known for {missing[0]}",
-            f"give the worst figure that counts: reference={{{missing[0]!r}: ...}}",
-        )
-    return np.array([float(given[name]) for name in names])

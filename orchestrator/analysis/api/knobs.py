@@ -163,7 +163,7 @@ def _figures(
             "before it",
             "keep the column of every knob, and one row a config: an.configs(run)",
         )
-    goals = [objective for objective in remembered(configs)[0] if objective.bound is None]
+    goals = [objective for objective in remembered(configs) if objective.bound is None]
     signs = [objective.sign for objective in goals if objective.metric == metric]
     return figures_in(
         with_runs(configs, metric, noise_is_of=[goals[0].metric] if goals else []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.metrics import METRICS
+from orchestrator.metric_table import METRICS
 
 _TRIAL: Final = {
     "trial_id": ("", "name of the trial, the same when a run is resumed"),

@@ -54,7 +54,7 @@ def speed_accuracy(run: RunTables, other: str | None = None) -> go.Figure:
         raise TableError("plot.speed_accuracy: no config completed with every objective measured")
     first = next(iter(figures))
     name = first if other is None or metrics.index(other) == 0 else other
-    return _shown(figures[name])
+    return figures[name].figure
 
 
 def effects(run: RunTables, on: str | None = None) -> go.Figure:
@@ -79,7 +79,7 @@ def effects(run: RunTables, on: str | None = None) -> go.Figure:
             + ("" if on else ", of those that change it by their role")
             + ", or the noise hides what it does"
         )
-    return _shown(forest(view, rows, metric))
+    return forest(view, rows, metric).figure
 
 
 def curves(run: RunTables, over: Literal["time", "samples"] = "time") -> go.Figure:
@@ -98,7 +98,7 @@ def curves(run: RunTables, over: Literal["time", "samples"] = "time") -> go.Figu
     found = [figure for figure in figures if figure.name.endswith(f"-{over}")]
     if not found:
         raise TableError(f"plot.curves: no trial reports its {over}")
-    return _shown(found[0])
+    return found[0].figure
 
 
 def steps(run: RunTables) -> go.Figure:
@@ -107,7 +107,7 @@ def steps(run: RunTables) -> go.Figure:
     Raises:
         TableError: It is no run, or the phases were not measured.
     """
-    return _shown(_figures(steps_of(_view(run, "steps")), "steps")[0])
+    return _figures(steps_of(_view(run, "steps")), "steps")[0].figure
 
 
 def ladder(run: RunTables) -> go.Figure:
@@ -119,7 +119,7 @@ def ladder(run: RunTables) -> go.Figure:
     section = ladder_of(_view(run, "ladder"))
     if section is None:
         raise TableError("plot.ladder: nothing is recommended")
-    return _shown(_figures(section, "ladder")[0])
+    return _figures(section, "ladder")[0].figure
 
 
 def importance(run: RunTables) -> go.Figure:
@@ -128,7 +128,7 @@ def importance(run: RunTables) -> go.Figure:
     Raises:
         TableError: It is no run, or fewer than 50 of its configs have a figure.
     """
-    return _shown(_figures(importance_of(_view(run, "importance")), "importance")[0])
+    return _figures(importance_of(_view(run, "importance")), "importance")[0].figure
 
 
 def scaling(run: RunTables, knob: str = "num_workers") -> go.Figure:
@@ -143,7 +143,7 @@ def scaling(run: RunTables, knob: str = "num_workers") -> go.Figure:
             alone.
     """
     view = _view(run, "scaling")
-    return _shown(scaling_figure(view, scaling_of(view.tables, knob)))
+    return scaling_figure(view, scaling_of(view.tables, knob)).figure
 
 
 def _view(run: object, function: str) -> View:
@@ -165,11 +165,3 @@ def _figures(section: Section, function: str) -> tuple[Figure, ...]:
     if not section.figures:
         raise TableError(f"plot.{function}: {section.missing}")
     return section.figures
-
-
-def _shown(figure: Figure) -> go.Figure:
-    """Return the figure with the range that the page shows first."""
-    for name, ends in figure.shown.items():
-        axis, _, _ = name.partition(".")
-        figure.figure.update_layout({f"{axis}_range": ends})
-    return figure.figure

@@ -11,7 +11,6 @@ import pandas as pd
 from orchestrator.analysis.api.checks import Source, checked_trials, labelled, run_of
 from orchestrator.analysis.api.meanings import meaning_of
 from orchestrator.analysis.columns import TableError
-from orchestrator.analysis.statistics.pareto import reference_point
 from orchestrator.analysis.tables.load import Source as Place
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -108,5 +107,4 @@ def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
     if isinstance(source, pd.DataFrame):
         trials = checked_trials(source, tables, "configs").reset_index(drop=True)
         tables = replace(tables, trials=trials)
-    ranked, goals = tables.ranked, tables.rule.directions
-    return labelled(ranked, tables.sweep, reference_point(ranked, goals))
+    return labelled(tables.ranked, tables.sweep)

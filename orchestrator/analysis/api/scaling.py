@@ -1,4 +1,4 @@
-"""Speed over a knob: speed-up, efficiency, ceiling, composed speeds."""
+"""Speed over a knob: speed-up, efficiency, ceiling."""
 
 from __future__ import annotations
 
@@ -15,23 +15,11 @@ from orchestrator.analysis.api.checks import (
     require_knobs,
     run_of,
 )
-from orchestrator.analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED
-from orchestrator.analysis.bottlenecks.prediction import (
-    PERSISTENT,
-    PREFETCH_FACTOR,
-    WORKERS,
-    Predicted,
-    Predictions,
-    predictions,
-)
-from orchestrator.analysis.columns import TableError, params_of, rows_of, text_of
+from orchestrator.analysis.columns import TableError, params_of, text_of
 from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.space.knob import Role
-
-_OF_WORKERS: Final = (WORKERS, PREFETCH_FACTOR, PERSISTENT)
-"""Knobs that a composed speed does not depend on, but for the worker count itself."""
 
 FAMILY: Final = "family"
 """Column that numbers the configs which differ in the knob alone."""
@@ -57,8 +45,7 @@ def scaling(
         where nothing was repeated or the sweep's first objective is another figure;
         ``efficiency``, the speed-up over the ratio of the values, NaN where the smallest is 0;
         ``ceiling_samples_per_s``, the slower of loader alone and model alone;
-        ``composed_samples_per_s``, of worker counts only: the speed that other configs' ceilings
-        allow, also for counts that were not run (they have no measured speed); ``num_runs``;
+        ``num_runs``;
         ``interval``, what the measured interval is over.
 
     Raises:
@@ -66,7 +53,7 @@ def scaling(
             or no two configs differ in it alone.
 
     Source: strong scaling, speed-up and efficiency (Amdahl, "Validity of the single processor
-    approach", 1967); composed speeds: :mod:`orchestrator.analysis.bottlenecks.bounds`.
+    approach", 1967).
     """
     tables = run_of(source, run, "scaling")
     column = checked_knob(knob, tables, "scaling")
@@ -77,16 +64,14 @@ def scaling(
     frame = frame[frame[SPEED].notna()].reset_index(drop=True)
     if tables.rule.speed_column != SPEED:  # the spread is of another figure
         frame = frame.assign(variance=np.nan)
-    rows = _with_composed(_families(frame, column), column, frame, tables)
-    rows = _with_speedups(rows, column)
+    rows = _with_speedups(_with_ceilings(_families(frame, column)), column)
     first = [column, *(name for name in params_of(frame) if name != column), FAMILY, GROUP]
     ends = [f"{SPEED}_low", f"{SPEED}_high"]
     rows = rows.assign(**{name: np.nan for name in ends if name not in rows.columns})
     figures = [
         SPEED, *ends, "speedup", "speedup_low", "speedup_high", "efficiency",
-        "ceiling_samples_per_s", "composed_samples_per_s", "num_runs", "interval",
+        "ceiling_samples_per_s", "num_runs", "interval",
     ]  # fmt: skip
-    rows = rows.assign(num_runs=rows["num_runs"].fillna(0).astype("int64"))
     return rows[[*first, *figures]].sort_values([FAMILY, column]).reset_index(drop=True)
 
 
@@ -139,39 +124,8 @@ def _with_speedups(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     )
 
 
-def _with_composed(
-    rows: pd.DataFrame, column: str, frame: pd.DataFrame, tables: RunTables
-) -> pd.DataFrame:
-    """Add ceilings, composed speeds, and rows of worker counts that were not run."""
+def _with_ceilings(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the slower of loader alone and model alone."""
     ceilings = [name for name in (LOADER, COMPUTE) if name in rows.columns]
     both = rows[ceilings].min(axis=1, skipna=False) if len(ceilings) == 2 else np.nan
-    rows = rows.assign(ceiling_samples_per_s=both, composed_samples_per_s=np.nan)
-    told = _told(frame, tables) if column == f"params.{WORKERS}" else None
-    if told is None:
-        return rows
-    for predicted in told.checked:  # the first way is from other worker counts
-        same = rows_of(rows, predicted.config) & rows["composed_samples_per_s"].isna()
-        rows.loc[same, "composed_samples_per_s"] = predicted.speed
-    added = []
-    for predicted in told.untried:
-        alike = {
-            name: value
-            for name, value in predicted.config.items()
-            if name not in _OF_WORKERS and tables.sweep.knobs[name].role is not Role.LEARNING
-        }
-        families = rows[rows_of(rows, alike) & ~_is_tried(rows, column, predicted)]
-        kept = families.drop_duplicates(FAMILY)[[*params_of(rows), FAMILY, GROUP]]
-        composed = {column: predicted.config[WORKERS], "composed_samples_per_s": predicted.speed}
-        added.append(kept.assign(**composed))
-    return pd.concat([rows, *added], ignore_index=True) if added else rows
-
-
-def _is_tried(rows: pd.DataFrame, column: str, predicted: Predicted) -> pd.Series[bool]:
-    """Return True for the rows of families that have a measured speed of this worker count."""
-    has_count = rows[column] == predicted.config[WORKERS]
-    return rows[FAMILY].isin(rows.loc[has_count.fillna(False), FAMILY])
-
-
-def _told(frame: pd.DataFrame, tables: RunTables) -> Predictions | None:
-    """Return the composed speeds of the main group's configs."""
-    return predictions(frame[frame[GROUP] == tables.main_group], tables.sweep)
+    return rows.assign(ceiling_samples_per_s=both)

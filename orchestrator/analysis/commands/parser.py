@@ -13,13 +13,13 @@ from orchestrator.errors import nearest
 COMMANDS: Final = {
     "show": "print a run's answer and front, and write its files again",
     "front": "the configs that no other one beats, by figures of your choice",
-    "export": "write a run's tables as CSV, Parquet, Arrow or an Excel workbook",
+    "export": "write a run's tables as CSV or Parquet",
     "open": "open a run's report in the browser",
     "compare": "compare two runs; exits with 1 where a regression is shown",
 }
 """Each command with its line of help."""
 
-FORMATS: Final = ("csv", "parquet", "arrow", "xlsx")
+FORMATS: Final = ("csv", "parquet")
 """As :data:`orchestrator.analysis.api.files.FORMATS`, which takes a second to import."""
 
 _TOLERANCE: Final = 0.03
@@ -115,7 +115,7 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="NAME",
         default="csv",
-        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}: one workbook (default: csv)",
+        help=f"{' or '.join(FORMATS)} (default: csv)",
     )
     parser.add_argument(
         "--out",

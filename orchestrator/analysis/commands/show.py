@@ -11,7 +11,7 @@ from orchestrator.analysis.findings.content import recommended_json
 from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.report.console import show_run
-from orchestrator.analysis.report.states import counts_of_states
+from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import refusing_os_errors

@@ -9,8 +9,8 @@ from typing import Final
 from orchestrator.analysis.comparison.environment import Difference
 from orchestrator.analysis.statistics.common_change import CommonChange
 from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.wording import counted
 from orchestrator.errors import SweepError
+from orchestrator.formats import counted
 
 SOURCE_DIFFERS: Final = "the trainable's source differs between the runs: so may what a step does"
 

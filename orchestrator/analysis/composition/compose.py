@@ -30,7 +30,8 @@ from orchestrator.analysis.composition.times import (
 )
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.intervals import t_quantile
-from orchestrator.metrics import OF_THE_TARGET, Objective, is_learned
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import Objective, is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 

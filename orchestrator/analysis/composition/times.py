@@ -15,7 +15,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.composition.parts import COMBINATION
-from orchestrator.analysis.statistics.by_config import TOTALS
+from orchestrator.metric_table import TOTALS
 from orchestrator.trial import Stage, TrialState
 
 RATE: Final = "metrics.samples_per_s"

@@ -6,7 +6,8 @@ from orchestrator.analysis.findings.codes import Finding, Reason
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.rule_words import condition_text
 from orchestrator.analysis.wording import MOST_FACTOR, counted, shown
-from orchestrator.metrics import OF_THE_TARGET, batches_hint
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import batches_hint
 
 
 def reason(found: Finding, rule: Rule) -> str:

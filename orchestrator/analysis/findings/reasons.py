@@ -15,7 +15,7 @@ from orchestrator.analysis.recommendation.speedup import Basis, Speedup
 from orchestrator.analysis.rule import best_of, column_of, unreported
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.metrics import OF_THE_TARGET
+from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.rules import RuleKind
 from orchestrator.trial import Stage, TrialState
 

@@ -25,7 +25,8 @@ from orchestrator.analysis.wording import (
     shown,
     shown_difference,
 )
-from orchestrator.metrics import OF_THE_TARGET, Goal, is_accuracy
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import Goal, is_accuracy
 from orchestrator.rules import RuleKind
 from orchestrator.trial import TrialState
 

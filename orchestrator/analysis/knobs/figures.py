@@ -23,12 +23,10 @@ from orchestrator.analysis.statistics.matched_pairs import (
     mean_difference,
     noise_of,
 )
-from orchestrator.analysis.wording import is_share
+from orchestrator.analysis.wording import MOST_FACTOR_OF_EFFECT, is_share
 
-MOST_FACTOR: Final = 4.0
-"""An interval of a ratio whose ends differ by more tells nothing and is not shown."""
 MOST_POINTS: Final = 0.5
-"""The same of a difference of shares."""
+"""An interval of a difference of shares that is wider tells nothing and is not shown."""
 
 
 class Kind(StrEnum):
@@ -273,5 +271,5 @@ class Figures:
     def _tells_nothing(self, estimate: Estimate) -> bool:
         width = estimate.high - estimate.low
         if self.kind is Kind.RATIO:
-            return self.is_mixed or width > math.log(MOST_FACTOR)
+            return self.is_mixed or width > math.log(MOST_FACTOR_OF_EFFECT)
         return self.is_mixed or (is_share(self.metric) and width > MOST_POINTS)

@@ -12,7 +12,7 @@ import pandas as pd
 from orchestrator.analysis.knobs.effects import MAX_VALUES
 from orchestrator.analysis.knobs.figures import Figures
 from orchestrator.analysis.statistics.matched_pairs import Floats, Rows
-from orchestrator.analysis.wording import counted
+from orchestrator.formats import counted
 
 if TYPE_CHECKING:
     from optuna import Study

@@ -19,7 +19,8 @@ from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import is_share
-from orchestrator.metrics import OF_THE_TARGET, is_learned
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import TrialState
 

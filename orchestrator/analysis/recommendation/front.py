@@ -16,6 +16,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import counted, runs_text, telling_knobs
+from orchestrator.metric_table import Place, names_shown
 from orchestrator.trial import Stage, TrialState
 
 MEASURED_IN: Final = "measured_in"
@@ -28,7 +29,6 @@ SIGN: Final = "†"
 _IDS: Final = ("speed_ids", "curve_ids")
 _LEFT_OUT: Final = ("trial_ids", "timed_ids")
 """Columns that the ids of probes and curves say already."""
-_FIGURES: Final = ("test_acc", "epoch_s", "epoch_start_s", "train_s", "step_ms", "peak_rss_gib")
 _AGAINST_BEST: Final = (
     "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", "verdict", "ratio_to_best",
     GROUP, "trial_ids",
@@ -168,7 +168,7 @@ def main_front(front: pd.DataFrame) -> pd.DataFrame:
 def _figures(objectives: list[str], configs: pd.DataFrame) -> list[str]:
     """Return the columns of figures, the objectives first."""
     speed, *others = objectives
-    names = [speed, f"{speed}_low", f"{speed}_high", *others, *_FIGURES]
+    names = [speed, f"{speed}_low", f"{speed}_high", *others, *names_shown(Place.FRONT)]
     columns = [f"metrics.{name}" for name in dict.fromkeys(names)]
     return [column for column in columns if column in configs.columns]
 

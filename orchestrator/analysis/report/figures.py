@@ -2,21 +2,107 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
+from orchestrator.analysis.report.style import GRID, INK, layout
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
 
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
 _DIGITS = 6
 """Significant digits of a figure on the page; the files have all of them."""
+
+
+class Drawing:
+    """Traces and layout in the words of plotly.js, which draws them.
+
+    Plotly's own figure checks each value as it is set, which took a third of a report's time: it
+    is made only for those who ask for one, by :meth:`plotly`.
+
+    Args:
+        more: Settings of the layout beside the style's.
+    """
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - plotly's own settings
+        self.data: list[dict[str, Any]] = []
+        self.layout: dict[str, Any] = {**layout(**more), "xaxis": {}, "yaxis": {}}
+
+    def add(self, kind: str, **trace: Any) -> None:  # noqa: ANN401
+        """Add a trace: ``scatter``, ``bar`` or ``heatmap``."""
+        self.data.append({"type": kind, **trace})
+
+    def axes(self, x: Mapping[str, Any], y: Mapping[str, Any]) -> None:
+        """Set both axes; see :func:`~orchestrator.analysis.report.style.axis`."""
+        self.layout |= {"xaxis": dict(x), "yaxis": dict(y)}
+
+    def line(self, place: float, *, along: str = "x", text: str = "", **line: Any) -> None:  # noqa: ANN401
+        """Draw a line across the figure at ``place``.
+
+        Args:
+            place: Where it crosses the other axis.
+            along: The axis that it is parallel to.
+            text: Words at its end, or "".
+            line: Its colour, width and dash.
+        """
+        other = "y" if along == "x" else "x"
+        ends = {f"{along}0": 0, f"{along}1": 1, f"{along}ref": f"{along} domain"}
+        at = {f"{other}0": place, f"{other}1": place, f"{other}ref": other}
+        shape = {"type": "line", "layer": "below", "line": line, **ends, **at}
+        self.layout.setdefault("shapes", []).append(shape)
+        if text:
+            where = {"x": 1, "xref": "x domain", "xanchor": "right", "y": place, "yref": "y"}
+            words = {"text": text, "showarrow": False, "yanchor": "bottom"}
+            font = {"font": {"color": line.get("color", INK)}}
+            self.layout.setdefault("annotations", []).append({**where, **words, **font})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what plotly.js draws, in plain values."""
+        return {"data": _plain(self.data), "layout": _plain(self.layout)}
+
+    def plotly(self) -> go.Figure:
+        """Return it as plotly's own figure."""
+        from plotly.graph_objects import Figure
+
+        json = self.to_json()
+        return Figure({**json, "layout": {"template": None, **json["layout"]}})
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a setting may be
+    """Return a value as JSON has it: lists for columns, None for what is not known."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, (pd.Series, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def rows_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Return the upright axis of a figure with a row a name, the first one on top."""
+    return {
+        "autorange": "reversed",
+        "automargin": True,
+        "gridcolor": GRID,
+        "tickfont": {"size": 12, "color": INK},
+        "ticks": "outside",
+        "ticklen": 6,
+        "tickcolor": "rgba(0,0,0,0)",
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": list(names),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +111,8 @@ class Figure:
 
     Attributes:
         name: Its id on the page and its file's name: lower case, words joined by ``-``.
-        figure: The figure itself, in colours of :mod:`orchestrator.analysis.report.style`: the page
-            has another set of them for a dark screen.
+        drawing: The figure itself, in colours of :mod:`orchestrator.analysis.report.style`: the
+            page has another set of them for a dark screen.
         table: What it draws, one row a mark; its columns as in the trials table.
         caption: Sentences below it.
         label: One sentence for those who cannot see it: what it shows, and how it comes out.
@@ -35,21 +121,25 @@ class Figure:
     """
 
     name: str
-    figure: go.Figure
+    drawing: Drawing
     table: pd.DataFrame
     caption: str = ""
     label: str = ""
     shown: Mapping[str, list[float]] = field(default_factory=dict)
     rest: str = ""
 
+    @property
+    def figure(self) -> go.Figure:
+        """It as plotly's own figure, with the ranges that the page shows at first."""
+        figure = self.drawing.plotly()
+        for name, ends in self.shown.items():
+            figure.update_layout({f"{name.partition('.')[0]}_range": ends})
+        return figure
+
     def to_json(self) -> dict[str, Any]:
         """Return what the page's script draws it and makes its CSV from."""
-        plain: dict[str, Any] = json.loads(self.figure.to_json())
-        # The style sets all that plotly's own template would.
-        layout = {name: part for name, part in plain["layout"].items() if name != "template"}
         return {
-            "data": plain["data"],
-            "layout": layout,
+            **self.drawing.to_json(),
             "shown": dict(self.shown),
             "rest": self.rest,
             "columns": list(map(str, self.table.columns)),

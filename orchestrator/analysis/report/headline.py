@@ -13,6 +13,7 @@ from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.report.to_copy import command_of, to_copy
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, counted, is_share, short, shown
+from orchestrator.formats import duration
 from orchestrator.metrics import is_learned
 from orchestrator.trial import Stage
 
@@ -158,17 +159,6 @@ def _memory(found: Findings, kind: str) -> str:
         return ""
     beside = f", baseline {its:.3g}" if its is not None and not found.is_baseline else ""
     return f"peak memory{' of the GPU' * (kind == 'gpu')} {own:.3g} GiB{beside}"
-
-
-def duration(seconds: float) -> str:
-    """Return ``0.35 s``, ``4 min 37 s`` or ``2 h 5 min``."""
-    if seconds < 60:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def _figures(found: Findings) -> list[dict[str, str]]:

@@ -22,28 +22,58 @@ from jinja2.runtime import Context
 from orchestrator.analysis.report.figures import Figure, tables_of
 from orchestrator.analysis.report.headline import command_of, headline_of, settings_of
 from orchestrator.analysis.report.sections.ceilings import ceilings_of
-from orchestrator.analysis.report.sections.composed import composed_of
+from orchestrator.analysis.report.sections.composed import composed_notes, composed_of
+from orchestrator.analysis.report.sections.curves import curves_of
 from orchestrator.analysis.report.sections.environment import environment_of
 from orchestrator.analysis.report.sections.infeasible import walls_of
-from orchestrator.analysis.report.sections.order import sections_of
+from orchestrator.analysis.report.sections.knobs.effects import effects_of
+from orchestrator.analysis.report.sections.knobs.importance import importance_of
+from orchestrator.analysis.report.sections.knobs.interactions import interactions_of
+from orchestrator.analysis.report.sections.knobs.ladder import ladder_of
 from orchestrator.analysis.report.sections.published import studies
 from orchestrator.analysis.report.sections.scatter import scatter_figures
-from orchestrator.analysis.report.sections.section import figures_of, tables_of_sections
-from orchestrator.analysis.report.sections.trials import lost_trials, trials_table
+from orchestrator.analysis.report.sections.section import Section, figures_of, tables_of_sections
+from orchestrator.analysis.report.sections.steps import steps_of
+from orchestrator.analysis.report.sections.times import times_of
+from orchestrator.analysis.report.sections.trials import counts_of_states, lost_trials, trials_table
 from orchestrator.analysis.report.sections.verdicts import verdicts_of
-from orchestrator.analysis.report.states import counts_of_states
 from orchestrator.analysis.report.style import DARK
 from orchestrator.analysis.report.tables import front_table
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import as_sentence, counted
-from orchestrator.metrics import METRICS, is_accuracy
+from orchestrator.analysis.wording import as_sentence
+from orchestrator.formats import counted
+from orchestrator.metric_table import unit_of
+from orchestrator.metrics import is_accuracy
+
+
+def sections_of(view: View) -> tuple[Section, ...]:
+    """Return what the run tells of its knobs, its steps and its curves; each knob comes first.
+
+    Where no config completed one sentence stands for all of them.
+    """
+    if view.all_configs.empty:
+        nothing = "no config completed: nothing can be said of knobs, steps and curves"
+        return (Section(name="effects", title="What each knob does", missing=nothing),)
+    effects = effects_of(view)
+    together = () if effects.missing else (interactions_of(view), importance_of(view))
+    sections = (
+        effects,
+        ladder_of(view),
+        *together,
+        curves_of(view),
+        times_of(view),
+        steps_of(view),
+        ceilings_of(view),
+    )
+    return tuple(section for section in sections if section is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The page, and the tables of its figures and its own by name, for files beside it."""
+    """The page with its pictures of the front, and its tables by name, for files beside it."""
 
     html: str
+    pictures: tuple[Figure, ...]
     tables: dict[str, pd.DataFrame]
 
 
@@ -52,16 +82,9 @@ def report_of(view: View) -> Report:
     parts, walls = sections_of(view), walls_of(view)
     pictures = {figure.name: figure for figure in scatter_figures(view)}
     figures = pictures | figures_of((*parts, walls))
-    front, verdicts, ceilings = (
-        front_table(view, view.shown),
-        verdicts_of(view),
-        ceilings_of(view),
-    )
-    tables = {"front": front} | tables_of_sections(parts)
-    if verdicts:
-        tables["verdicts"] = verdicts.table
-    if ceilings:
-        tables["ceilings"] = ceilings.table
+    front = front_table(view, view.shown)
+    against = _there(verdicts_of(view), composed_of(view))
+    tables = {"front": front} | tables_of_sections((*parts, *against))
     html = _template().render(
         sweep=view.sweep,
         data_note=view.sweep.data_note,
@@ -71,11 +94,9 @@ def report_of(view: View) -> Report:
         states=_states(view),
         heading=_heading(view),
         pictures=list(pictures),
-        composed=composed_of(view),
+        front_notes=composed_notes(view),
         front=front,
-        others={name: front_table(view, configs) for name, configs in view.others.items()},
-        verdicts=verdicts,
-        ceilings=ceilings,
+        against=(*against, *_others(view)),
         first=parts[:1],
         parts=parts[1:],
         walls=walls,
@@ -89,7 +110,29 @@ def report_of(view: View) -> Report:
         plotly=plotly_js(),
     )
     frames = {name: table.to_frame() for name, table in tables.items() if table.rows}
-    return Report(html=html, tables=tables_of(figures.values()) | frames)
+    tables_by_name = tables_of(figures.values()) | frames
+    return Report(html=html, pictures=tuple(pictures.values()), tables=tables_by_name)
+
+
+def _there(*sections: Section | None) -> tuple[Section, ...]:
+    return tuple(section for section in sections if section is not None)
+
+
+def _others(view: View) -> tuple[Section, ...]:
+    """Return the front of each group of trials that is not ranked with the main one."""
+    if not view.others:
+        return ()
+    why = (
+        "these trials ran on hardware, devices or versions that differ from those above. Their "
+        "speeds are not ranked with the others, and nothing is recommended from them"
+    )
+    return (
+        Section(name="others", title="Under other conditions", lines=(why,)),
+        *(
+            Section(name=f"others-{n}", title=name, level=3, table=front_table(view, configs))
+            for n, (name, configs) in enumerate(view.others.items(), start=1)
+        ),
+    )
 
 
 def plotly_js() -> str:
@@ -114,7 +157,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = _sentence
-    environment.filters["unit"] = lambda name: METRICS[name].unit if name in METRICS else ""
+    environment.filters["unit"] = unit_of
     return environment.get_template("report.html.j2")
 
 

@@ -1,91 +1,166 @@
-"""A picture of the front, for places that show no page (MLflow's artifacts)."""
+"""A picture of the front as SVG, for places that show no page (MLflow's artifacts)."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, Final
 
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from orchestrator.analysis.report.figures import Figure
+from orchestrator.analysis.report.style import FAINT, FONT, GRID, INK, MUTED, PAPER
 
-from orchestrator.analysis.report.marks import CONFIRMED, marks_of
-from orchestrator.analysis.report.sections.captions import drawn, drawn_as_confirmed
-from orchestrator.analysis.report.sections.ranges import are_hidden, range_from_limit
-from orchestrator.analysis.report.style import BLUE, GRID, INK, MUTED, PAPER
-from orchestrator.analysis.report.view import View, axis_title
-from orchestrator.analysis.rule import column_of
-from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.wording import counted, is_share, less_good
-from orchestrator.metrics import Goal, Objective
-
-
-def write_front_png(view: View, path: Path) -> None:
-    """Write the picture of the front as a PNG."""
-    front_picture(view).savefig(path, format="png")
+_WIDTH, _HEIGHT = 800, 500
+_LEFT, _RIGHT, _TOP, _BOTTOM = 80, 20, 50, 50
+_SHAPES: Final = {
+    "square": "M-1,-1H1V1H-1Z",
+    "diamond": "M0,-1.3L1.3,0L0,1.3L-1.3,0Z",
+    "star": "M0,-1.4L.4,-.45L1.4,-.4L.6,.2L.9,1.2L0,.6L-.9,1.2L-.6,.2L-1.4,-.4L-.4,-.45Z",
+    "circle": "M-1,0A1,1 0 1 0 1,0A1,1 0 1 0 -1,0Z",
+}
+"""Path of each of plotly's marks that the page draws, in units of half its size."""
 
 
-def front_picture(view: View) -> Figure:
-    """Draw every completed config by the first objective and each other one."""
-    # The object interface alone: pyplot would look for a display and keep a global state.
-    others = view.beside_speed
-    figure = Figure(figsize=(8, 5 * max(len(others), 1)), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    for number, other in enumerate(others, start=1):
-        _draw(figure.add_subplot(len(others), 1, number), view, other)
-    if others:
-        title = f"{view.sweep.name} on {view.sweep.data}"
-        figure.axes[0].set_title(title, loc="left", color=INK)
-    return figure
+def front_picture(figures: Sequence[Figure], title: str) -> str:
+    """Return the page's pictures of the front, one below the other, as one SVG.
 
-
-def _draw(axes: Axes, view: View, other: Objective) -> None:
-    """Draw the configs, the front and the marked ones."""
-    both = (view.rule.speed, other)
-    scale = [100.0 if is_share(objective.metric) else 1.0 for objective in both]
-    columns = [column_of(objective) for objective in both]
-    points, again = (
-        some.assign(x=some[columns[0]] * scale[0], y=some[columns[1]] * scale[1]).sort_values("x")
-        for some in (drawn(view, other), drawn_as_confirmed(view, other))
+    Args:
+        figures: Of :func:`~orchestrator.analysis.report.sections.scatter.scatter_figures`.
+        title: Words above them.
+    """
+    panels = [
+        f'<g transform="translate(0,{place * _HEIGHT})">{"".join(_panel(figure))}</g>'
+        for place, figure in enumerate(figures)
+    ]
+    height = _HEIGHT * max(len(figures), 1)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'font-family="{escape(FONT)}" font-size="12" fill="{MUTED}">'
+        f'<rect width="100%" height="100%" fill="{PAPER}"/>'
+        f"{_text(_LEFT, 18, title, fill=INK, font_size=14)}{''.join(panels)}</svg>\n"
     )
-    shown = range_from_limit(view, other)
-    hidden = are_hidden(points, columns[1], shown)
-    _say_how_many(axes, f"{less_good(other.metric)} config", int(hidden.sum()))
-    points = points[~hidden]
-    front = points[points["on_front"]]
-    if view.rule.directions == both and len(front):
-        edge = front[pareto_front(front, both)]
-        minimized = view.rule.speed.goal is Goal.MINIMIZE
-        where: Literal["pre", "post"] = "post" if minimized else "pre"
-        axes.step(edge["x"], edge["y"], where=where, color=BLUE, linewidth=1.2, zorder=1)
-    kinds = [(name, *of_kind) for name, of_kind in marks_of(points, view.rule).items()]
-    for place, (mark, rows) in enumerate(marks_of(again, view.rule).values()):
-        # A word with an underscore before it is not in the legend.
-        kinds.append((f"{'_' * bool(place)}{CONFIRMED}", mark.opened, rows))
-    for order, (name, mark, rows) in enumerate(kinds, start=2):
-        axes.scatter(
-            rows["x"], rows["y"], s=mark.size**2 / 2, marker=mark.shape, linewidths=0.8,
-            facecolors="none" if mark.is_open else mark.colour,
-            edgecolors=mark.colour if mark.is_open else PAPER, label=name, zorder=order,
-        )  # fmt: skip
-    if shown is not None:
-        axes.set_ylim(*(end * scale[1] for end in shown))
-    axes.set_xlabel(_title(view.rule.speed.metric), color=MUTED)
-    axes.set_ylabel(_title(other.metric), color=MUTED)
-    axes.grid(color=GRID)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    if len(points):
-        axes.legend(frameon=False, fontsize=9, loc="best")
 
 
-def _say_how_many(axes: Axes, kind: str, count: int) -> None:
-    """Say how many configs the picture leaves out; nothing where there is none."""
-    if count:
-        text = f"{counted(count, kind)} {'is' if count == 1 else 'are'} not in sight"
-        axes.text(1, 1.01, text, transform=axes.transAxes, ha="right", fontsize=9, color=MUTED)
+class _Axis:
+    """An axis from the figures' values to places in the picture."""
+
+    def __init__(
+        self, axis: Mapping[str, Any], values: Sequence[float], start: int, end: int
+    ) -> None:
+        self.is_log, self.percent = axis.get("type") == "log", "%" in axis.get("tickformat", "")
+        scaled = [math.log10(value) if self.is_log else value for value in values]
+        low, high = axis.get("range") or (min(scaled, default=0.0), max(scaled, default=1.0))
+        room = 0.0 if axis.get("range") else 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+        self.low, self.high, self._ends = low - room, high + room, (start, end)
+
+    def __call__(self, value: float) -> float:
+        scaled = math.log10(value) if self.is_log else value
+        start, end = self._ends
+        return round(start + (end - start) * (scaled - self.low) / (self.high - self.low), 1)
+
+    def shows(self, value: float) -> bool:
+        scaled = math.log10(value) if self.is_log else value
+        return self.low <= scaled <= self.high
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Return a few round values with their text."""
+        if self.is_log:
+            powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+            values = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+        else:
+            raw = (self.high - self.low) / 6
+            power = 10.0 ** math.floor(math.log10(raw))
+            step = next(n * power for n in (1, 2, 5, 10) if n * power >= raw)
+            first = math.ceil(self.low / step)
+            values = [place * step for place in range(first, math.floor(self.high / step) + 1)]
+        shown = [value for value in values if self.shows(value)]
+        return [
+            (value, f"{100 * value:.6g} %" if self.percent else f"{value:,.6g}") for value in shown
+        ]
 
 
-def _title(metric: str) -> str:
-    return f"{axis_title(metric)} (%)" if is_share(metric) else axis_title(metric)
+def _panel(figure: Figure) -> Iterator[str]:
+    """Yield the parts of one picture: axes, lines, marks, legend."""
+    drawing, shown = figure.to_json(), figure.shown
+    traces = [trace for trace in drawing["data"] if trace["type"] == "scatter"]
+    points = [point for t in traces for point in zip(t["x"], t["y"], strict=True)]
+    points = [(x, y) for x, y in points if x is not None and y is not None]
+    axes = drawing["layout"]
+    settings = [
+        {**axes[name], **({"range": shown[f"{name}.range"]} if f"{name}.range" in shown else {})}
+        for name in ("xaxis", "yaxis")
+    ]
+    x_axis = _Axis(settings[0], [x for x, _ in points], _LEFT, _WIDTH - _RIGHT)
+    y_axis = _Axis(settings[1], [y for _, y in points], _HEIGHT - _BOTTOM, _TOP)
+    yield from _frame(x_axis, y_axis, [axis["title"]["text"] for axis in settings])
+    for shape in axes.get("shapes", ()):
+        if y_axis.shows(shape["y0"]):
+            place = y_axis(shape["y0"])
+            yield _line(_LEFT, place, _WIDTH - _RIGHT, place, shape["line"]["color"], dash="2 3")
+    for trace in traces:
+        pairs = [pair for pair in zip(trace["x"], trace["y"], strict=True) if None not in pair]
+        known = [(x_axis(x), y_axis(y)) for x, y in pairs if x_axis.shows(x) and y_axis.shows(y)]
+        if trace["mode"] == "lines":
+            yield _steps(known, trace["line"])
+        else:
+            yield from (_mark(x, y, trace["marker"]) for x, y in known)
+    yield from _legend([t for t in traces if t.get("showlegend", True)], figure.rest)
+
+
+def _frame(x_axis: _Axis, y_axis: _Axis, titles: Sequence[str]) -> Iterator[str]:
+    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    for value, text in x_axis.ticks():
+        place = x_axis(value)
+        yield _line(place, _TOP, place, bottom, GRID)
+        yield _text(place, bottom + 16, text, text_anchor="middle")
+    for value, text in y_axis.ticks():
+        place = y_axis(value)
+        yield _line(_LEFT, place, right, place, GRID)
+        yield _text(_LEFT - 6, place + 4, text, text_anchor="end")
+    yield _line(_LEFT, bottom, right, bottom, FAINT) + _line(_LEFT, _TOP, _LEFT, bottom, FAINT)
+    yield _text((_LEFT + right) / 2, bottom + 38, titles[0], text_anchor="middle")
+    middle = (_TOP + bottom) / 2
+    yield _text(16, middle, titles[1], text_anchor="middle", transform=f"rotate(-90 16 {middle})")
+
+
+def _mark(x: float, y: float, marker: Mapping[str, Any]) -> str:
+    name = str(marker["symbol"])
+    fill = "none" if name.endswith("-open") else marker["color"]
+    edge = marker["color"] if name.endswith("-open") else PAPER
+    half = marker["size"] / 2
+    return (
+        f'<path d="{_SHAPES[name.removesuffix("-open")]}" fill="{fill}" stroke="{edge}" '
+        f'transform="translate({x},{y}) scale({half:g})" stroke-width="{1 / half:.2g}"/>'
+    )
+
+
+def _steps(points: Sequence[tuple[float, float]], line: Mapping[str, Any]) -> str:
+    """Return the edge of what the front dominates: from point to point by way of a corner."""
+    corners = "VH" if line["shape"] == "vh" else "HV"
+    start = "".join(f"M{x},{y}" for x, y in points[:1])
+    path = start + "".join(f"V{y}H{x}" if corners == "VH" else f"H{x}V{y}" for x, y in points[1:])
+    return f'<path d="{path}" fill="none" stroke="{line["color"]}" stroke-width="1.2"/>'
+
+
+def _legend(traces: Sequence[Mapping[str, Any]], rest: str) -> Iterator[str]:
+    place = float(_LEFT)
+    for trace in reversed(traces):
+        name = str(trace["name"])
+        marker = {**trace["marker"], "size": min(trace["marker"]["size"], 12)}
+        yield _mark(place + 6, _TOP - 14, marker) + _text(place + 16, _TOP - 10, name)
+        place += 30 + 7 * len(name)
+    if rest:
+        words = rest.removeprefix("Show ").removesuffix(" too")
+        verb = "is" if words.startswith("1 ") else "are"
+        text = f"{words} {verb} not in sight"
+        yield _text(_WIDTH - _RIGHT, 18, text, text_anchor="end")
+
+
+def _line(x: float, y: float, to_x: float, to_y: float, colour: str, *, dash: str = "") -> str:
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<line x1="{x}" y1="{y}" x2="{to_x}" y2="{to_y}" stroke="{colour}"{dashes}/>'
+
+
+def _text(x: float, y: float, text: str, **more: object) -> str:
+    settings = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
+    return f'<text x="{x}" y="{y}"{settings}>{escape(text)}</text>'

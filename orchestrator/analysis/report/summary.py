@@ -16,7 +16,7 @@ from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.reason_words import reason
 from orchestrator.analysis.findings.reasons import why_no_front
 from orchestrator.analysis.recommendation.front import front_table, main_front
-from orchestrator.analysis.report.states import counts_of_states
+from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import counted, shown

@@ -16,15 +16,9 @@ from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.against_best import Verdict
-from orchestrator.analysis.wording import (
-    counted,
-    interval_text,
-    percent,
-    short,
-    shown,
-    telling_knobs,
-)
-from orchestrator.metrics import METRICS
+from orchestrator.analysis.wording import interval_text, short, shown, telling_knobs
+from orchestrator.formats import counted, percent
+from orchestrator.metric_table import unit_of
 from orchestrator.trial import Stage
 
 INTERVAL: Final = "95 % interval"
@@ -199,7 +193,7 @@ def figure_cell(metric: str, value: float, sign: str = "") -> Cell:
     """
     if pd.isna(value):
         return Cell(text="")
-    unit = METRICS[metric].unit if metric in METRICS else ""
+    unit = unit_of(metric)
     text = shown(metric, value).removesuffix(" samples/s").removesuffix(f" {unit}")
     return Cell(text=text + sign, number=float(value))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.columns import configs_of, rows_of
@@ -15,15 +17,80 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.against_measured import against_measured
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import MEASURED_IN, with_confirmed
-from orchestrator.analysis.report.thinning import MAX_DRAWN, thinned
 from orchestrator.analysis.rule import Rule, column_of
+from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.statistics.pooling import Pool
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import format_config, is_share
-from orchestrator.metrics import METRICS, Objective, minimize
+from orchestrator.metric_table import METRICS, unit_of
+from orchestrator.metrics import Objective, minimize
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
+
+MAX_DRAWN: Final = 5000
+"""Of more configs not all are drawn; the tables of the run have them."""
+
+_CELLS: Final = 64
+"""Cells of the grid along each axis."""
+
+_CONTENDERS: Final = (Verdict.BEST, Verdict.TIED, Verdict.UNRESOLVED)
+
+
+def thinned(configs: pd.DataFrame, axes: Sequence[str], *, seed: int, most: int) -> pd.DataFrame:
+    """Return the configs in their order, or some of them where they are more than ``most``.
+
+    The front, the baseline and the recommended config always stay. Contenders (not shown to be
+    slower than the best) fill half of what is left, the others the rest. Of each kind one config
+    a cell of a grid over ``axes`` is taken in turn, so that no crowd hides a sparse region.
+
+    Args:
+        configs: With ``on_front``, ``is_baseline``, ``is_recommended`` and ``verdict``.
+        axes: Columns of the figures that they are drawn by.
+        seed: Of the draw within a cell.
+        most: Number of configs that stay, unless more are always kept.
+    """
+    if len(configs) <= most:
+        return configs
+    always = (configs["on_front"] | configs["is_baseline"] | configs["is_recommended"]).to_numpy()
+    is_contender = configs["verdict"].isin(_CONTENDERS).to_numpy() & ~always
+    turn = _turns(_cells(configs, axes), seed)
+    kept = always.copy()
+    left = max(most - int(kept.sum()), 0)
+    kept[_first_turns(turn, is_contender, left // 2)] = True
+    left = max(most - int(kept.sum()), 0)
+    kept[_first_turns(turn, ~is_contender & ~always, left)] = True
+    return configs[kept]
+
+
+def _first_turns(turn: npt.NDArray[np.intp], among: npt.NDArray[np.bool_], number: int) -> Any:  # noqa: ANN401
+    """Return the places of the ``number`` rows whose turn comes first."""
+    places = np.flatnonzero(among)
+    return places[np.argsort(turn[places], kind="stable")[:number]]
+
+
+def _cells(configs: pd.DataFrame, axes: Sequence[str]) -> npt.NDArray[np.intp]:
+    """Return the cell of each config; a missing figure has cells of its own."""
+    cells = np.zeros(len(configs), dtype=np.intp)
+    for axis in axes:
+        values = configs[axis].to_numpy(dtype=np.float64)
+        low, high = np.nanmin(values, initial=np.inf), np.nanmax(values, initial=-np.inf)
+        width = (high - low) / _CELLS if high > low else 1.0
+        known = np.isfinite(values)
+        place = np.full(len(values), _CELLS + 1, dtype=np.intp)
+        place[known] = ((values[known] - low) / width).astype(np.intp)
+        cells = cells * (_CELLS + 2) + place
+    return cells
+
+
+def _turns(cells: npt.NDArray[np.intp], seed: int) -> npt.NDArray[np.intp]:
+    """Return the number of rows of the same cell that come before each row, in a drawn order."""
+    drawn = np.random.default_rng(seed).permutation(len(cells))
+    before = pd.Series(cells[drawn]).groupby(cells[drawn]).cumcount().to_numpy()
+    turns = np.empty(len(cells), dtype=np.intp)
+    turns[drawn] = before
+    return turns
+
 
 _BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
 """Figures that a single objective is drawn against, where nothing was learned."""
@@ -41,7 +108,7 @@ class View:
         configs: Configs of stage ``train`` of the main group, with ``on_front``, their
             ``verdict`` against the best, ``is_baseline``, ``is_recommended`` and a ``label``. Of
             very many those of the front, the marked ones and a sample of the others: see
-            :func:`~orchestrator.analysis.report.thinning.thinned`.
+            :func:`~orchestrator.analysis.report.view.thinned`.
         all_configs: All of them, without a ``label``.
         tables: The tables that all of this is of.
         others: The front and the baseline of the groups that are not ranked with the main one, by
@@ -178,19 +245,21 @@ def _labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     return configs.assign(label=pd.Series(labels, index=configs.index, dtype="object"))
 
 
+_TITLES: Final = {
+    "val_balanced_acc": "balanced validation accuracy",
+    "val_auc": "validation AUC",
+    "val_loss": "validation loss",
+}
+"""Figures that trainables report by these names."""
+
+
 def axis_title(metric: str) -> str:
     """Return a metric's name in words with its unit."""
-    words = {
-        "samples_per_s": "speed (samples/s)",
-        "val_acc": "validation accuracy",
-        "test_acc": "test accuracy",
-        "val_balanced_acc": "balanced validation accuracy",
-        "val_auc": "validation AUC",
-        "val_loss": "validation loss",
-    }
-    if metric in words:
-        return words[metric]
-    unit = METRICS[metric].unit if metric in METRICS else ""
+    if metric in METRICS and METRICS[metric].title:
+        return METRICS[metric].title
+    if metric in _TITLES:
+        return _TITLES[metric]
+    unit = unit_of(metric)
     return f"{metric} ({unit})" if unit else metric
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 from orchestrator.analysis.findings.content import recommended_json
 from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.recommendation.front import composed_table, front_table
+from orchestrator.analysis.report.figures import write_tables
 from orchestrator.analysis.report.markdown import answer_markdown
+from orchestrator.analysis.report.page import report_of
+from orchestrator.analysis.report.plot import front_picture
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.storage.files import RunFile
@@ -16,7 +19,7 @@ from orchestrator.storage.replacing import replace_file
 
 
 def write_all(tables: RunTables, run_dir: Path) -> Findings:
-    """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.png`` and ``figures/``.
+    """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.svg`` and ``figures/``.
 
     ``answer.md`` as well. Of a factored search ``composed.parquet`` and ``composed.csv`` as well.
 
@@ -51,15 +54,13 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
 
 
 def write_page(view: View, run_dir: Path) -> None:
-    """Write ``report.html``, the tables of its figures and ``front.png``."""
-    # Not at the top: Matplotlib takes half a second to import.
-    from orchestrator.analysis.report.figures import write_tables
-    from orchestrator.analysis.report.page import report_of
-    from orchestrator.analysis.report.plot import write_front_png
-
+    """Write ``report.html``, the tables of its figures and ``front.svg``."""
     report = report_of(view)
+    picture = front_picture(report.pictures, f"{view.sweep.name} on {view.sweep.data}")
     replace_file(
         run_dir / RunFile.REPORT, lambda path: path.write_text(report.html, encoding="utf-8")
     )
     write_tables(report.tables, run_dir)
-    replace_file(run_dir / RunFile.FRONT_PLOT, lambda path: write_front_png(view, path))
+    replace_file(
+        run_dir / RunFile.FRONT_PLOT, lambda path: path.write_text(picture, encoding="utf-8")
+    )

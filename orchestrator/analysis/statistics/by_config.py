@@ -24,7 +24,8 @@ from orchestrator.analysis.statistics.pooling import (
     shared_a_round,
     speed_cells,
 )
-from orchestrator.metrics import FIRST_LOSS, OF_THE_TARGET, is_learned
+from orchestrator.metric_table import OF_THE_TARGET, TOTALS
+from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Stage, TrialState
 
 _FIRST = (
@@ -36,9 +37,6 @@ _ADDED = (
     "contaminated", "variance", "df", "interval",
 )  # fmt: skip
 
-TOTALS: Final = ("train_s", "eval_s", "time_to_accuracy_s", "goodput", "cost", "energy_j",
-                 "gpu_energy_j")  # fmt: skip
-"""Figures of a whole training: a run of speed alone says nothing of them."""
 OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
 """Figures of learning that a run of speed alone has all the same."""
 

@@ -25,7 +25,8 @@ from orchestrator.analysis.comparable import GROUP, probed_co_located
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow, t_quantile
 from orchestrator.analysis.statistics.pooling import config_ids, counting, were_interleaved
-from orchestrator.analysis.wording import MOST_FACTOR, counted, percent
+from orchestrator.analysis.wording import MOST_FACTOR
+from orchestrator.formats import counted, duration, percent
 from orchestrator.trial import Stage, TrialState
 
 MIN_RUNS: Final = 4
@@ -82,7 +83,7 @@ class Drift:
             return f"{start}; by how much is not known: {wide}"
         ends = f"{100 * self.low:+.1f} to {100 * self.high:+.1f} %"
         over = (
-            f"95 % interval {ends} over {_duration(self.span_s)}, {counted(self.num_runs, 'run')} "
+            f"95 % interval {ends} over {duration(self.span_s)}, {counted(self.num_runs, 'run')} "
             f"of {counted(self.num_configs, 'config')}"
         )
         if not self.is_significant:
@@ -175,7 +176,3 @@ def _p_value(t: float, df: int) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(df, -abs(t)))
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -30,7 +30,8 @@ from orchestrator.analysis.comparable import (
 from orchestrator.analysis.rule import Rule, rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow, t_quantile
 from orchestrator.analysis.statistics.pooling import config_ids, contaminated
-from orchestrator.analysis.wording import MOST_FACTOR, counted, percent
+from orchestrator.analysis.wording import MOST_FACTOR
+from orchestrator.formats import counted, percent
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
 

@@ -22,7 +22,8 @@ from orchestrator.analysis.comparable import GROUP, probed_co_located
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.pooling import config_ids, contaminated, were_interleaved
-from orchestrator.analysis.wording import MOST_FACTOR, counted, percent
+from orchestrator.analysis.wording import MOST_FACTOR
+from orchestrator.formats import counted, percent
 from orchestrator.search.stages.interim_analyses import LAST_SHARE, LEVEL
 from orchestrator.trial import Stage, TrialState
 

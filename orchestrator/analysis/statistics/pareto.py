@@ -22,7 +22,6 @@ from orchestrator.metrics import Objective
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_BEYOND: Final = 0.1
 _HUGE: Final = 1e300
 """Figures of this size have no volume that a float holds."""
 
@@ -88,23 +87,6 @@ def hypervolume(points: Floats, reference: Sequence[float] | Floats) -> float:
     if not (np.abs([*beyond, limit]) < _HUGE).all():  # moocore 0.3.2 crashes
         return float("inf")
     return float(moocore.hypervolume(beyond, ref=limit, maximise=True))
-
-
-def reference_point(frame: pd.DataFrame, objectives: Sequence[Objective]) -> dict[str, float]:
-    """Return a reference point that the ends of any front of a table lie beyond, by metric.
-
-    The worst figure of each objective, and a tenth of the table's range beyond it, as is usual
-    (Ishibuchi et al., "How to specify a reference point in hypervolume calculation for fair
-    performance comparison", Evolutionary Computation 26, 2018). Objectives that no row has are
-    left out.
-    """
-    points = points_of(frame, objectives)
-    worst, best = np.fmin.reduce(points, initial=np.inf), np.fmax.reduce(points, initial=-np.inf)
-    return {
-        objective.metric: objective.sign * float(low - _BEYOND * (high - low))
-        for objective, low, high in zip(objectives, worst, best, strict=True)
-        if low <= high
-    }
 
 
 def epsilon(points: Floats, front: Floats) -> float:

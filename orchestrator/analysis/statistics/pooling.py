@@ -23,6 +23,7 @@ contaminated runs, where others were repeated.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import flagged, varying_params_of
 from orchestrator.analysis.comparable import ALL, GROUP, probed_co_located
-from orchestrator.analysis.wording import counted, percent
+from orchestrator.formats import counted, percent
 from orchestrator.trial import Stage, TrialState
 
 OVER_RUNS: Final = "between runs"
@@ -46,6 +47,7 @@ MIN_OWN_DF: Final = 4
 
 _OUTLYING: Final = 0.01
 _Z_975: Final = 1.96
+_NEEDED: Final = ("stage", "state", "isolation", "tags.contaminated", GROUP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,25 +178,40 @@ def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Serie
     return pool, apart
 
 
-def pools_of(
-    trials: pd.DataFrame, *, stage: Stage, speed: str
-) -> dict[str, tuple[Pool, pd.Series[bool]]]:
-    """Return the pool of each group of comparable rows that was repeated, by the group's name.
+Pools = dict[str, tuple[Pool, "pd.Series[bool]"]]
+"""The pool of each group of comparable rows that was repeated, by the group's name.
 
-    With each pool: which configs of the stage stand apart from it, by their number in
-    :func:`config_ids`.
-    """
+With each pool: which configs of the stage stand apart from it, by their number in
+:func:`config_ids`.
+"""
+
+
+def pools_of(trials: pd.DataFrame, *, stage: Stage, speed: str) -> Pools:
+    """Return the pools for one stage."""
+    return pools_by_stage(trials, stages=[stage], speed=speed)[stage]
+
+
+def pools_by_stage(
+    trials: pd.DataFrame, *, stages: Iterable[Stage], speed: str
+) -> dict[Stage, Pools]:
+    """Return the pools for each of some stages."""
+    pools: dict[Stage, Pools] = {stage: {} for stage in stages}
     done = trials[trials["state"] == TrialState.COMPLETED]
     if f"metrics.{speed}" not in done.columns or done.empty:
-        return {}
-    ids, pools = config_ids(trials), {}
+        return pools
+    columns = [c for c in done.columns if c in _NEEDED or c.startswith(f"metrics.{speed}")]
+    done, ids = done[columns], config_ids(trials)
     for group, rows in done.groupby(_groups(done), sort=False):
+        open_stages = dict.fromkeys(pools)
         for some in (rows[~contaminated(rows)], rows):
             cells = speed_cells(some, [ids[some.index], _stages(some)], speed)
-            pool, apart = stage_pool(cells, stage)
-            if pool is not None:
-                of_stage = apart[apart.index.get_level_values("stage") == stage]
-                pools[str(group)] = pool, of_stage.droplevel("stage")
+            for stage in list(open_stages):
+                pool, apart = stage_pool(cells, stage)
+                if pool is not None:
+                    of_stage = apart[apart.index.get_level_values("stage") == stage]
+                    pools[stage][str(group)] = pool, of_stage.droplevel("stage")
+                    del open_stages[stage]
+            if not open_stages:
                 break
     return pools
 

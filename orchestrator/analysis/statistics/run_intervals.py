@@ -19,7 +19,7 @@ from orchestrator.analysis.statistics.pooling import (
     OVER_RUNS,
     Pool,
     config_ids,
-    pools_of,
+    pools_by_stage,
     speed_cells,
 )
 from orchestrator.trial import Stage
@@ -43,9 +43,8 @@ def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         return {}
     ends = {end: _column(grouped, f"{name}_within_{end}") for end in ("low", "high")}
     over = pd.Series(OVER_ONE_RUN, index=grouped.index, dtype="str").where(ends["low"].notna())
-    for stage in Stage:
+    for stage, pools in pools_by_stage(grouped, stages=Stage, speed=SPEED).items():
         of_stage = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
-        pools = pools_of(grouped, stage=stage, speed=SPEED)
         for group, rows in of_stage.groupby(GROUP, sort=False):
             if str(group) not in pools:
                 continue

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.analysis.tables.files import read_chosen, read_record, read_table
-from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.storage.belonging import key_of_run
+from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.storage.belonging import RUN_KEY, key_of_run
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.tables import write_tables
 
 Source = str | Path
 """A run directory; with a tracking URI an MLflow experiment's name or a parent run's id."""
@@ -42,6 +43,28 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
     )
     if (run_dir / RunFile.STEP_TIMES).is_file():  # nothing is recommended from them
         tables = replace(tables, steps=read_table(run_dir, RunFile.STEP_TIMES, key))
-    if (run_dir / RunFile.CANDIDATES).is_file():  # of a factored search alone
-        tables = replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES, key))
-    return tables
+    return _with_candidates(tables, run_dir)
+
+
+def write_run(run_dir: Path) -> RunTables:
+    """Write the tables of a run from its journal; return what :func:`load_run` would read.
+
+    Raises:
+        FileNotFoundError: The run has no journal.
+        RunDirectoryError: A file of it cannot be read or is another run's.
+    """
+    trials, curves, steps = write_tables(run_dir, complete=with_run_intervals)
+    key = str(trials.attrs.get(RUN_KEY, ""))
+    for table in (trials, curves, steps):
+        table.attrs.clear()
+    sweep, chosen = read_record(run_dir), read_chosen(run_dir, key)
+    tables = RunTables(
+        sweep=sweep, trials=trials, curves=curves, steps=steps, chosen=chosen, key=key
+    )
+    return _with_candidates(tables, run_dir)
+
+
+def _with_candidates(tables: RunTables, run_dir: Path) -> RunTables:
+    if not (run_dir / RunFile.CANDIDATES).is_file():  # of a factored search alone
+        return tables
+    return replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES, tables.key))

@@ -26,7 +26,7 @@ from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.analysis.statistics.pooling import Pool, pools_of
 from orchestrator.analysis.statistics.run_intervals import run_intervals
-from orchestrator.analysis.wording import counted
+from orchestrator.formats import counted
 from orchestrator.space.knob import Role
 from orchestrator.storage.candidates import roles_of
 from orchestrator.storage.sweep_record import SweepRecord

@@ -7,7 +7,7 @@ from typing import Any
 from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.errors import SweepError, SweepFileError
 from orchestrator.machine import Machine
-from orchestrator.metrics import OF_GPUS
+from orchestrator.metric_table import OF_GPUS
 from orchestrator.sweep.definition import Sweep
 from orchestrator.system.energy import PackageEnergy
 

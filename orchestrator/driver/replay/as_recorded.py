@@ -16,7 +16,7 @@ from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.replay.recorded import ReplayError
 from orchestrator.execution.replay.setup import Replay
 from orchestrator.execution.replay.table import read_recorded
-from orchestrator.metrics import DERIVED
+from orchestrator.metric_table import DERIVED
 from orchestrator.search.candidates import Candidates
 from orchestrator.search.factored import Factored
 from orchestrator.search.factored.search import FactoredSearch

@@ -7,9 +7,9 @@ from dataclasses import replace
 from orchestrator.driver.budgets.budgets import HOUR_S
 from orchestrator.execution.replay.executor import ReplayExecutor
 from orchestrator.execution.replay.setup import Replay
+from orchestrator.formats import clock
 from orchestrator.machine import Machine
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.tracking.console.wording import duration
 
 
 def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
@@ -36,7 +36,7 @@ def replay_lines(executor: object) -> list[str]:
     spent = executor.spent
     gpus = f", {spent.gpu_s / HOUR_S:.3g} GPU-hours" if spent.gpu_s else ""
     return [
-        f"simulated:   {duration(spent.simulated_s)} on {_counted_nodes(executor.machine())}, "
+        f"simulated:   {clock(spent.simulated_s)} on {_counted_nodes(executor.machine())}, "
         f"{spent.core_s / HOUR_S:.3g} core-hours{gpus}; search and journal took "
         f"{spent.own_s:.1f} s, which are not in it"
     ]

@@ -14,7 +14,8 @@ from typing import Any, Final
 from orchestrator.driver.warm.warm_start import WarmStart, refused
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.machine import Machine
-from orchestrator.metrics import OF_THE_TARGET, Objective
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import Objective
 from orchestrator.provenance.environment import TIMED_PACKAGES
 from orchestrator.provenance.source import source_hash
 from orchestrator.rules import SelectionRule

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from orchestrator.metrics import OF_THE_TARGET, Goal, Objective, is_learned
+from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import Goal, Objective, is_learned
 from orchestrator.search.problem import SearchProblem
 from orchestrator.trial import TrialResult
 

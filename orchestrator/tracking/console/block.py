@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
+from orchestrator.formats import clock, counted
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.log import BOLD, COLOURS, NOTE, QUIET, figures, label, wait
 from orchestrator.tracking.console.progress import (
@@ -20,14 +21,7 @@ from orchestrator.tracking.console.progress import (
     phase_of,
     share_done,
 )
-from orchestrator.tracking.console.wording import (
-    SPEED,
-    counted,
-    differing,
-    duration,
-    named_figure,
-    printable,
-)
+from orchestrator.tracking.console.wording import SPEED, differing, named_figure, printable
 from orchestrator.trial import TrialState
 
 MAX_RUNNING = 5
@@ -121,10 +115,10 @@ def _counts(scene: Scene) -> Iterator[Text]:
         yield Text(f"{now.num_done} done, {planned} planned")
     else:
         yield Text(f"{now.num_done} of {planned} done")
-    yield Text(f"{duration(scene.elapsed_s)} so far")
+    yield Text(f"{clock(scene.elapsed_s)} so far")
     if now.left_s is not None:
         guess = ", by what is planned" if now.left_is_planned else ""
-        yield Text(f"about {duration(now.left_s)} left{guess}")
+        yield Text(f"about {clock(now.left_s)} left{guess}")
     elif planned is None:
         yield Text("time left not known: the search decides", style=QUIET)
     elif now.num_waiting or now.running:
@@ -216,7 +210,7 @@ def _running(scene: Scene, width: int) -> Iterator[RenderableType]:
     for trial in shown:
         title, *knobs = label(trial, history)
         where = [f"on {printable(trial.node)}"] if len(history.nodes) > 1 else []
-        age = duration(scene.at - (trial.started_at or scene.at))
+        age = clock(scene.at - (trial.started_at or scene.at))
         rest = "  ".join([*figures(trial, history), *knobs, *where])
         table.add_row(f"  {title}", _activity(trial), age, rest)
     yield table

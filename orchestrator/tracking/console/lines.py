@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterable
 from typing import TextIO
 
+from orchestrator.formats import clock
 from orchestrator.storage.events import Event
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.log import Line, Log, note
-from orchestrator.tracking.console.wording import duration
 
 
 class Lines:
@@ -48,7 +48,7 @@ class Lines:
         self._stream.flush()
 
     def _write(self, lines: Iterable[Line]) -> None:
-        elapsed = duration(time.monotonic() - self._began)
+        elapsed = clock(time.monotonic() - self._began)
         for line in lines:
             text = f"{elapsed:>7}  {'  '.join(line.parts)}\n"
             encoding = self._stream.encoding or "utf-8"

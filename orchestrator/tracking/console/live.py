@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from orchestrator.formats import clock
 from orchestrator.storage.events import Event, Finished
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.block import Scene, block
@@ -24,7 +25,6 @@ from orchestrator.tracking.console.progress import (
     num_occupied,
     progress_of,
 )
-from orchestrator.tracking.console.wording import duration
 from orchestrator.trial import TrialState
 
 _SHARE_OF_TIME = 0.05
@@ -113,7 +113,7 @@ class LiveView(Lines):
         atexit.unregister(self._live.stop)
 
     def _write(self, lines: Iterable[Line]) -> None:
-        at = Text(f"{duration(time.monotonic() - self._began):>7}", style=QUIET)
+        at = Text(f"{clock(time.monotonic() - self._began):>7}", style=QUIET)
         for line in lines:
             text = Text("  ".join(line.parts), style=line.style, overflow="fold")
             if line.state is not None and not line.style:

@@ -10,14 +10,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from orchestrator.formats import clock, counted
 from orchestrator.storage.events import Event, Finished, Started, Waiting
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.progress import SEARCH, phase_of_trial
 from orchestrator.tracking.console.wording import (
     SPEED,
-    counted,
     differing,
-    duration,
     named_figure,
     printable,
     settings,
@@ -121,7 +120,7 @@ def introduction(history: SweepHistory) -> str:
 
 def wait(trial: TrialHistory, num_more: int = 0) -> str:
     """Return for how long a trial has waited, and what for; ``num_more`` wait for the same."""
-    waited = duration(time.time() - trial.waits_since)
+    waited = clock(time.time() - trial.waits_since)
     has = f"and {num_more} more have" if num_more else "has"
     return f"{name(trial)} {has} waited {waited} for {printable(trial.waits_for)}"
 

@@ -6,21 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from orchestrator.metrics import METRICS
+from orchestrator.formats import rate
+from orchestrator.metric_table import unit_of
 from orchestrator.storage.history import cell_text
 
 SPEED: Final = "samples_per_s"
 """The metric that a trial's speed is read from."""
-
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def rate(per_s: float) -> str:
-    """Return a rate as ``41.2 k/s``: three significant digits."""
-    for size, prefix in _PREFIXES:
-        if abs(per_s) >= 0.9995 * size:
-            return f"{_three_digits(per_s / size)} {prefix}/s"
-    return f"{_three_digits(per_s)} /s"
 
 
 def speed(samples_per_s: float) -> str:
@@ -29,21 +20,9 @@ def speed(samples_per_s: float) -> str:
     return f"{number}{unit.removesuffix('/s')} samples/s"
 
 
-def _three_digits(value: float) -> str:
-    decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
-    return f"{value:.{decimals}f}"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as ``0:42``, ``12:05`` or ``1:02:33``."""
-    minutes, second = divmod(max(0, round(seconds)), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
-
-
 def figure(metric: str, value: float) -> str:
     """Return a metric's value with its unit."""
-    unit = METRICS[metric].unit if metric in METRICS else ""
+    unit = unit_of(metric)
     if unit == "1/s":
         return rate(value)
     if metric.endswith(("_acc", "_auc")):
@@ -96,8 +75,3 @@ _CONTROLS = re.compile(r" *[\x00-\x1f\x7f-\x9f]+ *")
 def printable(text: str) -> str:
     """Return text of a trial or a library without what would move a terminal's cursor."""
     return _CONTROLS.sub(" ", _ESCAPES.sub("", text))
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a count with its noun: ``1 trial``, ``2 trials``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

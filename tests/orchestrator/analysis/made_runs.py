@@ -19,7 +19,7 @@ import pandas as pd
 from orchestrator.analysis.findings.content import recommended_json
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.metrics import MEASURED
+from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.candidates import candidates_table, write_candidates
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord

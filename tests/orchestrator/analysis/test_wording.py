@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.wording import (
-    counted,
     format_config,
     interval_text,
     short,
@@ -12,6 +11,7 @@ from orchestrator.analysis.wording import (
     telling_knobs,
     verdict_text,
 )
+from orchestrator.formats import counted
 from orchestrator.space.configs import format_value
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from orchestrator.analysis.recommendation.choice import choose, finalists, is_decided
 from orchestrator.analysis.recommendation.selection import select, to_repeat
@@ -147,6 +149,28 @@ def of_the_analysis(tables: RunTables) -> Answers:
 @pytest.mark.parametrize("name", RUNS)
 def test_its_answers_are_those_of_the_report(name: str, tmp_path: Path) -> None:
     assert of_the_analyst(RUNS[name]) == of_the_analysis(tables_of(tmp_path / "run", RUNS[name]))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from([300.0, 400.0, 800.0])),
+        max_size=12,
+    ),
+    st.lists(st.integers(1, 4), min_size=1, max_size=4),
+)
+@settings(max_examples=20, deadline=None)
+def test_tables_that_grow_are_those_made_at_once(
+    drawn: list[tuple[int, int, float]], steps: list[int]
+) -> None:
+    """The same run may end twice, as one that was not run and is resumed."""
+    results = [run_of(number, speed, repeat=repeat) for number, repeat, speed in drawn]
+    growing, end = Analyst(RECORD), 0
+    for step in steps:
+        end += step
+        so_far = results[:end]
+        kept, fresh = growing._tables(so_far), Analyst(RECORD)._tables(so_far)
+        pd.testing.assert_frame_equal(kept.trials, fresh.trials)
+        assert growing._tables(list(so_far)) is kept or len({t.id for t, _ in so_far}) < end
 
 
 def workers(configs: Sequence[Config]) -> list[int]:

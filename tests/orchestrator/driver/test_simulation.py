@@ -133,7 +133,7 @@ def test_the_same_seed_gives_the_same_journal_byte_for_byte(tmp_path: Path) -> N
 
 def test_the_journal_is_one_of_a_sweep(tmp_path: Path) -> None:
     spent = played(tmp_path / "run")
-    trials, curves = write_tables(tmp_path / "run")
+    trials, curves, _ = write_tables(tmp_path / "run")
     assert len(trials) == 10
     assert set(trials["state"]) == {"completed", "stopped"}
     assert spent.core_s == pytest.approx(trials["wall_s"].sum(), abs=0.01)

@@ -13,7 +13,7 @@ from orchestrator.measurement.blocks import (
     Step,
     num_whole,
 )
-from orchestrator.metrics import METRICS
+from orchestrator.metric_table import METRICS
 from tests.orchestrator.measurement.made_blocks import blocks_from
 
 

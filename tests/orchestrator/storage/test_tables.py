@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
-from orchestrator.metrics import MEASURED
+from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
@@ -195,7 +195,7 @@ def test_a_row_has_the_latest_figure_of_each_metric(scribe: Scribe) -> None:
 def test_written_tables_read_back_the_same(scribe: Scribe) -> None:
     scribe.whole(make_trial(0))
     scribe.whole(make_trial(1), TrialState.FAILED)
-    trials, curves = write_tables(scribe.run_dir, complete=with_run_intervals)
+    trials, curves, _ = write_tables(scribe.run_dir, complete=with_run_intervals)
     pd.testing.assert_frame_equal(pd.read_parquet(scribe.run_dir / "trials.parquet"), trials)
     pd.testing.assert_frame_equal(pd.read_parquet(scribe.run_dir / "curves.parquet"), curves)
     text = pd.read_csv(scribe.run_dir / "trials.csv", dtype=str)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.metrics import MEASURED, maximize
+from orchestrator.metric_table import MEASURED
+from orchestrator.metrics import maximize
 from orchestrator.space.knob import Role
 from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile

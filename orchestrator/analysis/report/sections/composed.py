@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,42 +12,36 @@ from orchestrator.analysis.composition.against_measured import TRAIN_S, errors
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.composition.times import WALL
 from orchestrator.analysis.recommendation.front import SIGN
+from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.tables import Cell, Table, figure_cell
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import column_of
 from orchestrator.analysis.rule_words import learned_word
-from orchestrator.analysis.wording import MOST_FACTOR, counted, format_config, is_share, percent
+from orchestrator.analysis.wording import MOST_FACTOR, format_config, is_share
+from orchestrator.formats import counted, percent
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComposedShown:
-    """The report's remarks on composed figures.
-
-    Attributes:
-        legend: Meaning of the sign.
-        counts: How many configs have both figures, and how many have not.
-        errors: How far composed times were from measured ones; empty without any.
-        table: The confirmed configs, composed against measured; None without any.
-    """
-
-    legend: str
-    counts: str
-    errors: str
-    table: Table | None
-
-
-def composed_of(view: View) -> ComposedShown | None:
-    """Return the remarks; None for a search whose configs were all trained."""
-    if not view.num_candidates:
+def composed_of(view: View) -> Section | None:
+    """Return the composed figures beside measured ones; None where no config has both."""
+    rows = _table_rows(view) if view.num_candidates else ()
+    if not rows:
         return None
-    rows = _table_rows(view)
     head = ("config", "figure", "composed", "measured", "difference")
-    return ComposedShown(
-        legend=_legend(view),
-        counts=_counts(view),
-        errors=_errors(view.measured),
-        table=Table(head=head, rows=rows, marks=("",) * len(rows)) if rows else None,
+    how = (
+        "composed figures of the configs that were confirmed, beside those of their confirm runs, "
+        "which selected nothing"
     )
+    return Section(
+        name="composed",
+        title="Composed against measured",
+        lines=tuple(filter(None, (how, _errors(view.measured)))),
+        table=Table(head=head, rows=rows, marks=("",) * len(rows)),
+    )
+
+
+def composed_notes(view: View) -> tuple[str, ...]:
+    """Return the sign's meaning and how many configs have figures; () where all were trained."""
+    return tuple(filter(None, (_legend(view), _counts(view)))) if view.num_candidates else ()
 
 
 def _legend(view: View) -> str:

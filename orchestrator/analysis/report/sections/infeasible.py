@@ -8,15 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from orchestrator.analysis.columns import configs_of, params_of, text_of
-from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.marks import RANKED
+from orchestrator.analysis.report.figures import Drawing, Figure
 from orchestrator.analysis.report.sections.section import Section
-from orchestrator.analysis.report.style import AMBER, MUTED, axis, layout
+from orchestrator.analysis.report.style import AMBER, MUTED, RANKED, axis
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import counted, format_config, shown
+from orchestrator.analysis.wording import format_config, shown
+from orchestrator.formats import counted
 from orchestrator.trial import TrialState
 
 HOST: Final = "metrics.peak_rss_gib"
@@ -80,35 +79,36 @@ def memory_wall(view: View, ended: pd.DataFrame, column: str) -> Figure | None:
     if knob is None:
         return None
     done = configs.dropna(subset=[column])
-    figure = go.Figure(layout=layout(height=360, hovermode="closest"))
-    figure.add_trace(_marks(done[knob], done[column], done["label"], "completed", RANKED.colour))
+    figure = Drawing(height=360, hovermode="closest")
+    _add_marks(figure, done[knob], done[column], done["label"], "completed", RANKED.colour)
     names = [format_config(c, view.sweep) for c in configs_of(drawn, view.sweep)]
     labels = pd.Series(names, index=drawn.index)
-    figure.add_trace(_marks(drawn[knob], drawn["taken_gib"], labels, "out of memory", AMBER, "x"))
+    _add_marks(figure, drawn[knob], drawn["taken_gib"], labels, "out of memory", AMBER, "x")
     limits = sorted(set(drawn["limit_gib"].dropna()))
     for limit in limits:
-        figure.add_hline(
-            limit, line={"color": MUTED, "dash": "dash", "width": 1},
-            annotation={"text": f"limit {shown('peak_rss_gib', limit)}", "font": {"color": MUTED}},
-        )  # fmt: skip
+        text = f"limit {shown('peak_rss_gib', limit)}"
+        figure.line(limit, text=text, color=MUTED, dash="dash", width=1)
     name = knob.removeprefix("params.")
-    figure.update_xaxes(**axis(name, **_scale(pd.concat([done[knob], drawn[knob]]))))
     memory = "peak GPU memory (GiB)" if column == DEVICE else "peak memory (GiB)"
-    figure.update_yaxes(**axis(memory, rangemode="tozero"))
+    figure.axes(
+        axis(name, **_scale(pd.concat([done[knob], drawn[knob]]))),
+        axis(memory, rangemode="tozero"),
+    )
     return Figure(
         name=f"memory-wall{'-gpu' if column == DEVICE else ''}",
-        figure=figure,
+        drawing=figure,
         table=_table(done, drawn, labels, knob, column),
         caption=_caption(ended, drawn, limits, column),
         label=f"Peak memory over {name}: {counted(len(drawn), 'config')} ran out of memory.",
     )
 
 
-def _marks(
-    x: pd.Series[Any], y: pd.Series[Any], labels: pd.Series[str], name: str, colour: str,
-    symbol: str = RANKED.symbol,
-) -> go.Scatter:  # fmt: skip
-    return go.Scatter(
+def _add_marks(
+    figure: Drawing, x: pd.Series[Any], y: pd.Series[Any], labels: pd.Series[str], name: str,
+    colour: str,    symbol: str = RANKED.symbol,
+) -> None:  # fmt: skip
+    figure.add(
+        "scatter",
         x=x.tolist(),
         y=y.tolist(),
         mode="markers",

@@ -7,18 +7,17 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from orchestrator.analysis.columns import config_of, params_of, rows_of
-from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.style import AMBER, BLUE, GREEN, MUTED, axis, layout
+from orchestrator.analysis.report.figures import Drawing, Figure
+from orchestrator.analysis.report.style import AMBER, BLUE, GREEN, MUTED, axis
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import counted, short
+from orchestrator.analysis.wording import short
+from orchestrator.formats import counted
 
 MAX_FAMILIES: Final = 4
 SPEED: Final = "metrics.samples_per_s"
 CEILING: Final = "ceiling_samples_per_s"
-COMPOSED: Final = "composed_samples_per_s"
 _COLOURS: Final = (GREEN, BLUE, AMBER, MUTED)
 _SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up")
 
@@ -34,27 +33,27 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
     knob = column.removeprefix("params.")
     kept = _families(view, rows)
     names = _names(view, rows[rows["family"].isin(kept)], column)
-    figure = go.Figure(layout=layout(height=400, hovermode="closest"))
+    figure = Drawing(height=400, hovermode="closest")
     for place, family in enumerate(kept):
         own = rows[rows["family"] == family].sort_values(column)
         style = {"colour": _COLOURS[place], "symbol": _SYMBOLS[place], "name": names[family]}
         _add_family(figure, own, column, **style)
-    figure.update_xaxes(**axis(knob, tickvals=sorted(rows[column].dropna().unique().tolist())))
-    figure.update_yaxes(**axis("samples a second", rangemode="tozero"))
+    ticks = sorted(rows[column].dropna().unique().tolist())
+    figure.axes(axis(knob, tickvals=ticks), axis("samples a second", rangemode="tozero"))
     left_out = rows["family"].nunique() - len(kept)
     others = f" {left_out} other sets of such configs are not drawn." if left_out else ""
     return Figure(
         name=f"scaling-{knob.replace('_', '-')}",
-        figure=figure,
+        drawing=figure,
         table=rows[rows["family"].isin(kept)],
         caption=f"Configs that differ in {knob} alone, with 95 % intervals. Dotted: the slower of "
-        f"loader alone and model alone. Open: composed of ceilings, not measured.{others}",
+        f"loader alone and model alone.{others}",
         label=f"Speed over {knob}, {counted(len(kept), 'line')} of configs alike but for it.",
     )
 
 
 def _add_family(
-    figure: go.Figure, rows: pd.DataFrame, column: str, *, colour: str, symbol: str, name: str
+    figure: Drawing, rows: pd.DataFrame, column: str, *, colour: str, symbol: str, name: str
 ) -> None:
     measured = rows[rows[SPEED].notna()]
     ends = {
@@ -62,36 +61,32 @@ def _add_family(
         "arrayminus": (measured[SPEED] - measured[f"{SPEED}_low"]).fillna(0).tolist(),
     }
     texts = [_text(row) for row in measured.to_dict("records")]
-    figure.add_trace(
-        go.Scatter(
-            x=measured[column].tolist(),
-            y=measured[SPEED].tolist(),
-            mode="lines+markers",
-            name=name,
-            showlegend=True,
-            line={"color": colour},
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y={"type": "data", "symmetric": False, "color": colour, "width": 4, **ends},
-            text=texts,
-            hovertemplate=f"{name}<br>%{{text}}<extra></extra>",
-        )
+    figure.add(
+        "scatter",
+        x=measured[column].tolist(),
+        y=measured[SPEED].tolist(),
+        mode="lines+markers",
+        name=name,
+        showlegend=True,
+        line={"color": colour},
+        marker={"color": colour, "symbol": symbol, "size": 9},
+        error_y={"type": "data", "symmetric": False, "color": colour, "width": 4, **ends},
+        text=texts,
+        hovertemplate=f"{name}<br>%{{text}}<extra></extra>",
     )
-    for cells, mode, what in ((CEILING, "lines", "ceiling"), (COMPOSED, "markers", "composed")):
-        known = rows[rows[cells].notna()]
-        if known.empty:
-            continue
-        figure.add_trace(
-            go.Scatter(
-                x=known[column].tolist(),
-                y=known[cells].tolist(),
-                mode=mode,
-                name=f"{what}: {name}",
-                showlegend=False,
-                line={"color": colour, "dash": "dot", "width": 1},
-                marker={"color": colour, "symbol": f"{symbol}-open", "size": 9},
-                hovertemplate=f"{what}: %{{y:,.0f}} samples/s<extra>{name}</extra>",
-            )
-        )
+    known = rows[rows[CEILING].notna()]
+    if known.empty:
+        return
+    figure.add(
+        "scatter",
+        x=known[column].tolist(),
+        y=known[CEILING].tolist(),
+        mode="lines",
+        name=f"ceiling: {name}",
+        showlegend=False,
+        line={"color": colour, "dash": "dot", "width": 1},
+        hovertemplate=f"ceiling: %{{y:,.0f}} samples/s<extra>{name}</extra>",
+    )
 
 
 def _text(row: dict[Hashable, Any]) -> str:

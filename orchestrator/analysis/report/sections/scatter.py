@@ -6,38 +6,41 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.recommendation.front import MEASURED_IN
-from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.marks import (
-    BASELINE,
-    CONFIRMED,
-    ON_FRONT,
-    RECOMMENDED,
-    Mark,
-    marks_of,
-)
+from orchestrator.analysis.report.figures import Drawing, Figure
 from orchestrator.analysis.report.sections.captions import (
     MANY,
     caption_of,
     drawn,
     drawn_as_confirmed,
+    hover,
     label_of,
 )
-from orchestrator.analysis.report.sections.hover import hover
 from orchestrator.analysis.report.sections.ranges import (
     are_hidden,
     limit_in,
     range_from_limit,
     speed_axis,
 )
-from orchestrator.analysis.report.style import BLUE, MUTED, PAPER, axis, layout
+from orchestrator.analysis.report.style import (
+    BASELINE,
+    BLUE,
+    CONFIRMED,
+    MUTED,
+    ON_FRONT,
+    PAPER,
+    RECOMMENDED,
+    Mark,
+    axis,
+    marks_of,
+)
 from orchestrator.analysis.report.view import View, axis_title, tick_format
 from orchestrator.analysis.rule import column_of
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.wording import counted, less_good
+from orchestrator.analysis.wording import less_good
+from orchestrator.formats import counted
 from orchestrator.metrics import Goal, Objective
 
 _BINS: Final = 80
@@ -50,11 +53,11 @@ def scatter_figures(view: View) -> list[Figure]:
 
 def _figure(view: View, other: Objective) -> Figure:
     figure, hidden = scatter(view, other), num_hidden(view, other)
-    axes = {"xaxis.range": figure.layout.xaxis.range, "yaxis.range": figure.layout.yaxis.range}
+    axes = {f"{axis}.range": figure.layout[axis].get("range") for axis in ("xaxis", "yaxis")}
     name = "accuracy" if other == view.beside_speed[0] else other.metric
     return Figure(
         name=f"speed-{name}",
-        figure=figure,
+        drawing=figure,
         table=_table(view, other),
         caption=caption_of(view, other),
         label=label_of(view, other),
@@ -63,53 +66,56 @@ def _figure(view: View, other: Objective) -> Figure:
     )
 
 
-def scatter(view: View, other: Objective) -> go.Figure:
+def scatter(view: View, other: Objective) -> Drawing:
     """Draw every completed config by the first objective and ``other``, and the front."""
     first, column = view.rule.speed, column_of(other)
     rows, again = drawn(view, other), drawn_as_confirmed(view, other)
     seen, all_rows = range_from_limit(view, other), pd.concat([rows, again], ignore_index=True)
-    figure = go.Figure(layout=layout(height=460, hovermode="closest"))
-    figure.update_layout(legend={"traceorder": "reversed"})
+    figure = Drawing(height=460, hovermode="closest", legend={"traceorder": "reversed"})
     speed = speed_axis(all_rows, view.rule.speed_column, are_hidden(all_rows, column, seen))
     if view.num_configs > len(view.configs):
-        figure.add_trace(_crowd(view, column, is_log=speed["type"] == "log"))
+        figure.add("heatmap", **_crowd(view, column, is_log=speed["type"] == "log"))
     if view.rule.directions == (first, other):
-        figure.add_trace(_front_line(view, rows[rows["on_front"]], other))
+        figure.add("scatter", **_front_line(view, rows[rows["on_front"]], other))
     many = len(rows) > MANY
     for name, (mark, some) in marks_of(rows, view.rule).items():
-        figure.add_trace(_points(view, some, other, name, mark, many=many))
+        figure.add("scatter", **_points(view, some, other, name, mark, many=many))
     for place, (mark, some) in enumerate(marks_of(again, view.rule).values()):
         points = _points(view, some, other, CONFIRMED, mark.opened, many=many)
         # Of a reversed legend the first is the last.
         in_legend = {"legendgroup": CONFIRMED, "legendrank": 1, "showlegend": not place}
-        figure.add_trace(points.update(in_legend))
-    figure.update_xaxes(**axis(axis_title(first.metric), **speed))
+        figure.add("scatter", **points, **in_legend)
     ticks = {"tickformat": tick_format(other.metric), "range": seen}
-    figure.update_yaxes(**axis(axis_title(other.metric), **ticks))
-    _add_limit(figure, limit_in(view, other))
+    figure.axes(
+        axis(axis_title(first.metric), **speed),
+        axis(axis_title(other.metric), **{k: v for k, v in ticks.items() if v}),
+    )
+    limit = limit_in(view, other)
+    if limit is not None:
+        figure.line(limit, color=MUTED, width=1, dash="dot")
     return figure
 
 
 def _points(
     view: View, rows: pd.DataFrame, other: Objective, name: str, mark: Mark, *, many: bool
-) -> go.Scatter:
+) -> dict[str, Any]:
     words, template = hover(view, rows)
     is_small = many and mark not in (RECOMMENDED, BASELINE, ON_FRONT)
     x, y = view.rule.speed_column, column_of(other)
-    return go.Scatter(
-        x=rows[x].to_numpy(),
-        y=rows[y].to_numpy(),
-        error_x=_error_bars(rows, x, mark.colour, many=many),
-        error_y=_error_bars(rows, y, mark.colour, many=many),
-        mode="markers",
-        name=name,
-        marker={"color": mark.colour, "size": 4 if is_small else mark.size, "opacity": 1.0,
+    return {
+        "x": rows[x].to_numpy(),
+        "y": rows[y].to_numpy(),
+        "error_x": _error_bars(rows, x, mark.colour, many=many),
+        "error_y": _error_bars(rows, y, mark.colour, many=many),
+        "mode": "markers",
+        "name": name,
+        "marker": {"color": mark.colour, "size": 4 if is_small else mark.size, "opacity": 1.0,
                 "symbol": mark.symbol,
                 "line": {"color": mark.colour if mark.is_open else PAPER,
                          "width": 1.5 if mark.is_open else 0 if is_small else 1}},
-        customdata=words,
-        hovertemplate=template,
-    )  # fmt: skip
+        "customdata": words,
+        "hovertemplate": template,
+    }  # fmt: skip
 
 
 def _error_bars(rows: pd.DataFrame, column: str, colour: str, *, many: bool) -> dict[str, Any]:
@@ -126,45 +132,35 @@ def _error_bars(rows: pd.DataFrame, column: str, colour: str, *, many: bool) -> 
     }
 
 
-def _crowd(view: View, column: str, *, is_log: bool) -> go.Heatmap:
+def _crowd(view: View, column: str, *, is_log: bool) -> dict[str, Any]:
     """Return the number of configs by speed and figure, of all of them, as a field of grey."""
     known = view.all_configs[[view.rule.speed_column, column]].dropna().to_numpy(np.float64)
     x, y = known[:, 0], known[:, 1]
     counts, x_edges, y_edges = np.histogram2d(np.log10(x) if is_log else x, y, bins=_BINS)
-    return go.Heatmap(
-        x=(10**x_edges if is_log else x_edges).tolist(),
-        y=y_edges.tolist(),
-        z=np.log10(np.where(counts > 0, counts, np.nan)).T.round(2).tolist(),
-        colorscale=[[0, "rgba(125,137,150,0.10)"], [1, "rgba(125,137,150,0.65)"]],
-        showscale=False,
-        hoverinfo="skip",
-    )
+    return {
+        "x": (10**x_edges if is_log else x_edges).tolist(),
+        "y": y_edges.tolist(),
+        "z": np.log10(np.where(counts > 0, counts, np.nan)).T.round(2).tolist(),
+        "colorscale": [[0, "rgba(125,137,150,0.10)"], [1, "rgba(125,137,150,0.65)"]],
+        "showscale": False,
+        "hoverinfo": "skip",
+    }
 
 
-def _front_line(view: View, front: pd.DataFrame, other: Objective) -> go.Scatter:
+def _front_line(view: View, front: pd.DataFrame, other: Objective) -> dict[str, Any]:
     """Return the edge of what the front's configs dominate, by the figures that are shown."""
     speed = view.rule.speed_column
     edge = front[pareto_front(front, view.rule.directions)].sort_values(speed)
-    return go.Scatter(
-        x=edge[speed].tolist(),
-        y=edge[column_of(other)].tolist(),
-        mode="lines",
+    return {
+        "x": edge[speed].tolist(),
+        "y": edge[column_of(other)].tolist(),
+        "mode": "lines",
         # The edge of what the front's configs dominate, not a guess at what lies between.
-        line={"color": BLUE, "width": 1.5,
+        "line": {"color": BLUE, "width": 1.5,
               "shape": "vh" if view.rule.speed.goal is Goal.MAXIMIZE else "hv"},
-        hoverinfo="skip",
-        showlegend=False,
-    )  # fmt: skip
-
-
-def _add_limit(figure: go.Figure, limit: float | None) -> None:
-    """Draw the line that a config must reach to be recommended."""
-    if limit is None:
-        return
-    figure.add_shape(
-        type="line", xref="paper", x0=0, x1=1, y0=limit, y1=limit, layer="below",
-        line={"color": MUTED, "width": 1, "dash": "dot"},
-    )  # fmt: skip
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }  # fmt: skip
 
 
 def _table(view: View, other: Objective) -> pd.DataFrame:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.style import GRID, INK
 from orchestrator.analysis.report.tables import Table
 
 
@@ -36,22 +34,6 @@ class Section:
     notes: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     folded: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-
-def rows_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Return the upright axis of a figure with a row a name, the first one on top."""
-    return {
-        "autorange": "reversed",
-        "automargin": True,
-        "gridcolor": GRID,
-        "tickfont": {"size": 12, "color": INK},
-        "ticks": "outside",
-        "ticklen": 6,
-        "tickcolor": "rgba(0,0,0,0)",
-        "type": "category",
-        "categoryorder": "array",
-        "categoryarray": list(names),
-    }
 
 
 def figures_of(sections: Iterable[Section]) -> dict[str, Figure]:

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.sections.section import Section, rows_axis
-from orchestrator.analysis.report.style import PHASES, axis, layout
+from orchestrator.analysis.report.figures import Drawing, Figure, rows_axis
+from orchestrator.analysis.report.sections.section import Section
+from orchestrator.analysis.report.style import PHASES, axis
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import percent
+from orchestrator.formats import percent
 
 MAX_BARS: Final = 16
 
@@ -48,43 +47,33 @@ def step_times(view: View) -> Figure | None:
         return None
     parts = phase_times(rows)
     names = [_name(row) for row in rows.to_dict("records")]
-    figure = go.Figure(
-        layout=layout(
-            barmode="stack",
-            bargap=0.35,
-            height=110 + (36 if any("<br>" in n for n in names) else 27) * len(rows),
-        )
-    )
+    row_height = 36 if any("<br>" in name for name in names) else 27
+    height = 110 + row_height * len(rows)
+    figure = Drawing(barmode="stack", bargap=0.35, height=height, legend={"traceorder": "normal"})
     for phase, colour in PHASES.items():
         if parts[phase].isna().all():
             continue
         share = parts[phase] / parts.sum(axis=1)
-        figure.add_trace(_bars(names, parts[phase], share, colour))
-    figure.update_xaxes(**axis("time per 1,000 samples (ms)", rangemode="tozero"))
-    figure.update_yaxes(**rows_axis(names))
-    figure.update_layout(legend={"traceorder": "normal"})
+        figure.add(
+            "bar",
+            y=names,
+            x=parts[phase].tolist(),
+            name=phase,
+            orientation="h",
+            marker={"color": colour, "line": {"width": 0}},
+            customdata=[percent(part) for part in share],
+            hovertemplate=f"{phase}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
+        )
+    figure.axes(axis("time per 1,000 samples (ms)", rangemode="tozero"), rows_axis(names))
     left_out = len(view.configs) - len(rows)
     return Figure(
         name="step-times",
-        figure=figure,
+        drawing=figure,
         table=parts.add_suffix("_ms_per_1000_samples").assign(config=rows["label"])[
             ["config", *(f"{phase}_ms_per_1000_samples" for phase in PHASES)]
         ],
         caption=CAPTION + (f" {left_out} other configs are not drawn." if left_out else ""),
         label="Time per 1,000 samples by phase of a step, a bar a config, the fastest first.",
-    )
-
-
-def _bars(names: list[str], times: pd.Series, share: pd.Series, colour: str) -> go.Bar:
-    """Return the bars of one phase, by the name of the config."""
-    return go.Bar(
-        y=names,
-        x=times.tolist(),
-        name=times.name,
-        orientation="h",
-        marker={"color": colour, "line": {"width": 0}},
-        customdata=[percent(part) for part in share],
-        hovertemplate=f"{times.name}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
     )
 
 

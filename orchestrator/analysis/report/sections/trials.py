@@ -1,4 +1,4 @@
-"""All trials, and those that did not complete, as the page lists them."""
+"""All trials, those that did not complete, and their number by state."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import by_value, config_of, flagged, params_of, text_of
+from orchestrator.analysis.columns import (
+    by_value,
+    config_of,
+    flagged,
+    metrics_of,
+    params_of,
+    text_of,
+)
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.report.states import gone_on
 from orchestrator.analysis.report.tables import (
     Cell,
     Table,
@@ -20,16 +26,39 @@ from orchestrator.analysis.report.tables import (
     without_same,
 )
 from orchestrator.analysis.report.view import View
+from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.wording import format_config, telling_knobs
+from orchestrator.metric_table import Place, names_shown
+from orchestrator.metrics import is_accuracy
 from orchestrator.trial import TrialState
+
+GONE_ON = "paused and gone on with"
+
+
+def gone_on(trials: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for trials that were paused and that a later trial of the curve went on with."""
+    return (trials["state"] == TrialState.STOPPED) & ~last_of_curves(trials)
+
+
+def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
+    """Return the number of trials in each state that occurs, by its words.
+
+    A trial that is ``stopped`` is a config that the search has ended, but for one that was paused
+    and whose learning curve a later trial went on with: these are counted apart.
+    """
+    paused = gone_on(trials)
+    counts: dict[str, int] = {}
+    for state in TrialState:
+        counts[state.replace("_", " ")] = int(((trials["state"] == state) & ~paused).sum())
+        if state is TrialState.STOPPED:
+            counts[GONE_ON] = int(paused.sum())
+    return {words: count for words, count in counts.items() if count}
+
 
 MAX_ROWS: Final = 500
 """A page with more rows is slow to open; ``trials.csv`` has them all."""
 
 _TAGS: Final = ("bound", "contaminated", "oversubscribed")
-_REST: Final = ("test_acc", "val_acc", "val_balanced_acc", "val_auc", "train_loss", "epoch_s",
-                "step_ms", "wait_ms", "peak_rss_gib", "peak_gpu_gib",
-                "worker_growth_mib_per_epoch")  # fmt: skip
 
 
 def trials_table(view: View) -> Table:
@@ -43,7 +72,7 @@ def trials_table(view: View) -> Table:
     knobs = telling_knobs([config_of(row, view.sweep) for row in records], view.sweep)
     knobs = [name for name in knobs if f"params.{name}" in trials.columns]
     first = measured(trials, [o.metric for o in view.objectives])
-    rest = [metric for metric in measured(trials, list(_REST)) if metric not in first]
+    rest = [metric for metric in measured(trials, _rest(trials)) if metric not in first]
     groups = [GROUP] if view.trials[GROUP].nunique() > 1 else []
     rows = tuple(
         (
@@ -69,6 +98,13 @@ def trials_table(view: View) -> Table:
         num_rest=len(rest),
     )
     return without_same(table, among=("stage", "state", *knobs, "remarks"))
+
+
+def _rest(trials: pd.DataFrame) -> list[str]:
+    """Return the figures that are shown, other accuracies that were reported first."""
+    names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
+    accuracies = [name for name in names if is_accuracy(name)]
+    return list(dict.fromkeys([*accuracies, *names_shown(Place.TRIALS)]))
 
 
 def _some(view: View) -> pd.DataFrame:

@@ -3,45 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of
+from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.tables import Cell, Table, figure_cell, knob_cell, verdict_cell
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule_words import held_by, learned_word
 from orchestrator.analysis.statistics.against_best import Verdict, runs_to_resolve, speed_numbers
 from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.wording import counted, percent, telling_knobs
+from orchestrator.analysis.wording import telling_knobs
+from orchestrator.formats import counted, percent
 
 MAX_ROWS: Final = 40
 MAX_RUNS: Final = 10
 """More runs than these are not asked for to settle a verdict."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verdicts:
-    """The report's section on the configs against the best.
-
-    Attributes:
-        lines: Sentences: the number of each verdict, and the noise.
-        table: The ranked configs, the best first.
-    """
-
-    lines: tuple[str, ...]
-    table: Table
+_WORDS: Final = (
+    "best: the highest figure",
+    "tied: shown to be as fast within the margin",
+    "worse: shown to be slower",
+    "unresolved: neither is shown; as many runs of it and of the best as the last column says "
+    "would probably tell. Where the best itself is not sure, a ratio's interval allows for that",
+)
 
 
-def verdicts_of(view: View) -> Verdicts | None:
+def verdicts_of(view: View) -> Section | None:
     """Return the verdicts on the main group's configs; None where none is ranked."""
     ranked = _one_a_speed(view.configs[view.configs["verdict"] != ""], view)
     if ranked.empty:
         return None
-    return Verdicts(
-        lines=(_counts(ranked, view), *_noise(view), *_conditions(view)),
-        table=_table(ranked, view),
+    table = _table(ranked, view)
+    left = f"{table.num_left_out} more, with lower figures, are not shown"
+    judged = (_counts(ranked, view), *_noise(view), *_conditions(view), *_WORDS)
+    return Section(
+        name="verdicts",
+        title="Against the best",
+        table=table,
+        notes=(left,) if table.num_left_out else (),
+        folded=(("How this is judged, and how much of it is noise", judged),),
     )
 
 

@@ -29,15 +29,15 @@ def test_the_objectives_survive_filters_sorts_new_columns_and_parquet(
     configs = an.configs(run)
     changed = configs[configs["params.num_workers"] > 3].sort_values("metrics.val_acc").copy()
     changed["own"] = 1
-    assert remembered(changed)[0] == run.sweep.objectives
+    assert remembered(changed) == run.sweep.objectives
     path = tmp_path_factory.mktemp("kept") / "configs.parquet"
     changed.to_parquet(path)
     assert remembered(pd.read_parquet(path)) == remembered(configs)
-    assert remembered(FRAME) == ((), {})
+    assert remembered(FRAME) == ()
 
 
 def test_labelling_leaves_the_frame_as_it_was(run: an.RunTables) -> None:
-    labelled(FRAME, run.sweep, {"samples_per_s": 1.0})
+    labelled(FRAME, run.sweep)
     assert FRAME.attrs == {}
 
 

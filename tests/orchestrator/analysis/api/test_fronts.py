@@ -33,13 +33,6 @@ def test_the_front_is_the_staircase_the_best_of_the_first_objective_first() -> N
     assert an.pareto_front(FRAME, BOTH).index.tolist() == ["c", "b", "a"]
 
 
-def test_the_volume_of_three_steps_is_that_of_their_union() -> None:
-    assert an.hypervolume(FRAME, BOTH, reference=[0, 0]) == pytest.approx(3 + 2 + 1)
-    half = {"val_acc": 0.5, "samples_per_s": 0.0}
-    assert an.hypervolume(FRAME, BOTH, reference=half) == pytest.approx(6 - 3 * 0.5)
-    assert an.hypervolume(FRAME, BOTH, reference=[3, 3]) == 0.0
-
-
 def test_directions_of_names_are_those_of_the_figures() -> None:
     frame = FRAME.assign(**{"metrics.peak_rss_gib": [1.0, 5, 5, 5, 5]}, euros=[5.0, 1, 5, 5, 5])
     assert an.pareto_front(frame, "peak_rss_gib").index.tolist() == ["a"]
@@ -57,8 +50,6 @@ def test_a_run_and_its_frames_have_one_front_also_filtered(run: an.RunTables) ->
     kept = configs[configs["params.num_workers"] > 0].sort_values(SPEED).assign(mine=1)
     again = an.pareto_front(kept)
     assert set(again.index) == set(front.index)  # none of the front was without workers
-    assert an.hypervolume(front) == an.hypervolume(configs) == an.hypervolume(run) > 0
-    assert an.hypervolume(kept) == an.hypervolume(run)
 
 
 def test_a_bound_of_the_sweep_keeps_configs_off_the_front(run: an.RunTables) -> None:
@@ -67,14 +58,11 @@ def test_a_bound_of_the_sweep_keeps_configs_off_the_front(run: an.RunTables) -> 
     front = an.pareto_front(limited)
     assert len(front) > 0
     assert (front["params.num_workers"] == 0).all()
-    assert an.hypervolume(limited) < an.hypervolume(run)
 
 
-def test_groups_have_a_front_each_and_no_volume_together() -> None:
+def test_groups_have_a_front_each() -> None:
     frame = FRAME.assign(group=["cpu", "gpu", "gpu", "cpu", "gpu"])
     assert an.pareto_front(frame, BOTH).index.tolist() == ["a", "c", "b"]
-    with pytest.raises(an.TableError, match="2 groups are not comparable: cpu; gpu"):
-        an.hypervolume(frame, BOTH, reference=[0, 0])
 
 
 def test_wrong_use_is_named(run: an.RunTables) -> None:
@@ -93,21 +81,12 @@ def test_wrong_use_is_named(run: an.RunTables) -> None:
         an.pareto_front(configs, [3])  # type: ignore[list-item]
     with pytest.raises(an.TableError, match=r"params\.allocator is text, so that no value"):
         an.pareto_front(configs, [an.maximize("params.allocator")])
-    with pytest.raises(an.TableError, match="no reference is known for step_ms"):
-        an.hypervolume(configs, ["samples_per_s", "step_ms"])
-    with pytest.raises(an.TableError, match="1 figures for 2 objectives"):
-        an.hypervolume(configs, reference=[0.0])
     with pytest.raises(an.TableError, match="not a list"):
-        an.hypervolume([1, 2])  # type: ignore[arg-type]
+        an.pareto_front([1, 2])  # type: ignore[arg-type]
 
 
-def test_any_figure_of_a_whole_run_has_a_reference(run: an.RunTables) -> None:
-    assert an.hypervolume(run, ["samples_per_s", "step_ms"]) > 0
-
-
-def test_a_run_without_configs_has_an_empty_front_and_no_volume(empty: an.RunTables) -> None:
+def test_a_run_without_configs_has_an_empty_front(empty: an.RunTables) -> None:
     assert an.pareto_front(empty).empty
-    assert an.hypervolume(empty) == 0.0
 
 
 def test_one_config_is_the_front() -> None:
@@ -117,18 +96,6 @@ def test_one_config_is_the_front() -> None:
 
 
 points = st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=1, max_size=12)
-
-
-@settings(max_examples=30, deadline=None)
-@given(points)
-def test_the_volume_is_the_number_of_unit_squares_that_a_point_covers(
-    cells: Sequence[tuple[int, int]],
-) -> None:
-    frame = pd.DataFrame(cells, columns=[SPEED, ACCURACY], dtype="float64")
-    squares = {(x, y) for a, b in cells for x in range(a) for y in range(b)}
-    assert an.hypervolume(frame, BOTH, reference=[0, 0]) == pytest.approx(len(squares))
-    front = an.pareto_front(frame, BOTH)
-    assert an.hypervolume(front, BOTH, reference=[0, 0]) == pytest.approx(len(squares))
 
 
 @settings(max_examples=30, deadline=None)
@@ -152,6 +119,3 @@ def test_one_hundred_thousand_configs_of_three_objectives_have_a_front() -> None
     frame = pd.DataFrame(rows, columns=[f"metrics.{name}" for name in names])
     front = an.pareto_front(frame, names)
     assert 0 < len(front) < 1000
-    worst = [0.0, 0.0, float(rows[:, 2].max())]
-    whole, part = (an.hypervolume(some, names, reference=worst) for some in (frame, front))
-    assert whole == pytest.approx(part)

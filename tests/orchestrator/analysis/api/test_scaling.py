@@ -10,7 +10,7 @@ import orchestrator.analysis as an
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 SPEED = "metrics.samples_per_s"
-COMPOSED, CEILING = "composed_samples_per_s", "ceiling_samples_per_s"
+CEILING = "ceiling_samples_per_s"
 
 
 def made_run(**speeds: float) -> MadeRun:
@@ -68,29 +68,18 @@ def test_a_knob_without_an_effect_does_not_keep_the_first_config_apart() -> None
     assert table["speedup"].tolist() == pytest.approx([1.0, 2.0, 1.0, 3.0])
 
 
-def test_ceilings_and_composed_speeds_are_shown_beside_what_was_measured() -> None:
+def test_the_ceiling_is_the_slower_of_loader_and_model() -> None:
     made = MadeRun()
     for workers, speed, loader in ((0, 50.0, 100.0), (1, 90.0, 100.0), (2, 100.0, 200.0)):
         ceilings = {
             "metrics.loader_only_samples_per_s": loader,
             "metrics.compute_only_samples_per_s": 110.0,
-            "metrics.cpu_util": 0.1,
         }
         made.add_runs(config(num_workers=workers), [speed], **ceilings)
     table = an.scaling(made.tables).set_index("params.num_workers")
-    assert table[CEILING].to_dict() == pytest.approx(
-        {0: 100.0, 1: 100.0, 2: 110.0, 3: np.nan, 4: np.nan}, nan_ok=True
-    )
-    untried = table.loc[[3, 4]]
-    assert untried[[SPEED, "speedup"]].isna().all(axis=None)
-    assert (untried["num_runs"] == 0).all()
-    # Three workers load at 300 a second, the model alone takes 110.
-    assert untried[COMPOSED].tolist() == pytest.approx([110.0, 110.0])
-    assert table.loc[1, COMPOSED] == pytest.approx(100.0)
-    assert (
-        an.scaling(made.tables).columns.tolist()
-        == an.scaling(made_run(w0=1, w1=2).tables).columns.tolist()
-    )
+    assert table[CEILING].to_dict() == pytest.approx({0: 100.0, 1: 100.0, 2: 110.0})
+    columns = an.scaling(made_run(w0=1, w1=2).tables).columns.tolist()
+    assert an.scaling(made.tables).columns.tolist() == columns
 
 
 def test_a_figure_whose_spread_is_not_known_has_no_interval(run: an.RunTables) -> None:

@@ -33,7 +33,7 @@ def test_without_a_folder_they_go_below_the_run(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "xslx"], "unknown format 'xslx'; did you mean 'xlsx'?"),
+        (["--format", "parqet"], "unknown format 'parqet'; did you mean 'parquet'?"),
         (["--tracking-uri", "sqlite:///mlflow.db"], "give --out DIR"),
         (["--out", "RUN"], "is a run's own folder; the export would replace its tables"),
     ],

@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from orchestrator.analysis.report.figures import Figure, tables_of, write_tables
+from orchestrator.analysis.report.figures import Drawing, Figure, tables_of, write_tables
 
 
 def figure_of(table: pd.DataFrame) -> Figure:
-    return Figure(name="speeds", figure=go.Figure(go.Scatter(x=[1], y=[2])), table=table)
+    drawing = Drawing(height=300)
+    drawing.add("scatter", x=pd.Series([1.0, float("nan")]), y=[2, 3])
+    drawing.line(1.5, text="limit", color="#000000")
+    return Figure(name="speeds", drawing=drawing, table=table, shown={"xaxis.range": [0.0, 2.0]})
 
 
 def test_the_page_has_short_numbers_and_nothing_for_what_was_not_measured() -> None:
@@ -23,7 +25,15 @@ def test_the_page_has_short_numbers_and_nothing_for_what_was_not_measured() -> N
     drawn = json.loads(json.dumps(figure_of(table).to_json(), allow_nan=False))
     assert drawn["columns"] == ["lr", "n", "name", "ok", "metrics.speed"]
     assert drawn["rows"] == [[1e-05, None], [1, 2], ["a", None], [True, False], [1234.57, None]]
-    assert drawn["data"][0]["type"] == "scatter"
+    assert drawn["data"] == [{"type": "scatter", "x": [1.0, None], "y": [2, 3]}]
+
+
+def test_it_is_plotlys_own_figure_for_those_who_ask() -> None:
+    figure = figure_of(pd.DataFrame()).figure
+    assert list(figure.data[0].y) == [2, 3]
+    assert figure.layout.shapes[0].y0 == 1.5
+    assert figure.layout.annotations[0].text == "limit"
+    assert figure.layout.xaxis.range == (0.0, 2.0)
 
 
 def test_the_files_have_every_digit(tmp_path: Path) -> None:

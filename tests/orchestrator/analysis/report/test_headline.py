@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from orchestrator.analysis.findings.words import why_speedup_not_known
-from orchestrator.analysis.report.headline import duration, headline_of, settings_of
+from orchestrator.analysis.report.headline import headline_of, settings_of
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.findings.runs import FAST, confirmed
 from tests.orchestrator.analysis.made_runs import (
@@ -119,11 +117,3 @@ def test_each_check_has_a_symbol_a_word_and_a_figure(view: View) -> None:
     assert checks["other load"]["text"] == "1 of 31 runs disturbed"
     assert (checks["other load"]["symbol"], checks["other load"]["health"]) == ("!", "warning")
     assert (checks["noise floor"]["symbol"], checks["noise floor"]["health"]) == ("✔", "pass")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.354, "0.35 s"), (42.4, "42 s"), (277, "4 min 37 s"), (3600, "1 h"), (7530, "2 h 5 min")],
-)
-def test_a_duration_is_read_at_a_glance(seconds: float, text: str) -> None:
-    assert duration(seconds) == text

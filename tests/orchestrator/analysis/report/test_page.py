@@ -110,10 +110,10 @@ def test_plotly_js_has_every_trace_that_the_figures_use() -> None:
     """The bundle is a part of the whole: another type of trace would be an empty plot."""
     package = Path(page_module.__file__).parents[1]
     used = {
-        name.lower()
+        name
         for path in package.rglob("*.py")
-        for name in re.findall(r"\bgo\.([A-Z]\w+)\(", path.read_text())
-    } - {"figure", "layout"}
+        for name in re.findall(r'\.add\(\s*"(\w+)"', path.read_text())
+    }
     assert {"scatter", "heatmap"} <= used
     modules = set(re.findall(r'moduleType:"trace",name:"(\w+)"', plotly_js()))
     assert used <= modules

@@ -7,8 +7,33 @@ import re
 import pytest
 
 from orchestrator.analysis.report import style
-from orchestrator.analysis.report.marks import BASELINE, ON_FRONT, OPEN, RANKED, RECOMMENDED
+from orchestrator.analysis.report.style import (
+    BASELINE,
+    ON_FRONT,
+    OPEN,
+    RANKED,
+    RECOMMENDED,
+    marks_of,
+)
+from orchestrator.analysis.report.view import View
 from orchestrator.measurement.blocks import Phase
+
+
+def test_each_config_has_the_first_mark_that_it_may_have(view: View) -> None:
+    found = marks_of(view.shown, view.rule)
+    assert list(found) == [
+        "not accurate enough", "other configs", "on the front", "baseline", "recommended",
+    ]  # fmt: skip
+    rows = [index for _, some in found.values() for index in some.index]
+    assert sorted(rows) == sorted(view.shown.index)
+    both = view.shown.assign(is_baseline=view.shown["is_recommended"])
+    assert "baseline" not in marks_of(both, view.rule), "the recommended one comes first"
+    on_front = both.assign(on_front=True)
+    assert list(marks_of(on_front, view.rule)) == ["on the front", "recommended"]
+
+
+def test_kinds_without_a_config_are_left_out(view: View) -> None:
+    assert marks_of(view.shown.iloc[:0], view.rule) == {}
 
 
 def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:
@@ -60,7 +85,7 @@ def test_words_can_be_read_in_light_and_in_dark(colour: str) -> None:
 def test_kinds_of_configs_have_a_shape_of_their_own() -> None:
     kinds = (RECOMMENDED, BASELINE, ON_FRONT, RANKED, OPEN)
     assert len({kind.symbol for kind in kinds}) == len(kinds)
-    assert len({(kind.shape, kind.is_open) for kind in kinds}) == len(kinds)
+    assert len({(kind.symbol.removesuffix("-open"), kind.is_open) for kind in kinds}) == len(kinds)
 
 
 def test_a_figure_may_change_its_axes_and_layout() -> None:

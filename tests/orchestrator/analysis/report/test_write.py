@@ -24,14 +24,14 @@ def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Pat
         "answer.md",
         "figures",
         "front.csv",
-        "front.png",
+        "front.svg",
         "recommended.json",
         "report.html",
     }
     content = json.loads((run_dir / "recommended.json").read_text())
     assert content == content_of(made.tables)
     assert content["config"]["num_workers"] == 3
-    assert (run_dir / "front.png").read_bytes().startswith(b"\x89PNG")
+    assert (run_dir / "front.svg").read_text().startswith("<svg")
 
     front = pd.read_csv(run_dir / "front.csv", dtype={"trial_ids": str})
     assert front["params.num_workers"].tolist() == [8, 3, 8]
@@ -70,7 +70,7 @@ def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_says_so
     assert f"no settings can be recommended: no completed trial has reported {missing}" in text
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"o completed trial has reported {missing}" in page
-    assert (tmp_path / "front.png").stat().st_size > 0
+    assert (tmp_path / "front.svg").stat().st_size > 0
 
 
 def test_a_third_objective_that_nothing_reports_is_named(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from orchestrator.analysis.statistics.pareto import (
     front_of_points,
     hypervolume,
     pareto_front,
-    reference_point,
 )
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Objective, maximize, minimize
@@ -200,12 +199,3 @@ def test_epsilon_is_the_least_factor_that_reaches_each_point_of_the_front(
                for goal in front]  # fmt: skip
     own, goal = (np.array(some, dtype=np.float64) for some in (points, front))
     assert epsilon(own, goal) == pytest.approx(max(factors) - 1)
-
-
-def test_the_ends_of_a_front_lie_beyond_its_reference_point() -> None:
-    frame = table([1, 3, NAN], [0.9, 0.5, 0.7], peak_rss_gib=[2, 1, 1])
-    memory = [*BOTH, minimize("peak_rss_gib"), maximize("val_loss")]
-    reference = reference_point(frame.assign(**{"metrics.val_loss": NAN}), memory)
-    expected = {"samples_per_s": 0.8, "val_acc": 0.46, "peak_rss_gib": 2.1}
-    assert reference == pytest.approx(expected)
-    assert reference_point(table([], []), BOTH) == {}

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from orchestrator.tracking.console.wording import (
     differing,
-    duration,
     figure,
     named_figure,
     printable,
-    rate,
     short,
 )
 
 
 def test_figures_read_well() -> None:
-    assert [rate(v) for v in (0.5, 9.999, 99.99, 999.6, 41_234, 1.2e6)] == [
-        "0.50 /s",
-        "10.0 /s",
-        "100 /s",
-        "1.00 k/s",
-        "41.2 k/s",
-        "1.20 M/s",
-    ]
-    assert [duration(s) for s in (-1, 42.4, 725, 3753)] == ["0:00", "0:42", "12:05", "1:02:33"]
     assert figure("step_ms", 12.34567) == "12.35 ms"
     assert figure("my_own", 0.123456) == "0.1235"
     assert [figure(name, 0.5) for name in ("val_balanced_acc", "val_auc")] == ["0.5000"] * 2

@@ -27,7 +27,7 @@ from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.tables import Cell, Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule_words import learned_word
-from orchestrator.analysis.wording import counted
+from orchestrator.formats import counted
 
 MAX_ROWS: Final = 24
 

@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from orchestrator.analysis.knobs.figures import Kind
-from orchestrator.analysis.report.figures import Figure
+from orchestrator.analysis.report.figures import Drawing, Figure, rows_axis
 from orchestrator.analysis.report.sections.knobs.outcomes import (
     ALIKE,
     BETTER,
     OPEN,
     WORSE,
+    Outcome,
     effect_text,
     ends_text,
     outcome_of,
     word_of,
 )
-from orchestrator.analysis.report.sections.section import rows_axis
-from orchestrator.analysis.report.style import MUTED, axis, layout
+from orchestrator.analysis.report.style import MUTED, axis
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import counted, is_share, short
+from orchestrator.analysis.wording import is_share, short
+from orchestrator.formats import counted
 
 _MAX_TICKS: Final = 6
 _STEPS: Final[tuple[tuple[float, ...], ...]] = (
@@ -59,26 +59,22 @@ def forest(view: View, rows: pd.DataFrame, metric: str) -> Figure:
     scale = 1.0 if is_ratio or not is_share(metric) else 100.0
     labels = [f"{row['knob']} {change_text(row)}" for row in own.to_dict("records")]
     outcomes = [outcome_of(row, view.rule) for row in own.to_dict("records")]
-    figure = go.Figure(layout=layout(height=130 + 26 * len(own), showlegend=True))
+    figure = Drawing(height=130 + 26 * len(own), showlegend=True)
     for outcome in (BETTER, WORSE, ALIKE, OPEN):
         places = [place for place, one in enumerate(outcomes) if one is outcome]
         if places:
             some, word = own.iloc[places], word_of(outcome, metric, view.rule)
             names = [html.escape(labels[place]) for place in places]
-            figure.add_trace(_marks(some, names, word, scale))
-            figure.data[-1].marker = {"color": outcome.colour, "symbol": outcome.marker, "size": 11}
-            figure.data[-1].error_x.color = outcome.colour
-    figure.add_vline(1.0 if is_ratio else 0.0, line={"color": MUTED, "width": 1}, layer="below")
+            _add_marks(figure, some, names, word, scale, outcome)
+    figure.line(1.0 if is_ratio else 0.0, along="y", color=MUTED, width=1)
     title = f"{metric}, times as much" if is_ratio else f"{metric}, more"
     unit = " (points)" if scale > 1 else ""
-    figure.update_xaxes(**axis(f"{title}{unit}", type="log" if is_ratio else "linear"))
-    if is_ratio:
-        figure.update_xaxes(**_ticks(own))
+    scales = {"type": "log", **_ticks(own)} if is_ratio else {"type": "linear"}
     names = [html.escape(label) for label in labels]
-    figure.update_yaxes(**rows_axis(names))
+    figure.axes(axis(f"{title}{unit}", **scales), rows_axis(names))
     return Figure(
         name=f"effects-{metric.replace('_', '-')}",
-        figure=figure,
+        drawing=figure,
         table=own.drop(columns="group"),
         caption=f"Each knob's effect on {metric}, with its 95 % interval. A mark without a bar has "
         "no interval.",
@@ -86,7 +82,14 @@ def forest(view: View, rows: pd.DataFrame, metric: str) -> Figure:
     )
 
 
-def _marks(rows: pd.DataFrame, names: list[str], word: str, scale: float) -> go.Scatter:
+def _add_marks(
+    figure: Drawing,
+    rows: pd.DataFrame,
+    names: list[str],
+    word: str,
+    scale: float,
+    outcome: Outcome,
+) -> None:
     ends = {
         "array": ((rows["high"] - rows["effect"]).fillna(0) * scale).tolist(),
         "arrayminus": ((rows["effect"] - rows["low"]).fillna(0) * scale).tolist(),
@@ -97,12 +100,15 @@ def _marks(rows: pd.DataFrame, names: list[str], word: str, scale: float) -> go.
         f"{counted(row['num_pairs'], 'pair')}"
         for row in rows.to_dict("records")
     ]
-    return go.Scatter(
+    bars = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 4, **ends}
+    figure.add(
+        "scatter",
         x=(rows["effect"] * scale).tolist(),
         y=names,
         mode="markers",
         name=word,
-        error_x={"type": "data", "symmetric": False, "thickness": 1.5, "width": 4, **ends},
+        marker={"color": outcome.colour, "symbol": outcome.marker, "size": 11},
+        error_x={**bars, "color": outcome.colour},
         text=texts,
         hovertemplate="%{y}<br>%{text}<extra>" + word + "</extra>",
     )

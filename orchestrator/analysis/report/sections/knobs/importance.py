@@ -6,15 +6,14 @@ from functools import partial
 from typing import Final
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from orchestrator.analysis.knobs.importance import importances_in
 from orchestrator.analysis.knobs.of_run import figures_of
-from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.sections.section import Section, rows_axis
-from orchestrator.analysis.report.style import AMBER, BLUE, axis, layout
+from orchestrator.analysis.report.figures import Drawing, Figure, rows_axis
+from orchestrator.analysis.report.sections.section import Section
+from orchestrator.analysis.report.style import AMBER, BLUE, axis
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import percent
+from orchestrator.formats import percent
 
 MAX_KNOBS: Final = 15
 _COLOURS: Final = (BLUE, AMBER)
@@ -46,26 +45,25 @@ def importance_figure(tables: list[pd.DataFrame]) -> Figure | None:
     both = pd.concat(drawn, ignore_index=True)
     order = both.groupby("knob")["importance"].max().sort_values(ascending=False).index
     order = order[:MAX_KNOBS]
-    figure = go.Figure(layout=layout(barmode="group", height=100 + 30 * len(order)))
+    figure = Drawing(barmode="group", height=100 + 30 * len(order))
     for table, colour in zip(drawn, _COLOURS, strict=False):
         shares = table.set_index("knob")["importance"].reindex(order).fillna(0.0)
         metric = table["metric"].iloc[0]
-        figure.add_trace(
-            go.Bar(
-                x=shares.tolist(),
-                y=list(order),
-                name=f"for {metric}",
-                orientation="h",
-                marker={"color": colour, "line": {"width": 0}},
-                hovertemplate=f"%{{y}}: %{{x:.0%}} of {metric}<extra></extra>",
-            )
+        figure.add(
+            "bar",
+            x=shares.tolist(),
+            y=list(order),
+            name=f"for {metric}",
+            orientation="h",
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate=f"%{{y}}: %{{x:.0%}} of {metric}<extra></extra>",
         )
-    figure.update_xaxes(**axis("share of the importance", tickformat=".0%", rangemode="tozero"))
-    figure.update_yaxes(**rows_axis(list(order)))
+    shares_axis = axis("share of the importance", tickformat=".0%", rangemode="tozero")
+    figure.axes(shares_axis, rows_axis(list(order)))
     first = both.sort_values("importance", ascending=False).iloc[0]
     return Figure(
         name="importance-shares",
-        figure=figure,
+        drawing=figure,
         table=both[["knob", "metric", "importance", "num_configs", "composed"]],
         caption="PED-ANOVA: how much a knob matters for being among the best tenth of the configs "
         f"({'; '.join(map(_note, drawn))}). It tells neither a direction nor "

@@ -23,7 +23,8 @@ from orchestrator.analysis.report.sections.knobs.outcomes import (
 from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.tables import Cell, Table
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import counted, short
+from orchestrator.analysis.wording import short
+from orchestrator.formats import counted
 
 MAX_ROWS: Final = 12
 MAX_PAIRS: Final = 4

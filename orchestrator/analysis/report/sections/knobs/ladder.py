@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from orchestrator.analysis.knobs.figures import Kind
 from orchestrator.analysis.knobs.ladder import Ladder, Step, ladder
 from orchestrator.analysis.knobs.of_run import kind_of
-from orchestrator.analysis.report.figures import Figure
+from orchestrator.analysis.report.figures import Drawing, Figure, rows_axis
 from orchestrator.analysis.report.sections.knobs.outcomes import (
     NONE,
     effect_cell,
@@ -25,8 +24,8 @@ from orchestrator.analysis.report.sections.knobs.outcomes import (
     why,
     word_of,
 )
-from orchestrator.analysis.report.sections.section import Section, rows_axis
-from orchestrator.analysis.report.style import INK, MUTED, axis, layout
+from orchestrator.analysis.report.sections.section import Section
+from orchestrator.analysis.report.style import INK, MUTED, axis
 from orchestrator.analysis.report.tables import Cell, Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import column_of
@@ -140,32 +139,30 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     told = [f"{row['step']} {text}" for row, text in zip(rows, texts, strict=True)]
     num_lines = sum(name.count("<br>") for name in names)
     height = 110 + 34 * len(rows) + 14 * num_lines
-    figure = go.Figure(layout=layout(height=height, bargap=0.45, showlegend=False))
-    figure.add_trace(
-        go.Bar(
-            base=[row["before"] for row in rows],
-            x=[row["after"] - row["before"] for row in rows],
-            y=names,
-            orientation="h",
-            marker={"color": [outcome.colour for outcome in outcomes], "line": {"width": 0}},
-            text=texts,
-            textposition="outside",
-            textfont={"color": INK},
-            cliponaxis=False,
-            hovertemplate="%{y}<br>%{text}<extra></extra>",
-        )
+    figure = Drawing(height=height, bargap=0.45, showlegend=False)
+    figure.add(
+        "bar",
+        base=[row["before"] for row in rows],
+        x=[row["after"] - row["before"] for row in rows],
+        y=names,
+        orientation="h",
+        marker={"color": [outcome.colour for outcome in outcomes], "line": {"width": 0}},
+        text=texts,
+        textposition="outside",
+        textfont={"color": INK},
+        cliponaxis=False,
+        hovertemplate="%{y}<br>%{text}<extra></extra>",
     )
-    figure.add_vline(nothing, line={"color": MUTED, "width": 1, "dash": "dot"})
+    figure.line(nothing, along="y", color=MUTED, width=1, dash="dot")
     ends = [row[end] for row in rows for end in ("before", "after")]
     width = max(ends) - min(ends) or 0.1
     title = "times the baseline" if kind is Kind.RATIO else "more than the baseline"
     # Room for the words beside the bars, on a phone as well.
     shown_range = [min(ends) - 0.08 * width, max(ends) + 0.4 * width]
-    figure.update_xaxes(**axis(title, range=shown_range))
-    figure.update_yaxes(**rows_axis(names))
+    figure.axes(axis(title, range=shown_range), rows_axis(names))
     return Figure(
         name="ladder-steps",
-        figure=figure,
+        drawing=figure,
         table=pd.DataFrame(rows).drop(columns=["kind"]),
         caption=f"{objective.metric}: each bar begins where the one above ends. Dotted: the "
         "baseline.",

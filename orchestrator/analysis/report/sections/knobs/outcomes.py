@@ -16,8 +16,10 @@ from orchestrator.analysis.report.style import AMBER, FAINT, GREEN, MUTED
 from orchestrator.analysis.report.tables import Cell
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.matched_pairs import Basis
-from orchestrator.analysis.wording import is_share, percent
-from orchestrator.metrics import METRICS, Goal, Objective, is_accuracy
+from orchestrator.analysis.wording import is_share
+from orchestrator.formats import percent
+from orchestrator.metric_table import unit_of
+from orchestrator.metrics import Goal, Objective, is_accuracy
 
 NONE: Final = "not known"
 
@@ -124,7 +126,7 @@ def effect_text(kind: str, metric: str, value: float) -> str:
         return f"{value:.2f}x" if value < 100 else f"{value:,.0f}x"
     if is_share(metric):
         return f"{100 * value:+.2f} points"
-    unit = METRICS[metric].unit if metric in METRICS else ""
+    unit = unit_of(metric)
     return f"{value:+.3g} {unit}".rstrip()
 
 

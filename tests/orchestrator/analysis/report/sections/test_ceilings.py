@@ -1,4 +1,4 @@
-"""Ceilings, gains and composed speeds in the report."""
+"""Ceilings and gains in the report."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from orchestrator.analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED, Gain
-from orchestrator.analysis.bottlenecks.prediction import Predicted, Predictions
 from orchestrator.analysis.report.page import report_of
-from orchestrator.analysis.report.sections.ceilings import (
-    CeilingsShown,
-    ceilings_of,
-    gain_text,
-    trust_text,
-)
+from orchestrator.analysis.report.sections.ceilings import ceilings_of, gain_text
+from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
+from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import text_of, view_of_run
 
@@ -37,14 +32,15 @@ def bounded() -> View:
     return view_of_run(run)
 
 
-def ceilings_in(view: View) -> CeilingsShown:
-    ceilings = ceilings_of(view)
-    assert ceilings is not None
-    return ceilings
+def ceilings_in(view: View) -> Table:
+    section = ceilings_of(view)
+    assert section is not None
+    assert section.table is not None
+    return section.table
 
 
 def test_each_config_has_its_ceilings_and_its_gain_with_an_interval(bounded: View) -> None:
-    table = ceilings_in(bounded).table
+    table = ceilings_in(bounded)
     column = table.head.index("num_workers")
     gains = {row[column].text: row[-1].text for row in table.rows}
     assert set(gains) == {"1", "2"}
@@ -52,53 +48,12 @@ def test_each_config_has_its_ceilings_and_its_gain_with_an_interval(bounded: Vie
     assert re.fullmatch(r"2\.0x \([12]\.\dx to 2\.\dx\) if the loader were free", gains["2"])
 
 
-def test_settings_that_were_not_tried_are_composed_the_fastest_first(bounded: View) -> None:
-    ceilings = ceilings_in(bounded)
-    assert ceilings.predicted is not None
-    configs = [row[0].text for row in ceilings.predicted.rows]
-    assert [text.rpartition(" ")[2] for text in configs] == ["num_workers=4", "num_workers=3"]
-    assert ceilings.trust.startswith("composed from the ceilings, not measured; where 2 configs")
-
-
-def test_speeds_that_the_ceilings_do_not_explain_are_not_shown() -> None:
-    run, rng = MadeRun(), np.random.default_rng(0)
-    for workers, factor in ((1, 1.0), (2, 0.4), (3, 1.6)):
-        for repeat in range(2):
-            speed = factor * workers / LOADER_S * math.exp(0.01 * rng.standard_normal())
-            cells = {SPEED: speed, LOADER: workers / LOADER_S, COMPUTE: 1 / MODEL_S}
-            run.add(config(num_workers=workers), repeat=repeat, **cells)
-    ceilings = ceilings_in(view_of_run(run))
-    assert ceilings.predicted is None
-    assert ceilings.trust.startswith("speeds of worker counts that were not tried are not known")
-
-
-def test_the_page_calls_composed_speeds_predicted(bounded: View) -> None:
-    text = text_of(report_of(bounded).html)
-    assert "What bounds each config" in text
-    assert "Predicted, not measured" in text
-    assert "Composed from the ceilings, not measured" in text
-
-
 def test_a_run_without_ceilings_has_no_such_section(view: View) -> None:
     assert ceilings_of(view) is None
 
 
-@pytest.mark.parametrize(
-    ("errors", "text"),
-    [
-        ([], "not known: too few were tried to check what the ceilings say"),
-        ([0.02, -0.05, 0.1], "where 3 configs that ran were predicted from the others, the "
-                             "median error was 5 %"),
-        ([0.4], "are not known: where 1 config that ran were predicted from the others, the "
-                "median error was 40 %"),
-    ],
-)  # fmt: skip
-def test_the_trust_in_composed_speeds_is_their_median_error(errors: list[float], text: str) -> None:
-    checked = tuple(
-        Predicted(config={"num_workers": number}, speed=100 * (1 + error), measured=100.0)
-        for number, error in enumerate(errors)
-    )
-    assert trust_text(Predictions(untried=(), checked=checked)).endswith(text)
+def test_the_page_has_the_section(bounded: View) -> None:
+    assert "What bounds each config" in text_of(report_of(bounded).html)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.recommendation.front import SIGN
-from orchestrator.analysis.report.sections.composed import composed_of
+from orchestrator.analysis.report.sections.composed import composed_notes, composed_of
 from orchestrator.analysis.report.summary import summary
 from orchestrator.analysis.report.tables import front_table
 from orchestrator.analysis.report.write import write_all
@@ -64,13 +64,14 @@ def test_the_table_beside_the_confirm_runs_has_a_row_a_figure(made: MadeRun) -> 
     cells = [[cell.text for cell in row] for row in shown.table.rows]
     assert [row[1] for row in cells] == ["samples_per_s", "samples_per_s", "val_acc", "train_s"]
     assert cells[2][4].endswith("points")
-    assert shown.errors.startswith("training time: median error")
-    assert shown.errors.endswith("over 1 config")
+    assert shown.lines[1].startswith("training time: median error")
+    assert shown.lines[1].endswith("over 1 config")
 
 
 def test_a_search_whose_configs_were_all_trained_has_none_of_it() -> None:
     run = products_run()
     assert composed_of(view_of_run(run)) is None
+    assert composed_notes(view_of_run(run)) == ()
     text = text_of(page_of(run))
     assert SIGN not in text
     assert "composed:" not in text

@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from orchestrator.analysis.report.marks import CONFIRMED
 from orchestrator.analysis.report.sections.captions import limit_text
 from orchestrator.analysis.report.sections.ranges import range_from_limit
 from orchestrator.analysis.report.sections.scatter import scatter, scatter_figures
+from orchestrator.analysis.report.style import CONFIRMED
 from orchestrator.analysis.report.view import View
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
@@ -31,7 +31,7 @@ def test_a_config_out_of_sight_does_not_stretch_the_axis_of_speed(times: float) 
     run.add(config(lr=1.0), **{speed: times * fastest, accuracy: 0.1}, **ends)
     view = view_of_run(run)
 
-    figure = scatter(view, view.beside_speed[0])
+    figure = scatter(view, view.beside_speed[0]).plotly()
 
     low, high = figure.layout.xaxis.range
     if figure.layout.xaxis.type == "log":
@@ -56,7 +56,7 @@ def test_a_third_objective_has_a_picture_with_the_most_that_is_recommended() -> 
     view = view_of_run(run_with(SPEED, ACCURACY, MEMORY))
     assert [other.metric for other in view.beside_speed] == ["val_acc", "peak_rss_gib"]
     accuracy, memory = view.beside_speed
-    figure = scatter(view, memory)
+    figure = scatter(view, memory).plotly()
     limit = view.rule.limits(view.configs)["peak_rss_gib"]
     assert [shape.y0 for shape in figure.layout.shapes] == [limit]
     assert figure.layout.yaxis.title.text == "peak_rss_gib (GiB)"
@@ -74,7 +74,7 @@ def test_a_third_objective_has_a_picture_with_the_most_that_is_recommended() -> 
 def test_a_bound_is_drawn_where_it_is() -> None:
     view = view_of_run(run_with(SPEED, at_least("val_acc", 0.9)))
     (accuracy,) = view.beside_speed
-    assert [shape.y0 for shape in scatter(view, accuracy).layout.shapes] == [0.9]
+    assert [shape.y0 for shape in scatter(view, accuracy).plotly().layout.shapes] == [0.9]
     assert limit_text(view, accuracy) == (
         "Dotted: what the sweep asks for, val_acc is at least 90.00 %."
     )
@@ -82,13 +82,13 @@ def test_a_bound_is_drawn_where_it_is() -> None:
 
 def test_what_falls_short_is_named_by_its_metric() -> None:
     view = view_of_run(run_with(SPEED, MEMORY))
-    names = {trace.name for trace in scatter(view, view.beside_speed[0]).data}
+    names = {trace.name for trace in scatter(view, view.beside_speed[0]).plotly().data}
     assert "short of the rule in peak_rss_gib" in names
     assert "not accurate enough" not in names
 
 
 def points_of(view: View) -> list[go.Scatter]:
-    figure = scatter(view, view.beside_speed[0])
+    figure = scatter(view, view.beside_speed[0]).plotly()
     return [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
 
 
@@ -100,7 +100,7 @@ def test_each_config_is_one_mark_by_the_runs_that_selected(view: View) -> None:
     ]  # fmt: skip
     assert len({trace.marker.symbol for trace in traces}) == 5
     recommended = view.configs[view.configs["is_recommended"]]
-    assert traces[-1].x.tolist() == recommended["metrics.samples_per_s"].tolist()
+    assert list(traces[-1].x) == recommended["metrics.samples_per_s"].tolist()
 
 
 def test_confirm_runs_are_open_marks_of_their_own_with_one_word(view: View) -> None:
@@ -108,7 +108,7 @@ def test_confirm_runs_are_open_marks_of_their_own_with_one_word(view: View) -> N
     assert (baseline.marker.symbol, recommended.marker.symbol) == ("square-open", "star-open")
     assert (baseline.showlegend, recommended.showlegend) == (True, False)
     confirmed = view.confirmed[view.confirmed["is_recommended"]]
-    assert recommended.x.tolist() == confirmed["metrics.samples_per_s"].tolist()
+    assert list(recommended.x) == confirmed["metrics.samples_per_s"].tolist()
 
 
 def test_the_least_accuracy_that_is_recommended_is_the_lower_edge(view: View) -> None:
@@ -144,7 +144,7 @@ def test_what_is_recommended_by_speed_alone_is_in_sight() -> None:
 def test_of_very_many_configs_a_field_shows_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.analysis.report.view.MAX_DRAWN", 10)
     view = view_of_run(products_run())
-    figure = scatter(view, view.beside_speed[0])
+    figure = scatter(view, view.beside_speed[0]).plotly()
     (field,) = (trace for trace in figure.data if trace.type == "heatmap")
     counts = np.nan_to_num(10 ** np.array(field.z, dtype=float))
     assert round(counts.sum()) == pytest.approx(view.num_configs, abs=1) == 24

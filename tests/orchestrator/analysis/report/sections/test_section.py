@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.sections.order import sections_of
+from orchestrator.analysis.report.figures import Drawing, Figure, rows_axis
+from orchestrator.analysis.report.page import sections_of
 from orchestrator.analysis.report.sections.section import (
     Section,
     figures_of,
-    rows_axis,
     tables_of_sections,
 )
 from orchestrator.analysis.report.tables import Cell, Table
@@ -18,7 +16,7 @@ from orchestrator.analysis.report.view import View
 
 
 def test_figures_and_tables_are_found_by_their_names() -> None:
-    figure = Figure(name="drawn", figure=go.Figure(), table=pd.DataFrame())
+    figure = Figure(name="drawn", drawing=Drawing(), table=pd.DataFrame())
     table = Table(head=("knob",), rows=((Cell(text="lr"),),), marks=("",))
     sections = (Section(name="one", title="One", figures=(figure,)),
                 Section(name="two", title="Two", table=table))  # fmt: skip
@@ -40,7 +38,6 @@ def test_every_section_shows_something_or_says_why_not(view: View) -> None:
 
 
 def test_rows_go_from_the_first_on_top() -> None:
-    figure = go.Figure(go.Bar(x=[1, 2], y=["b", "a"], orientation="h"))
-    figure.update_yaxes(**rows_axis(["b", "a"]))
-    assert figure.layout.yaxis.autorange == "reversed"
-    assert list(figure.layout.yaxis.categoryarray) == ["b", "a"]
+    axis = rows_axis(["b", "a"])
+    assert axis["autorange"] == "reversed"
+    assert axis["categoryarray"] == ["b", "a"]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from orchestrator.analysis.report.sections.verdicts import Verdicts, verdicts_of
+from orchestrator.analysis.report.sections.verdicts import verdicts_of
+from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
 from tests.orchestrator.analysis.report.pages import view_of_run
 
 
-def verdicts_in(view: View) -> Verdicts:
-    verdicts = verdicts_of(view)
-    assert verdicts is not None
-    return verdicts
+def verdicts_in(view: View) -> tuple[str, Table]:
+    section = verdicts_of(view)
+    assert section is not None
+    assert section.table is not None
+    ((_, lines),) = section.folded
+    return "\n".join(lines), section.table
 
 
 def test_the_lines_count_the_verdicts_and_name_the_noise(view: View) -> None:
-    text = "\n".join(verdicts_in(view).lines)
+    text, _ = verdicts_in(view)
     for words in (
         "of 24 completed configs 12 accurate enough to be ranked: 1 best, 9 worse, 2 unresolved",
         "with 95 % confidence the best config is not called worse and each ratio to it lies in its "
@@ -28,7 +31,7 @@ def test_the_lines_count_the_verdicts_and_name_the_noise(view: View) -> None:
 
 
 def test_the_table_has_the_best_config_first(view: View) -> None:
-    table = verdicts_in(view).table
+    _, table = verdicts_in(view)
     ratios = [row[table.head.index("ratio to the best")].number for row in table.rows]
     assert len(ratios) == 12
     assert ratios[0] == 1.0
@@ -38,7 +41,7 @@ def test_the_table_has_the_best_config_first(view: View) -> None:
 def test_without_repeats_no_config_is_told_from_the_best() -> None:
     run = products_run()
     run.rows = [row for row in run.rows if row["stage"] == "train"]
-    text = "\n".join(verdicts_in(view_of_run(run)).lines)
+    text, _ = verdicts_in(view_of_run(run))
     assert "no config was run twice" in text
     assert "there is no noise floor" in text
 

@@ -10,7 +10,7 @@ from orchestrator import Machine, Node, Trainable
 from orchestrator.data import PreparedData
 from orchestrator.measurement.context import Context
 from orchestrator.measurement.run import Run
-from orchestrator.metrics import METRICS
+from orchestrator.metric_table import METRICS
 from orchestrator.trial import Budget, Report
 
 MACHINE = Machine(nodes=(Node(name="here", cpus=8, gpus=2),))

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.bottlenecks.gains import COMPUTE, LOADER, SPEED, Gain, gains_of
 from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain, gains_of
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 TRUTH = 4.1

@@ -1,0 +1,52 @@
+"""Numbers as text: durations, shares, counts, figures. One function each, used everywhere."""
+
+from __future__ import annotations
+
+_MINUTE_S = 60
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def duration(seconds: float) -> str:
+    """Return a duration to read: ``0.35 s``, ``42 s``, ``4 min 37 s``, ``2 h 5 min``."""
+    if seconds < _MINUTE_S:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), _MINUTE_S)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as a clock that runs: ``0:42``, ``12:05`` or ``1:02:33``."""
+    minutes, second = divmod(max(0, round(seconds)), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def percent(share: float, *, digits: int = 0) -> str:
+    """Return ``0.914`` as ``91 %``, with so many decimals."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def number(value: float) -> str:
+    """Return four significant digits, thousands separated: ``0.9234``, ``24,176``."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def rate(per_s: float) -> str:
+    """Return a rate as ``41.2 k/s``: three significant digits."""
+    for size, prefix in _PREFIXES:
+        if abs(per_s) >= 0.9995 * size:
+            return f"{_three_digits(per_s / size)} {prefix}/s"
+    return f"{_three_digits(per_s)} /s"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: ``1 trial``, ``1,200 trials``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _three_digits(value: float) -> str:
+    decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{decimals}f}"
