@@ -228,6 +228,27 @@ def test_the_defaults_run_here_and_with_a_gpu(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [("device", "cuda"), ("amp", "fp16"), ("pin_memory", True), ("prefetch", "stream")],
+)
+def test_what_needs_a_gpu_says_so_where_there_is_none(case: Case, knob: str, value: object) -> None:
+    """That it runs with one: the tests on a GPU."""
+    if knob not in knobs_of(case.quick):
+        pytest.skip(f"{case.trainable.name} has no {knob}")
+    reason = case.trainable.infeasible(case.trainable.config(**{knob: value}), HERE)
+    assert "needs 1 GPU" in str(reason) if knob == "device" else f"{knob}={value} " in str(reason)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
+def test_a_stream_needs_page_locked_batches(case: Case) -> None:
+    if "prefetch" not in knobs_of(case.quick):
+        pytest.skip(f"{case.trainable.name} fetches nothing ahead")
+    reason = case.trainable.infeasible(case.trainable.config(prefetch="stream"), WITH_GPU)
+    assert "prefetch=stream needs pin_memory=True" in str(reason)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_a_run_reports_what_the_trainable_says(case: Case) -> None:
     metrics = trained(case, case.quick).kept[-1].metrics
     declared = {objective.metric for objective in case.trainable.reports}

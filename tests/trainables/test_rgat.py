@@ -243,13 +243,6 @@ def machine(gpus: int = 0) -> Machine:
 @pytest.mark.parametrize(
     ("knobs", "gpus", "reason"),
     [
-        ({"device": "cuda"}, 0, "needs 1 GPU, the largest node has 0"),
-        ({"amp": "fp16"}, 0, "amp=fp16 needs a GPU"),
-        ({"pin_memory": True}, 0, "pin_memory=True needs a GPU"),
-        ({"prefetch": "stream"}, 0, "prefetch=stream needs a GPU"),
-        ({"prefetch": "stream"}, 1, "prefetch=stream needs pin_memory=True"),
-        ({"prefetch": "stream", "pin_memory": True}, 1, None),
-        ({"prefetch": "thread", "num_workers": 8}, 0, None),
         ({"heads": 3}, 0, "heads must divide hidden"),
         ({"fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),
         ({"test_fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),

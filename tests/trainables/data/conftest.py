@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.data import DataFolders
+from orchestrator.data import DataFolders, DataSet
+from orchestrator.errors import DataError
 
 
 @pytest.fixture
@@ -78,3 +79,16 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+def assert_named(
+    fault: tuple[Callable[[Path], object], str], data: DataSet, folder: Path, folders: DataFolders
+) -> None:
+    """Damage a set, and check that preparing it names the damage and leaves nothing prepared."""
+    breaks, message = fault
+    breaks(folder)
+    with pytest.raises(DataError) as error:
+        data.prepare(folders)
+    assert message in str(error.value)
+    assert str(folder) in str(error.value)
+    assert {path.name for path in folders.cache.rglob("*") if path.is_file()} <= {"lock"}

@@ -1,4 +1,4 @@
-"""Places that a user's shell names: a home folder, MLflow's own variable, one second for three."""
+"""Places that a user's shell names: a home folder, MLflow's own variable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunCli
 from tests.orchestrator.driver.speed_sweeps import write_sweep
 
 QUICK = ["--executor", "inline", "--isolation", "shared", "--set", "step_ms=1.0"]
@@ -43,14 +43,3 @@ def test_a_variable_that_names_no_store_is_named(run_cli: RunCli, tmp_path: Path
     assert (done.returncode, done.stdout) == (2, "")
     assert "MLFLOW_TRACKING_URI" in done.stderr
     assert "./mlruns: is not a URI" in done.stderr
-
-
-def test_drivers_of_one_second_have_a_folder_each(start_cli: StartCli, tmp_path: Path) -> None:
-    file = write_sweep(tmp_path, epochs=1)
-    drivers = [start_cli(file, *QUICK, "--no-mlflow") for _ in range(3)]
-    for driver in drivers:
-        _, stderr = driver.communicate(timeout=100)
-        assert driver.returncode == 0, stderr
-    folders = [path for path in (tmp_path / "runs" / file.stem).iterdir() if path.is_dir()]
-    assert len(folders) == 3
-    assert all((folder / "trials.csv").exists() for folder in folders)
