@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import psutil
 import pytest
 import torch
@@ -429,31 +428,3 @@ def test_dp_learns_what_one_device_learns(device: str) -> None:
     both = train_once(lenet, quick(device=device, batch_size=131, parallel="dp"), where)
     for name in ("train_loss", "val_acc"):
         assert both.metric(name)[-1] == pytest.approx(alone.metric(name)[-1], rel=0.02)
-
-
-THROUGH_RAY = """
-from orchestrator import NODE, Isolation, Rigor, Sweep, choice
-from trainables.lenet import LeNetConfig, lenet
-
-SWEEP = Sweep(
-    lenet,
-    question="Do two ranks learn what one process learns?",
-    space=LeNetConfig(lr=0.05, batch_size=131, data_path="batched", ranks=2,
-                      parallel=choice("none", "ddp")),
-    baseline=LeNetConfig(lr=0.05, batch_size=131, data_path="batched"),
-    epochs=2, steps=20, data="digits", cores_per_trial=NODE,
-    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0), isolation=Isolation.SHARED,
-)
-"""
-
-
-@pytest.mark.slow
-def test_ddp_through_ray_learns_what_one_process_learns(run_cli: RunCli, tmp_path: Path) -> None:
-    (tmp_path / "ranks.py").write_text(THROUGH_RAY)
-    done = run_cli("ranks.py", "--out", "run", "--no-mlflow")
-    assert done.returncode == 0, done.stderr
-    trials = pd.read_csv(tmp_path / "run" / "trials.csv").set_index("params.parallel")
-    assert set(trials["state"]) == {"completed"}
-    assert set(trials.index) == {"none", "ddp"}
-    for _, trial in trials.iterrows():
-        assert_learned_what_one_process_learns({n: trial[f"metrics.{n}"] for n in FIGURES})

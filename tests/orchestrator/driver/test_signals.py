@@ -157,6 +157,7 @@ def test_a_signal_ends_a_sweep_which_says_how_to_resume(
     assert (out / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_sweep_whose_output_nobody_reads(tmp_path: Path) -> None:
     out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
     reader, writer = os.pipe()
@@ -191,9 +192,9 @@ def waits(driver: subprocess.Popen[Any]) -> bool:
     return used() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("executor", "number"),
-    [("inline", signal.SIGINT), pytest.param("ray", signal.SIGTERM, marks=pytest.mark.slow)],
+    ("executor", "number"), [("inline", signal.SIGINT), ("ray", signal.SIGTERM)]
 )
 def test_a_second_signal_ends_a_sweep_at_once_and_loses_nothing(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path, executor: str, number: signal.Signals
@@ -217,20 +218,26 @@ def test_a_second_signal_ends_a_sweep_at_once_and_loses_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_read", [True, False])
 def test_sigterm_while_tables_are_written_waits_for_them(
-    start_cli: StartCli, tmp_path: Path
+    start_cli: StartCli, tmp_path: Path, is_read: bool
 ) -> None:
-    out = tmp_path / "run"
-    driver = start_cli(write_sweep(tmp_path, epochs=1, shared=True), "--out", out, "--no-mlflow")
+    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=1, shared=True)
+    driver = start_cli(file, "--out", out, *INLINE)
     wait_for(lambda: '"ended"' in journal_text(out), driver)
+    assert driver.stdout is not None
+    assert driver.stderr is not None
+    if not is_read:
+        driver.stderr.close()
     driver.terminate()
-    stdout, stderr = driver.communicate(timeout=60)
+    stdout, stderr = driver.stdout.read(), driver.stderr.read() if is_read else ""
 
-    assert driver.returncode == 143, stderr
+    assert driver.wait(timeout=60) == 143, stderr
     assert "Traceback" not in stderr
-    assert f"--resume {out}" in stderr.strip().splitlines()[-1]
     assert list(trials_of(out)["state"]) == ["completed"] * 4
     assert f"report:      {out}" in stdout
+    if is_read:
+        assert f"--resume {out}" in stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.slow
@@ -251,29 +258,6 @@ def test_a_second_sigterm_while_tables_are_written_ends_it(
     assert "Traceback" not in stderr
     assert "again to end at once\ninterrupted: the tables and the report may be missing" in stderr
     assert f"--resume {out}" in stderr.strip().splitlines()[-1]
-
-
-@pytest.mark.slow
-def test_a_signal_while_tables_are_written_may_have_no_reader(
-    start_cli: StartCli, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    driver = start_cli(
-        write_sweep(tmp_path, epochs=1, shared=True),
-        "--out",
-        out,
-        "--no-mlflow",
-        "--executor",
-        "inline",
-    )
-    wait_for(lambda: '"ended"' in journal_text(out), driver)
-    assert driver.stderr is not None
-    driver.stderr.close()
-    driver.terminate()
-
-    assert driver.wait(timeout=60) == 143
-    assert list(trials_of(out)["state"]) == ["completed"] * 4
-    assert (out / "report.html").exists()
 
 
 @pytest.mark.slow

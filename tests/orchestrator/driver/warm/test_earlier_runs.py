@@ -236,7 +236,10 @@ def test_a_resumed_run_is_given_no_other_warm_start(finished_run: FinishedRun) -
     assert "--warm-start and --resume contradict each other" in done.stderr
 
 
-@pytest.fixture(scope="module", params=["sobol", "tpe", "nsga2", "gp"])
+SLOWER = [pytest.param(name, marks=pytest.mark.slow) for name in ("nsga2", "gp")]
+
+
+@pytest.fixture(scope="module", params=["sobol", "tpe", *SLOWER])
 def searched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of a search that draws as Optuna does; nothing may write to its directory."""
     folder = tmp_path_factory.mktemp("searched")
@@ -261,7 +264,7 @@ def test_a_journal_is_replayed_to_the_same_answers(searched: Path, tmp_path: Pat
     assert set(finished_counts(out).values()) == {1}
 
 
-@pytest.mark.parametrize("searched", ["tpe", "nsga2", "gp"], indirect=True)
+@pytest.mark.parametrize("searched", ["tpe", *SLOWER], indirect=True)
 def test_a_journal_with_other_results_is_not_what_the_search_asked_by(
     searched: Path, tmp_path: Path
 ) -> None:

@@ -15,7 +15,12 @@ COMMON = ("--no-mlflow", "--executor", "inline")
 @pytest.mark.parametrize(
     ("goes", "now", "said"),
     [
-        ("removed", "run", "run was removed while the run wrote to it; its journal is put back"),
+        pytest.param(
+            "removed",
+            "run",
+            "run was removed while the run wrote to it; its journal is put back",
+            marks=pytest.mark.slow,
+        ),
         ("moved", "moved", "run was moved to"),
     ],
 )

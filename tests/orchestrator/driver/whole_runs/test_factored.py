@@ -98,6 +98,7 @@ def test_the_confirm_stage_is_short_with_seeds_of_its_own(trials: pd.DataFrame) 
     assert tested["metrics.val_acc"] > 0.8
 
 
+@pytest.mark.slow
 def test_a_run_that_was_broken_off_goes_on_as_it_would_have(
     folder: Path, trials: pd.DataFrame, tmp_path: Path
 ) -> None:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import RunCli
 from tests.orchestrator.driver.speed_sweeps import finished_counts, trials_of, write_sweep
 
 
-@pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])
-def test_a_full_disk_ends_a_sweep_that_can_be_resumed(
-    run_cli: RunCli, tmp_path: Path, executor: str
-) -> None:
-    out, common = tmp_path / "run", ("--no-mlflow", "--executor", executor)
+def test_a_full_disk_ends_a_sweep_that_can_be_resumed(run_cli: RunCli, tmp_path: Path) -> None:
+    out, common = tmp_path / "run", ("--no-mlflow", "--executor", "inline")
 
     done = run_cli(
         write_sweep(tmp_path, "step_ms=choice(4.0, 1.0, 2.0)", shared=True),

@@ -6,12 +6,15 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import RunCli
 from tests.orchestrator.driver.speed_sweeps import write_sweep
 
 QUICK = ["--executor", "inline", "--isolation", "shared", "--set", "step_ms=1.0"]
 
 
+@pytest.mark.slow
 def test_a_home_folder_and_mlflow_s_own_variables_are_obeyed(
     run_cli: RunCli, tmp_path: Path
 ) -> None:

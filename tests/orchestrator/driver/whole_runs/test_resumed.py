@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import psutil
@@ -167,56 +166,6 @@ def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
     assert len(compared) in (4, 6, 8)
     assert compared.groupby("params.step_ms").size().nunique() == 1
     assert trials[trials["stage"] == "train"].groupby("params.step_ms").size().max() <= 3
-
-
-@pytest.mark.slow
-def test_an_optuna_sweep_resumes_where_it_was(
-    start_cli: StartCli, run_cli: RunCli, tmp_path: Path
-) -> None:
-    space = "step_ms=choice(1.0, 1.5, 2.0, 2.5, 3.0, 4.0), num_workers=choice(0, 1, 2, 3)"
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    file = write_sweep(tmp_path, space, search="Optuna(6)", shared=True)
-    common = ("--no-mlflow", "--executor", "inline")
-    assert run_cli(file, "--out", whole, *common).returncode == 0
-    driver = start_cli(file, "--out", broken, *common)
-    wait_for(
-        lambda: (broken / "journal.jsonl").exists() and len(finished_counts(broken)) >= 2, driver
-    )
-    driver.send_signal(signal.SIGKILL)
-    driver.wait()
-
-    done = run_cli("--resume", broken, *common)
-
-    assert done.returncode == 0, done.stderr
-    assert set(finished_counts(broken).values()) == {1}
-    knobs = ["params.step_ms", "params.num_workers"]
-    ran, expected = (trials_of(run_dir)[knobs].to_numpy().tolist() for run_dir in (broken, whole))
-    assert len(ran) == len(expected) == 6
-    assert len(set(map(tuple, ran))) == 6, "no config is asked for again"
-    # After a third of them the sampler goes by speeds, which no two runs have in common.
-    assert ran[:2] == expected[:2]
-
-
-@pytest.mark.slow
-def test_after_the_time_budget_the_rest_is_not_run_and_resume_runs_it(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=10, shared=True)
-    common = ("--executor", "inline", "--no-mlflow")
-    first = run_cli(file, "--out", out, *common, "--time-budget", "0.5s")
-    assert first.returncode == 0, first.stderr
-    states = Counter(trials_of(out)["state"])
-    assert states["not_run"] >= 1
-    assert sum(states.values()) == 4
-    assert "not run" in first.stdout
-
-    spent = run_cli("--resume", out, *common)
-    assert spent.returncode == 2
-    assert "the time budget of 0.5 s has ended this run" in spent.stderr
-
-    second = run_cli("--resume", out, *common, "--time-budget", "1h")
-    assert second.returncode == 0, second.stderr
-    assert list(trials_of(out)["state"]) == ["completed"] * 4
 
 
 @pytest.mark.slow
