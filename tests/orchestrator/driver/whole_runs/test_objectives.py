@@ -56,58 +56,42 @@ SWEEP = Sweep(
 """
 
 Run = Callable[..., dict[str, Any]]
-COMMON = ("--no-mlflow", "--isolation", "shared")
-
-
-def written(folder: Path, fields: str) -> Path:
-    path = folder / "made.py"
-    path.write_text(SWEEP.replace("{fields}", fields))
-    return path
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the sweep with three objectives; return its directory."""
-    folder = tmp_path_factory.mktemp("objectives")
-    objectives = 'maximize("val_acc"), minimize("peak_rss_gib", tolerance=9), minimize("mem_mib")'
-    file = written(folder, f"objectives=[{objectives}]")
-    done = run_main(file, *COMMON, "--executor", "inline", "--out", folder / "run", page=True)
-    assert done.returncode == 0, done.stderr
-    return folder / "run"
+COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared")
 
 
 @pytest.fixture
-def run(tmp_path: Path, trained: Path) -> Run:
-    """Ask the trials of that run another question; return ``recommended.json``."""
+def run(tmp_path: Path) -> Run:
+    """Run the sweep with fields of its own; return ``recommended.json``."""
 
-    def of(fields: str, *options: str, code: int = 0) -> dict[str, Any]:
-        out = tmp_path / "r"
-        replay = () if options else ("--executor", "replay", "--table", trained)
-        done = run_main(written(tmp_path, fields), *COMMON, "--out", out, *replay, *options)
+    def of(fields: str, *options: str, code: int = 0, page: bool = False) -> dict[str, Any]:
+        path = tmp_path / "made.py"
+        path.write_text(SWEEP.replace("{fields}", fields))
+        out = (*COMMON, "--out", tmp_path / "r")
+        done = run_main(path, *out, *options, page=page)
         assert done.returncode == code, done.stderr
-        return recommended_in(out)
+        content: dict[str, Any] = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
+        return content
 
     return of
-
-
-def recommended_in(run_dir: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((run_dir / RunFile.RECOMMENDED).read_text())
-    return content
 
 
 def trials(tmp_path: Path) -> pd.DataFrame:
     return pd.read_parquet(tmp_path / "r" / RunFile.TRIALS)
 
 
-def test_a_third_objective_decides_and_is_drawn(trained: Path) -> None:
-    recommended = recommended_in(trained)
+def test_a_third_objective_decides_and_is_drawn(run: Run, tmp_path: Path) -> None:
+    recommended = run(
+        'objectives=[maximize("val_acc"), minimize("peak_rss_gib", tolerance=9),'
+        'minimize("mem_mib")]',
+        page=True,
+    )
     assert (recommended["config"]["reach"], recommended["config"]["memory"]) == (0.9, 1.0)
     assert "and, of these, whose mem_mib is within 2 % of the best" in recommended["rule"]
     assert recommended["figures"]["mem_mib"] == 1024
-    page = (trained / RunFile.REPORT).read_text()
+    page = (tmp_path / "r" / RunFile.REPORT).read_text()
     assert 'id="speed-mem_mib"' in page
     assert "not accurate enough" not in page
-    front = pd.read_csv(trained / RunFile.FRONT)
+    front = pd.read_csv(tmp_path / "r" / RunFile.FRONT)
     assert {"metrics.val_acc", "metrics.peak_rss_gib", "metrics.mem_mib"} <= set(front.columns)
 
 
@@ -132,7 +116,8 @@ def test_figures_to_a_target_and_a_cost_are_objectives(run: Run, tmp_path: Path)
     recommended = run(
         'objectives=[minimize("time_to_accuracy_s"), maximize("goodput"), minimize("cost")],'
         "target=0.55,",
-        *("--executor", "inline", "--cost", "cpu_hour=36"),
+        "--cost",
+        "cpu_hour=36",
     )
     table = trials(tmp_path)
     there = table["metrics.time_to_accuracy_s"]
@@ -177,11 +162,12 @@ def test_a_knee_is_named_in_words(run: Run) -> None:
 def test_an_objective_that_no_trial_would_have_is_refused_before_anything_starts(
     tmp_path: Path,
 ) -> None:
+    path = tmp_path / "made.py"
     refusals = {"cost": "cost has no prices"}
     if not local_machine().gpus:
         refusals["peak_gpu_gib"] = "peak_gpu_gib is measured on GPUs, and none is here"
     for metric, said in refusals.items():
-        path = written(tmp_path, f'objectives=[minimize("{metric}")],')
-        done = run_main(path, *COMMON, "--executor", "inline", "--out", tmp_path / "r")
+        path.write_text(SWEEP.replace("{fields}", f'objectives=[minimize("{metric}")],'))
+        done = run_main(path, *COMMON, "--out", tmp_path / "r")
         assert (done.returncode, said in done.stderr) == (2, True)
         assert not (tmp_path / "r").exists()
