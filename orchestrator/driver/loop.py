@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.driver.parts import Fold, Gate, Trials
 from orchestrator.errors import RunDirectoryError, SweepError
@@ -39,7 +39,6 @@ from orchestrator.storage.events import (
     Waiting,
 )
 from orchestrator.storage.journal import Journal
-from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.texts import bounded_name
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
@@ -95,7 +94,7 @@ class ControlLoop:
 
     def open(
         self,
-        sweep: SweepRecord,
+        sweep: Mapping[str, Any],
         *,
         past: Sequence[Event] = (),
         notes: Sequence[str] = (),
@@ -104,12 +103,12 @@ class ControlLoop:
         """Journal what is about to run.
 
         Args:
-            sweep: The sweep.
+            sweep: The sweep as resolved, plain.
             past: Events of earlier processes, which were replayed before.
             notes: Notes for the user.
             trials: Configs that the search is extended to, or None.
         """
-        self.record((Resumed if past else Opened)(sweep=sweep.to_json()))
+        self.record((Resumed if past else Opened)(sweep=sweep))
         for note in notes:
             self.record(Noted(text=note))
         if trials is not None or self._gate.has_more:

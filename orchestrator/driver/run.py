@@ -265,7 +265,7 @@ def _run_trials(parts: _Parts) -> int:
     analyst.write_candidates(parts.directory.path)
     code = EXIT_UNFINISHED
     try:
-        loop.open(parts.record, past=parts.past, notes=notes, trials=parts.trials)
+        loop.open(parts.record.to_json(), past=parts.past, notes=notes, trials=parts.trials)
         if parts.load is not None and (busy := parts.load.busy_note()):
             trackers.console.note(busy)
 

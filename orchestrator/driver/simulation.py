@@ -77,7 +77,7 @@ def play(
         loop = ControlLoop(trials, search, journal, [StepTimes(journal), *folds])
         directory.write_sweep(record)
         analyst.write_candidates(run_dir)
-        loop.open(record)
+        loop.open(record.to_json())
         executor.run(loop)
         loop.close(0)
         analyst.write_candidates(run_dir)

@@ -65,7 +65,7 @@ class Run:
         made = SweepTrials(_factory(folder))
         self.loop = ControlLoop(made, stages, journal, gate=self.limits)
         self.loop.replay(past)
-        self.loop.open(make_record(), past=past, trials=trials)
+        self.loop.open(make_record().to_json(), past=past, trials=trials)
 
     def to_the_end(self, most: int = 99, *, is_over: bool = True) -> list[tuple[Stage, int]]:
         """Run at most so many trials; return the stage and the workers of each."""
