@@ -31,7 +31,6 @@ from orchestrator.driver.planning.of_request import extended, make_spending, pla
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.question import question_record
-from orchestrator.driver.replay.marks import marked, replay_lines
 from orchestrator.driver.request import (
     Request,
     other_set_note,
@@ -71,6 +70,7 @@ from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.base import Executor, ExecutorLost
 from orchestrator.execution.placement import cap_note
+from orchestrator.execution.replay.setup import marked, replay_lines
 from orchestrator.storage.events import Event
 from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.run_directory import RunDirectory

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
-from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.replay.recorded import ReplayError
@@ -30,7 +30,27 @@ from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Budget, Isolation, Stage
 
 
-def read_replay(sweep: Sweep[Any], options: Options) -> Replay | None:
+class Asked(Protocol):
+    """The options of a command line that a replay reads."""
+
+    @property
+    def table(self) -> Path | None:
+        """The run directory to replay, or None."""
+
+    @property
+    def replay(self) -> Mapping[str, Any]:
+        """Settings of the simulated machine: ``cores``, ``nodes``, ``reuse_repeats``."""
+
+    @property
+    def data(self) -> str | None:
+        """The data set asked for, or None."""
+
+    @property
+    def cores_per_trial(self) -> int | None:
+        """The cores of each trial asked for, or None."""
+
+
+def read_replay(sweep: Sweep[Any], options: Asked) -> Replay | None:
     """Return the replay that the options ask for; None where trials are to be measured.
 
     Raises:
@@ -87,7 +107,7 @@ def require_recorded(sweep: Sweep[Any], replay: Replay) -> None:
         raise ReplayError(f"{problems[0].message}{more}", problems[0].hint)
 
 
-def _require_same_question(sweep: Sweep[Any], options: Options, replay: Replay) -> None:
+def _require_same_question(sweep: Sweep[Any], options: Asked, replay: Replay) -> None:
     """Raise an error where the table is of another trainable, data set or number of cores."""
     where, table = replay.source, replay.table.sweep
     if table.trainable != sweep.trainable.name:

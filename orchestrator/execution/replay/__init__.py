@@ -9,8 +9,6 @@ segment: the part of a recorded run that a trial plays, from its budget
 early_end: where a recorded run of speed alone would have ended
 nodes: simulated nodes: cores, GPUs, isolation
 playing: a launch that runs, its trials and their rows
-garbage: the collector of cyclic garbage meanwhile
 executor: one clock and one heap of events
-setup: what a replay is made of
-cost: what the recorded configs took
+setup: what a replay is made of, what it costs, its marks
 """

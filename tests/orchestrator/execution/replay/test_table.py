@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.execution.replay.cost import grid_cost
+from orchestrator.execution.replay.setup import grid_cost
 from orchestrator.execution.replay.table import RecordedTable, read_recorded
 from orchestrator.storage.journal import Journal
 from orchestrator.storage.run_directory import RunDirectory
