@@ -119,7 +119,6 @@ SHOWN_BY = {
     "orchestrator/search/base.py": "tests/orchestrator/search/test_searches.py",
     "orchestrator/search/problem.py": "tests/orchestrator/search/test_candidates.py",
     "orchestrator/driver/parts.py": "tests/orchestrator/driver/test_loop.py",
-    "orchestrator/driver/budgets/expectation.py": "tests/orchestrator/driver/budgets/test_spending.py",
     "orchestrator/execution/replay/setup.py": "tests/orchestrator/execution/replay/test_table.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
     "trainables/data/layouts/mag240m.py": "tests/trainables/data/sets/test_mag240m.py",
