@@ -14,7 +14,7 @@ from typing import Final
 from orchestrator.execution.replay.drawing import Drawing, Recording, config_key
 from orchestrator.execution.replay.executor import ReplayExecutor
 from orchestrator.execution.replay.table import RecordedTable
-from orchestrator.formats import duration
+from orchestrator.formats import clock
 from orchestrator.machine import Machine
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
@@ -131,7 +131,7 @@ def replay_lines(executor: object) -> list[str]:
     spent = executor.spent
     gpus = f", {spent.gpu_s / _HOUR_S:.3g} GPU-hours" if spent.gpu_s else ""
     return [
-        f"simulated:   {duration(spent.simulated_s)} on {_counted_nodes(executor.machine())}, "
+        f"simulated:   {clock(spent.simulated_s)} on {_counted_nodes(executor.machine())}, "
         f"{spent.core_s / _HOUR_S:.3g} core-hours{gpus}; search and journal took "
         f"{spent.own_s:.1f} s, which are not in it"
     ]
