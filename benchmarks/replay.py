@@ -24,8 +24,8 @@ from benchmarks.harness import environment_lines, in_fresh_process
 from orchestrator import Rigor, Sweep, Trainable, integers, knobs, learning, maximize, systems
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
-from orchestrator.execution.replay.recorded import RecordedRun
 from orchestrator.machine import Machine, Node
+from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Random
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.console.tracker import ConsoleTracker

@@ -67,11 +67,11 @@ from orchestrator.errors import (
     SweepFileError,
 )
 from orchestrator.execution.ray.functions import from_ray
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.rules import fastest_within, knee, weighted
 from orchestrator.search import Asha, Factored, Grid, Optuna, Random, Sampler
-from orchestrator.search.base import SearchSpec
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
 from orchestrator.sweep.definition import NODE, Published, Sweep

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.execution.base import Launch
 from orchestrator.execution.process.ranks import log_of
+from orchestrator.kernel.executor import Launch
+from orchestrator.kernel.search import Pause
 from orchestrator.metric_table import unit_of
-from orchestrator.search.base import Pause
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 EXIT_FAILED = 1

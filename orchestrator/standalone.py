@@ -21,7 +21,7 @@ from orchestrator.arguments import (
 )
 from orchestrator.data import DataFolders
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
-from orchestrator.execution.base import Source
+from orchestrator.kernel.executor import Source
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob

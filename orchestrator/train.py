@@ -13,7 +13,7 @@ from typing import Any
 from orchestrator.arguments import Parser, a_path, whole_number
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
-from orchestrator.execution.base import Source
+from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting

@@ -116,10 +116,10 @@ SHOWN_BY = {
     ),
     # All implementations of an interface have one suite.
     "orchestrator/execution/inline.py": "tests/orchestrator/execution/test_contract.py",
-    "orchestrator/search/base.py": "tests/orchestrator/search/test_searches.py",
-    "orchestrator/search/problem.py": "tests/orchestrator/search/test_candidates.py",
-    "orchestrator/driver/parts.py": "tests/orchestrator/driver/test_loop.py",
-    "orchestrator/execution/replay/setup.py": "tests/orchestrator/execution/replay/test_table.py",
+    "orchestrator/kernel/search.py": "tests/orchestrator/search/test_searches.py",
+    "orchestrator/kernel/problem.py": "tests/orchestrator/kernel/test_candidates.py",
+    "orchestrator/kernel/parts.py": "tests/orchestrator/kernel/test_loop.py",
+    "orchestrator/replay/setup.py": "tests/orchestrator/replay/test_table.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
     "trainables/data/layouts/mag240m.py": "tests/trainables/data/sets/test_mag240m.py",
     "trainables/data/layouts/ogb_hetero.py": "tests/trainables/data/sets/test_ogb_hetero.py",

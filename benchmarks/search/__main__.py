@@ -23,9 +23,9 @@ from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
+from orchestrator.kernel.events import Asked, Event, Finished
+from orchestrator.kernel.journal import read_journal
 from orchestrator.machine import Machine, Node
-from orchestrator.storage.events import Asked, Event, Finished
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Stage

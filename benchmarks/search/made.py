@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.search.truth import Timing, Truth
 from orchestrator import Sweep, Trainable, both, choice, knobs, learning, maximize, systems
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.search import Factored
-from orchestrator.search.base import SearchSpec
 
 SAMPLES = 60_000
 EPOCHS = 9

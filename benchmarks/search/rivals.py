@@ -12,9 +12,9 @@ import pandas as pd
 from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
 from orchestrator.analysis.statistics.pareto import front_of_points
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Proposal
 from orchestrator.search import SEARCHES
-from orchestrator.search.base import Proposal
-from orchestrator.search.problem import SearchProblem
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 Config = Mapping[str, Any]

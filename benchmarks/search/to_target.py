@@ -23,13 +23,13 @@ from benchmarks.search.rivals import trial_of
 from benchmarks.search.truth import Draws, Truth
 from orchestrator import Factored, at_least, maximize, minimize
 from orchestrator.arguments import Parser
-from orchestrator.execution.replay.recorded import RecordedRun
+from orchestrator.kernel.problem import key_of
+from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective
-from orchestrator.search.base import Proposal
+from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search.factored.clock import Race
 from orchestrator.search.factored.findings import Curve
 from orchestrator.search.factored.search import FactoredSearch
-from orchestrator.search.problem import key_of
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 TOLERANCE: Final = 0.005

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from orchestrator import Sweep
-from orchestrator.execution.replay.recorded import RecordedRun
+from orchestrator.kernel.problem import Key, SearchProblem
 from orchestrator.machine import Machine, Node
+from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Grid
-from orchestrator.search.problem import Key, SearchProblem
 from orchestrator.space.knob import Role
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Report, Trial

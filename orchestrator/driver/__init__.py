@@ -11,13 +11,10 @@ machine_load    the load of this machine: the sweep's own and others'
 trackers        the trackers of a run
 results         tables, report and last lines of a run
 signals         the first and the second Ctrl-C or SIGTERM
-replay          a replay: its table read, its sweep made to fit, its record marked
 simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search
 executors       the executors by their name on the command line
 trials          from a search's proposal to a trial and its launch
-loop            the control loop between the search and the executor
-parts           what it is given: the sweep's trials, a gate, folds
 room            room for a run's temporary files, looked at now and then
 outputs         files apart from the journal: what trials print, times of their steps
 analyst         the judge that searches ask, made of the analysis

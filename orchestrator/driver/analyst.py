@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.derived import DerivedFigures
-from orchestrator.search.base import Search
+from orchestrator.kernel.search import Search
 from orchestrator.search.stages.judge import Config, Interference, Results
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord

@@ -14,8 +14,8 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import RunDirectoryError
-from orchestrator.execution.base import SHORT_S, Executor, Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
+from orchestrator.kernel.executor import SHORT_S, Executor, Source
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
 from orchestrator.search.factored.search import FactoredSearch

@@ -16,9 +16,9 @@ from orchestrator.driver.signals import has_come
 from orchestrator.errors import RunDirectoryError, SweepError
 
 if TYPE_CHECKING:
-    from orchestrator.execution.base import Executor
     from orchestrator.execution.process.fork_servers import ForkServers
-    from orchestrator.execution.replay.setup import Replay
+    from orchestrator.kernel.executor import Executor
+    from orchestrator.replay.setup import Replay
 
 Preload = Sequence[tuple[str, tuple[str, ...]]]
 """Allocators and the modules that their fork servers import."""

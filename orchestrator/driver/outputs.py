@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
-from orchestrator.driver.parts import FoldOfNow
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_in
-from orchestrator.storage.events import BlockRow, Ended, Event, Finished, Reported, Started, Timed
+from orchestrator.kernel.events import BlockRow, Ended, Event, Finished, Reported, Started, Timed
+from orchestrator.kernel.journal import Journal
+from orchestrator.kernel.parts import FoldOfNow
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Journal
 from orchestrator.storage.replacing import replace_file
 from orchestrator.trial import TrialResult, TrialState
 

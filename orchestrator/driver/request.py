@@ -23,16 +23,16 @@ from orchestrator.data import (
 from orchestrator.driver.budgets.budgets import Budgets, Prices
 from orchestrator.driver.budgets.counters import require_counters
 from orchestrator.driver.options import Options, contradictions
-from orchestrator.driver.replay.as_recorded import as_recorded, read_replay, require_recorded
 from orchestrator.driver.resume import options_to_resume, record_to_resume
 from orchestrator.driver.warm.of_options import warm_start_of
 from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import DataError, SweepError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
-from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
 from orchestrator.named_paths import named_path
+from orchestrator.replay.as_recorded import as_recorded, read_replay, require_recorded
+from orchestrator.replay.setup import Replay
 from orchestrator.search.own import require_start
 from orchestrator.storage.run_directory import (
     RunDirectory,

@@ -14,8 +14,8 @@ from typing import Any
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.events import Continued, Ended, Event, Opened
 from orchestrator.storage.belonging import key_of_run
-from orchestrator.storage.events import Continued, Ended, Event, Opened
 from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 

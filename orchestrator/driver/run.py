@@ -23,7 +23,6 @@ from orchestrator.driver.assembly import (
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.executors import closing
-from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options import Options
 from orchestrator.driver.outputs import Outputs, StepTimes
@@ -68,11 +67,12 @@ from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.driver.trackers import Trackers, make_trackers
 from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
-from orchestrator.execution.base import Executor, ExecutorLost
 from orchestrator.execution.placement import cap_note
-from orchestrator.execution.replay.setup import marked, replay_lines
-from orchestrator.storage.events import Event
-from orchestrator.storage.journal import Journal, read_journal
+from orchestrator.kernel.events import Event
+from orchestrator.kernel.executor import Executor, ExecutorLost
+from orchestrator.kernel.journal import Journal, read_journal
+from orchestrator.kernel.loop import ControlLoop
+from orchestrator.replay.setup import marked, replay_lines
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder

@@ -14,18 +14,18 @@ from orchestrator.data import DataFolders
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_derived, make_search
 from orchestrator.driver.candidates import candidates_of
-from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.outputs import StepTimes
-from orchestrator.driver.parts import Fold
 from orchestrator.driver.question import question_record
 from orchestrator.driver.trials import SweepTrials, TrialFactory
-from orchestrator.execution.base import Source
 from orchestrator.execution.placement import cores_of_trial, machine_capacity
-from orchestrator.execution.replay.executor import ReplayExecutor, Spent
-from orchestrator.execution.replay.recorded import RecordedRuns
+from orchestrator.kernel.executor import Source
+from orchestrator.kernel.journal import Journal
+from orchestrator.kernel.loop import ControlLoop
+from orchestrator.kernel.parts import Fold
 from orchestrator.machine import Machine
+from orchestrator.replay.executor import ReplayExecutor, Spent
+from orchestrator.replay.recorded import RecordedRuns
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Journal
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep

@@ -14,7 +14,7 @@ from orchestrator.driver.planning.of_request import expected_trial_s
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.formats import clock
-from orchestrator.storage.events import Event
+from orchestrator.kernel.events import Event
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror

@@ -12,10 +12,10 @@ from orchestrator.data import DataFolders
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.room import Room
 from orchestrator.errors import SweepFileError
-from orchestrator.execution.base import Launch, Limits, Needs, Source, TimeBudget
+from orchestrator.kernel.executor import Launch, Limits, Needs, Source, TimeBudget
+from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
-from orchestrator.search.base import Proposal
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.configs import built, idle_knobs
 from orchestrator.storage.sweep_record import Capacity

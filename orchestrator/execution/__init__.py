@@ -1,10 +1,8 @@
 """Running trials: each in fresh processes, on leased cores, under a supervisor.
 
-base: what an executor is, and what it is given to launch
 inline: executor that runs one launch after another in the driver's process
 ray: executor on Ray Tune, here or on a cluster
 local: executor of this machine: inline while trials are short, then Ray
-replay: executor of recorded runs, on a simulated clock
 interleaving: trials of one lease of cores, a single one or several in time slices
 placement: cores of a trial, and how many trials fit
 core_locks: locks of the host's cores, for all sweeps on it

@@ -7,15 +7,15 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator.execution.base import Conductor, Executor, Launch, Started
 from orchestrator.execution.interleaving import Interleaving, TrialUpdate
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.supervision.supervisor import Supervisor
+from orchestrator.kernel.executor import Conductor, Executor, Launch, Started
+from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine
-from orchestrator.search.base import Pause
 from orchestrator.system.gpus import visible_gpus
 from orchestrator.trial import Trial, TrialResult, TrialState
 

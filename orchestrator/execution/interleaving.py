@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from orchestrator.execution.base import Launch, SliceEnd, Started, Update
 from orchestrator.execution.leases import CoreLeases, Lease, Place
 from orchestrator.execution.supervision.supervisor import Supervisor
+from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
 from orchestrator.trial import Trial, TrialResult
 
 TrialUpdate = tuple[Trial, Started | Update | TrialResult]

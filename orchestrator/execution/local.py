@@ -15,10 +15,10 @@ from importlib import import_module
 from threading import Thread
 
 from orchestrator.errors import SweepError
-from orchestrator.execution.base import SHORT_S, Conductor, Executor, ExecutorLost, Launch
 from orchestrator.execution.inline import InlineExecutor
+from orchestrator.kernel.executor import SHORT_S, Conductor, Executor, ExecutorLost, Launch
+from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine
-from orchestrator.search.base import Pause
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 

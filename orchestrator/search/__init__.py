@@ -1,11 +1,9 @@
 """Searches: what to try next. A sweep file names one: ``search=Random(40)``.
 
-A new search is one file with a :class:`~orchestrator.search.base.SearchSpec`, and one entry in
+A new search is one file with a :class:`~orchestrator.kernel.search.SearchSpec`, and one entry in
 :data:`SEARCHES`, which the command line and the tests of all searches read. One of a sweep file's
 own needs no entry: ``docs/own-search.md``.
 
-base: the base classes Search and SearchSpec; Proposal
-candidates: distinct configs that are known before anything has run
 checks: checks of the constructors' arguments
 factored: speed from short probes, accuracy from training
 grid: every combination
@@ -15,7 +13,6 @@ optuna_search: the search that drives an Optuna study; imports Optuna
 optuna_space: knobs in Optuna's words
 optuna_study: what an Optuna study is told
 own: a search of the user's own, whose answers are checked
-problem: the input of a search
 random: configs drawn at random
 rounds: given configs, each as often as the sweep repeats it
 stages: what comes before and after a search
@@ -24,12 +21,12 @@ unasked: configs that were not asked for yet
 within: whether a config that a search proposes lies in the space
 """
 
-from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchSpec
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid
 from orchestrator.search.named import SEARCHES
 from orchestrator.search.optuna import Optuna, Sampler
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.random import Random
 from orchestrator.search.stopping import Asha
 

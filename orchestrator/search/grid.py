@@ -10,10 +10,10 @@ from itertools import product
 from typing import Any
 
 from orchestrator.errors import SweepFileError
-from orchestrator.search.base import Search, SearchSpec
-from orchestrator.search.candidates import Candidates, distinct_values
+from orchestrator.kernel.candidates import Candidates, distinct_values
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search.checks import require_positive
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.rounds import Rounds
 from orchestrator.space.domains import Choice, Domain
 

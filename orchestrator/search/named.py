@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from orchestrator.search.base import SearchSpec
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid
 from orchestrator.search.optuna import Optuna, Sampler

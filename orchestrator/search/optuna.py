@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from orchestrator.search.base import Search, SearchSpec
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search.checks import require_one_of, require_positive
-from orchestrator.search.problem import SearchProblem
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler

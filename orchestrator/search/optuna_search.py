@@ -11,10 +11,10 @@ from typing import Any, Final
 import optuna
 from optuna.samplers import BaseSampler, NSGAIISampler
 
-from orchestrator.search.base import Pause, Proposal, Search
+from orchestrator.kernel.problem import Key, SearchProblem, key_of, varied_within
+from orchestrator.kernel.search import Pause, Proposal, Search
 from orchestrator.search.optuna_space import distribution, params_of, values_of
 from orchestrator.search.optuna_study import ToldStudy
-from orchestrator.search.problem import Key, SearchProblem, key_of, varied_within
 from orchestrator.search.stopping.layers import non_dominated_layers, ordered
 from orchestrator.search.unasked import Unasked
 from orchestrator.trial import Trial, TrialResult, TrialState

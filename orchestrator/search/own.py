@@ -11,11 +11,11 @@ from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError
 from orchestrator.field_types import shown, with_article, wrong_fields
+from orchestrator.kernel import search as base
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.locations import place, place_of
-from orchestrator.search import base
-from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.grid import Grid, combinations
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.within import not_within
 from orchestrator.texts import described
 from orchestrator.trial import Report, Trial, TrialResult

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from orchestrator.search.base import Search, SearchSpec
-from orchestrator.search.candidates import Candidates
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search.checks import require_positive
 from orchestrator.search.grid import every_combination
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.rounds import Rounds
 
 MAX_MISSES = 10_000

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from orchestrator.search.base import Pause, Proposal, Search
-from orchestrator.search.candidates import Candidates
-from orchestrator.search.problem import Key, key_of
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import Key, key_of
+from orchestrator.kernel.search import Pause, Proposal, Search
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 

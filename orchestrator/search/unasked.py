@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from orchestrator.kernel.problem import Key, SearchProblem, key_of
 from orchestrator.search.grid import every_combination
-from orchestrator.search.problem import Key, SearchProblem, key_of
 from orchestrator.search.random import MAX_ENUMERATED, first_draws
 from orchestrator.space.domains import Choice, Domain
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.errors import nearest
 from orchestrator.field_types import shown
-from orchestrator.search.problem import SearchProblem
+from orchestrator.kernel.problem import SearchProblem
 from orchestrator.space.domains import Choice
 
 

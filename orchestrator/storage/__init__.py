@@ -5,8 +5,6 @@ files          the names of the files of a run directory
 run_directory  the folder itself, locked while a run writes to it
 replacing      files written beside their place and renamed
 sweep_record   ``sweep.json``: a sweep as it was resolved, written and read
-journal        ``journal.jsonl``: the append-only file that every fact is written to first
-events         checks of the journal's events: what a reader relies on
 history        a sweep and its trials as the journal has them so far
 belonging      whether the files of a run directory are of one run
 tables         the trials and curves tables, made of the history

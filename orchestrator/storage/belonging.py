@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.events import Opened
+from orchestrator.kernel.events import Opened
+from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import key_of
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord
 
 RUN_KEY: Final = "run"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from orchestrator.kernel.events import Event, Started, Timed
+from orchestrator.kernel.journal import read_steps
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.throughput import warm_up
-from orchestrator.storage.events import Event, Started, Timed
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import read_steps
 
 _DTYPES = {
     "trial_id": "str", "epoch": "Int64", "first_step": "Int64", "num_steps": "Int64",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.storage.events import (
+from orchestrator.kernel.events import (
     Asked,
     Ended,
     Event,

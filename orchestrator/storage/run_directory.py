@@ -14,8 +14,8 @@ from itertools import count
 from pathlib import Path
 
 from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
+from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.lock_files import open_lock

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orchestrator.kernel.events import Event
+from orchestrator.kernel.journal import read_journal
 from orchestrator.metric_table import MEASURED
 from orchestrator.storage.belonging import RUN_KEY
 from orchestrator.storage.block_times import steps_table
-from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 

@@ -12,10 +12,10 @@ from msgspec import Meta
 from orchestrator.constraints import Constraint
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import shown
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.locations import caller
 from orchestrator.metrics import Objective, at_least, is_accuracy, maximize
 from orchestrator.rules import Rule
-from orchestrator.search.base import SearchSpec
 from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
 from orchestrator.space.configs import domains_of, values_of

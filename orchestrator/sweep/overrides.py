@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
-from orchestrator.search.base import SearchSpec
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.search.named import SEARCHES, named_search
 from orchestrator.search.own import with_trials
 from orchestrator.space.configs import parse_setting, replaced

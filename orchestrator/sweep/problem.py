@@ -11,12 +11,12 @@ from typing import Any
 from orchestrator.constraints import objection
 from orchestrator.derived import with_tolerance
 from orchestrator.errors import SweepFileError
+from orchestrator.kernel.problem import SearchProblem
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
 from orchestrator.search.grid import Grid, combinations
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.random import first_draws
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.sweep.definition import Sweep

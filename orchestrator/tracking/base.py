@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from orchestrator.storage.events import Event
+from orchestrator.kernel.events import Event
 
 
 class Tracker(Protocol):
-    """A fold that the user sees, a :class:`~orchestrator.driver.parts.Fold` that is closed.
+    """A fold that the user sees, a :class:`~orchestrator.kernel.parts.Fold` that is closed.
 
     None of these calls may raise for a reason outside the program, or wait for anything
     but a local disk (``close`` excepted): a sweep never fails or slows for its trackers.

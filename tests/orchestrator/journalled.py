@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.storage.events import Event, decode
-from orchestrator.storage.journal import Journal
+from orchestrator.kernel.events import Event, decode
+from orchestrator.kernel.journal import Journal
 
 
 def event_of(fields: Mapping[str, Any]) -> Event:

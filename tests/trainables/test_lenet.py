@@ -18,8 +18,8 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from orchestrator import DataFolders, Isolation, Machine, Node, Trainable
-from orchestrator.execution.base import Launch, Limits, Needs, Source
 from orchestrator.execution.inline import InlineExecutor
+from orchestrator.kernel.executor import Launch, Limits, Needs, Source
 from orchestrator.measurement.run import Run
 from orchestrator.space.configs import canonical, values_of
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.parts import Gate
-from orchestrator.execution.base import TimeBudget
-from orchestrator.storage.events import Continued, Cut, Event, Noted
+from orchestrator.kernel.events import Continued, Cut, Event, Noted
+from orchestrator.kernel.executor import TimeBudget
+from orchestrator.kernel.parts import Gate
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, Config, Expectation
-from orchestrator.storage.events import Asked, Event, Finished, Opened, Resumed, Started
+from orchestrator.kernel.events import Asked, Event, Finished, Opened, Resumed, Started
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
 

@@ -31,10 +31,10 @@ from orchestrator.driver.resume import (
 )
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, cores_of_trial
+from orchestrator.kernel.events import Event
+from orchestrator.kernel.journal import read_journal
 from orchestrator.search.own import started
-from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import read_journal
 from orchestrator.sweep.problem import search_problem
 
 

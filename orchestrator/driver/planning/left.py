@@ -12,7 +12,7 @@ from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import Total, by_group
 from orchestrator.driver.planning.words import count, duration, trials
 from orchestrator.driver.resume import has_ended
-from orchestrator.storage.events import Asked, Continued, Cut, Event, Finished, Started
+from orchestrator.kernel.events import Asked, Continued, Cut, Event, Finished, Started
 from orchestrator.trial import Stage, TrialState
 
 

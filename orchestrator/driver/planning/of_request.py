@@ -13,8 +13,8 @@ from orchestrator.driver.planning.past_durations import Earlier, earlier_trials
 from orchestrator.driver.planning.plan import Plan, kind_of, make_plan
 from orchestrator.driver.request import DEFAULT_RUNS, Request
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
+from orchestrator.replay.setup import Replay
 from orchestrator.search.own import with_trials
 from orchestrator.space.configs import canonical, values_of
 

@@ -11,13 +11,13 @@ from orchestrator.driver.budgets.expectation import ConfirmStage
 from orchestrator.driver.planning.past_durations import Earlier, Kind, earlier_trials
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import machine_capacity
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import PlannedStage
 from orchestrator.machine import Machine
-from orchestrator.search.base import PlannedStage
-from orchestrator.search.candidates import Candidates
 from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid, every_combination
 from orchestrator.search.optuna import Optuna
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.random import MAX_ENUMERATED
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS

@@ -11,8 +11,8 @@ from orchestrator.driver.planning.stopping import stopping_lines
 from orchestrator.driver.planning.totals import share_of_grid
 from orchestrator.driver.planning.totals_text import budget_lines, in_all
 from orchestrator.driver.planning.words import count, duration, percent, trials
-from orchestrator.search.base import PlannedStage
-from orchestrator.search.candidates import Candidates
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.search import PlannedStage
 from orchestrator.search.stages.interference import ROUNDS
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
 from orchestrator.space.configs import domains_of, format_setting, knobs_of

@@ -13,16 +13,16 @@ from typing import Any, Final
 
 from orchestrator.driver.warm.warm_start import WarmStart, refused
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
+from orchestrator.kernel.events import Asked, Finished
+from orchestrator.kernel.journal import read_journal
+from orchestrator.kernel.problem import EarlierConfig, Key, SearchProblem, key_of, varied_within
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.provenance.environment import TIMED_PACKAGES
 from orchestrator.provenance.source import source_hash
 from orchestrator.rules import SelectionRule
-from orchestrator.search.problem import EarlierConfig, Key, SearchProblem, key_of, varied_within
-from orchestrator.storage.events import Asked, Finished
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem

@@ -9,9 +9,9 @@ from orchestrator.driver.options import Options
 from orchestrator.driver.warm.earlier_runs import Here, read_warm_start
 from orchestrator.driver.warm.warm_start import WarmStart, kept_warm_start
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.execution.replay.setup import Replay
 from orchestrator.machine import Machine
 from orchestrator.provenance.environment import environment
+from orchestrator.replay.setup import Replay
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 

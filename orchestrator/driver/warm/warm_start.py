@@ -14,7 +14,7 @@ from typing import Any
 
 from orchestrator.errors import RunDirectoryError, raise_all
 from orchestrator.field_types import require_types
-from orchestrator.search.problem import EarlierConfig, SearchProblem
+from orchestrator.kernel.problem import EarlierConfig, SearchProblem
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import SweepRecord

@@ -16,12 +16,12 @@ import msgspec
 
 from orchestrator.data import PreparedData, find_data
 from orchestrator.errors import DataError
-from orchestrator.execution.base import Launch, Needs, Rank, Source
 from orchestrator.execution.process.failures import failure
 from orchestrator.execution.process.messages import PipeChannel
 from orchestrator.execution.process.output import last_line_of
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.process.setup import bind, set_up
+from orchestrator.kernel.executor import Launch, Needs, Rank, Source
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.messages import receive, result_within
 from orchestrator.execution.process.ranks import RankEnd, RankProcess, StartRank, request
+from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
 
 
 class RankGroup:

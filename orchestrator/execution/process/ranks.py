@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import psutil
 
-from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.leases import Lease
+from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.trial import Isolation, TrialState
 
 LOOPBACK = "127.0.0.1"

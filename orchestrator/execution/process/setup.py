@@ -11,8 +11,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
-from orchestrator.execution.base import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.execution.process.failures import OverMemoryLimit
+from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.system.lifeline import tie_children
 from orchestrator.system.memory import offer_to_kernel
 

@@ -15,7 +15,6 @@ import ray
 from ray import tune
 from ray.actor import ActorHandle
 
-from orchestrator.execution.base import Launch, Rank, Started, Update
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
@@ -31,6 +30,7 @@ from orchestrator.execution.ray.remote_ranks import (
     start_rank_actor,
 )
 from orchestrator.execution.supervision.supervisor import Supervisor
+from orchestrator.kernel.executor import Launch, Rank, Started, Update
 from orchestrator.system.memory import keep_from_kernel
 from orchestrator.trial import Trial, TrialResult, TrialState
 

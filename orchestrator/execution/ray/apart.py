@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Event, Thread, current_thread, main_thread
 from typing import Final
 
-from orchestrator.execution.base import ExecutorLost
+from orchestrator.kernel.executor import ExecutorLost
 
 LOOK_S = 0.5
 """Period at which the main thread checks whether Ray is alive."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import ray
 
-from orchestrator.execution.base import Launch
+from orchestrator.kernel.executor import Launch
 
 _ADVICE = re.compile(r" (There are some potential root causes|Some common causes include)\b.*")
 _CLASS = re.compile(r"^[\w.]+\.[A-Z]\w+: ")

@@ -15,7 +15,6 @@ from typing import Any
 import ray
 from ray.actor import ActorHandle
 
-from orchestrator.execution.base import Conductor, Executor, Launch, Needs
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.apart import Apart
 from orchestrator.execution.ray.connection import (
@@ -34,6 +33,7 @@ from orchestrator.execution.ray.watchdog import (
     abandon,
     first_processes,
 )
+from orchestrator.kernel.executor import Conductor, Executor, Launch, Needs
 from orchestrator.machine import Machine
 from orchestrator.system.private_folder import private_folder
 

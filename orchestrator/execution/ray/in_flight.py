@@ -13,11 +13,11 @@ from typing import Any
 import ray
 from ray.tune.experiment import Trial as RayTrial
 
-from orchestrator.execution.base import SHORT_S, Conductor, Launch
 from orchestrator.execution.ray.apart import Abandoned
 from orchestrator.execution.ray.deaths import cause, is_lost, repeated
 from orchestrator.execution.ray.message import Message
-from orchestrator.search.base import WAIT, Pause
+from orchestrator.kernel.executor import SHORT_S, Conductor, Launch
+from orchestrator.kernel.search import WAIT, Pause
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 WAIT_REPORT_S = 20.0

@@ -9,8 +9,8 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.errors import SweepError
-from orchestrator.execution.base import Needs
 from orchestrator.execution.ray.apart import Abandoned
+from orchestrator.kernel.executor import Needs
 
 LOOK_S: Final = 0.5
 """How often it is asked whether the answers are waited for any longer."""

@@ -18,9 +18,9 @@ import ray
 from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from orchestrator.execution.base import Launch
 from orchestrator.execution.process.fork_client import ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
+from orchestrator.kernel.executor import Launch
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.memory import keep_from_kernel
 from orchestrator.system.private_folder import make_private

@@ -22,12 +22,12 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
-from orchestrator.execution.base import Conductor, Launch
 from orchestrator.execution.ray.actors import TrialSupervisor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
 from orchestrator.execution.ray.message import Message, forget_message
 from orchestrator.execution.ray.node_servers import ServerWay
 from orchestrator.execution.ray.remote_ranks import cpus_of_ranks
+from orchestrator.kernel.executor import Conductor, Launch
 
 
 def keep_credentials() -> None:

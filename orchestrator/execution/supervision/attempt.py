@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.execution.base import Launch, SliceEnd, Update
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.messages import with_measurements
@@ -21,6 +20,7 @@ from orchestrator.execution.process.rank_group import RankGroup
 from orchestrator.execution.process.ranks import LOOPBACK, RankEnd, StartRank, log_of, ranks_of
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.attempt_monitor import ActiveClock, AttemptMonitor
+from orchestrator.kernel.executor import Launch, SliceEnd, Update
 from orchestrator.provenance.environment import node_tags
 from orchestrator.trial import Report, TrialResult, TrialState
 

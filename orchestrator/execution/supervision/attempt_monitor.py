@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.leases import DRIVER_FROM_CORES, CoreLeases, Lease
 from orchestrator.execution.supervision.memory_guard import MemoryGuard, limit_of_trial
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import Telemetry
+from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.processes import TreeSample
 from orchestrator.system.topology import text_of

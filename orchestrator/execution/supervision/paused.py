@@ -14,7 +14,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from orchestrator.execution.base import Launch
+from orchestrator.kernel.executor import Launch
 
 
 def last_pause(launch: Launch) -> int:

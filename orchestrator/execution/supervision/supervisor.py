@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.execution.base import Launch, Rank, SliceEnd, Started, Update
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, NotForked, ServerError
 from orchestrator.execution.process.output import output_of
@@ -25,6 +24,7 @@ from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.attempt_monitor import ActiveClock
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
+from orchestrator.kernel.executor import Launch, Rank, SliceEnd, Started, Update
 from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25

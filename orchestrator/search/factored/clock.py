@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from orchestrator.derived import EXACT, target_value
+from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective
-from orchestrator.search.base import Proposal
 from orchestrator.search.factored.findings import Curve, Findings
 
 GROWTH: Final = 2.0

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from orchestrator.kernel.problem import SearchProblem
 from orchestrator.rules import COST_KNOBS
-from orchestrator.search.problem import SearchProblem
 
 
 def cost(

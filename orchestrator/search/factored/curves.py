@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from orchestrator.search.base import Proposal
+from orchestrator.kernel.search import Proposal
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Curve, Figures, Findings
 from orchestrator.search.stopping.layers import top

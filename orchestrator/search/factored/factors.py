@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.search.candidates import Candidates
-from orchestrator.search.problem import Key
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import Key
 from orchestrator.space.knob import Role
 
 

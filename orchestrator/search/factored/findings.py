@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.metrics import FIRST_LOSS
 from orchestrator.search.factored.cost import cost
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.goal import Goals
 from orchestrator.search.factored.speeds import CLEAN, Speeds
-from orchestrator.search.problem import Key, config_of, key_of
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 Figures = tuple[float, ...]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from orchestrator.kernel.problem import Key
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Findings, Fingerprint
-from orchestrator.search.problem import Key
 from orchestrator.space.knob import Role
 
 LOSS_TOLERANCE: Final = 1e-5

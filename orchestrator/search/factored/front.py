@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.kernel.problem import Key
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Figures, Findings
-from orchestrator.search.problem import Key
 from orchestrator.search.stopping.layers import non_dominated_layers
 
 NOISE: Final = 0.5

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.kernel.problem import SearchProblem
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, Objective, is_learned
-from orchestrator.search.problem import SearchProblem
 from orchestrator.trial import TrialResult
 
 RATE: Final = "samples_per_s"

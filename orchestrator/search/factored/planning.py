@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from orchestrator.search.base import PlannedStage
+from orchestrator.kernel.search import PlannedStage
 from orchestrator.search.factored.curves import KEPT, KEPT_OF_ALL, rungs
 from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.goal import goals_of

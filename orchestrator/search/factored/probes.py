@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from typing import Final
 
-from orchestrator.search.base import Proposal
+from orchestrator.kernel.problem import Key
+from orchestrator.kernel.search import Proposal
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Findings
-from orchestrator.search.problem import Key
 from orchestrator.trial import Budget, Stage
 
 TIES_FROM: Final = 4

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Final
 
-from orchestrator.search.base import Proposal
+from orchestrator.kernel.problem import Key
+from orchestrator.kernel.search import Proposal
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.fingerprints import Suspect, has_fingerprints, suspects
-from orchestrator.search.problem import Key
 from orchestrator.space.knob import Role
 
 SEEDS: Final = (3, 5)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from orchestrator.kernel.problem import Key, config_of
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.metrics import Objective
-from orchestrator.search.base import WAIT, Pause, Proposal, Search
 from orchestrator.search.factored.clock import Race, value_to_reach
 from orchestrator.search.factored.curves import train, train_in_rungs
 from orchestrator.search.factored.factors import Factors, Group
@@ -20,7 +21,6 @@ from orchestrator.search.factored.probes import look, looks
 from orchestrator.search.factored.roles import check_learning, check_systems
 from orchestrator.search.factored.seeds import repeat_near_front, settle_speeds
 from orchestrator.search.factored.speeds import Speeds
-from orchestrator.search.problem import Key, config_of
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 

@@ -8,13 +8,13 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from orchestrator.search.base import Proposal
+from orchestrator.kernel.problem import Key
+from orchestrator.kernel.search import Proposal
 from orchestrator.search.factored.curves import train
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Findings
 from orchestrator.search.factored.front import near_front, points
 from orchestrator.search.factored.probes import probe
-from orchestrator.search.problem import Key
 from orchestrator.trial import Budget
 
 SETTLING: Final = 1 / 3

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from orchestrator.search.base import PlannedStage, Search, SearchSpec
-from orchestrator.search.candidates import Candidates
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import PlannedStage, Search, SearchSpec
 from orchestrator.search.checks import require_positive
 from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.planning import PROBE_SHARE, planned_stages
 from orchestrator.search.factored.search import FactoredSearch, Settings
 from orchestrator.search.grid import combinations
-from orchestrator.search.problem import SearchProblem
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
 from typing import Final
 
+from orchestrator.kernel.problem import Key
 from orchestrator.search.factored.goal import Goals
-from orchestrator.search.problem import Key
 from orchestrator.trial import TrialResult, TrialState
 
 ASSUMED_SPREAD: Final = 0.03

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.kernel.search import WAIT, Pause, Proposal
 from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.interleaving import InterleavedOrNot, MayInterleave, never

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from orchestrator.search.base import WAIT, Pause, Proposal
+from orchestrator.kernel.search import WAIT, Pause, Proposal
 from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.judge import Config
 from orchestrator.search.stages.sequence import FullBudget, Ledger

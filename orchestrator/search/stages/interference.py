@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.search.problem import Key, config_of, key_of
+from orchestrator.kernel.problem import Key, config_of, key_of
+from orchestrator.kernel.search import WAIT, Pause, Proposal
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Ledger
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from orchestrator.search.base import Search
+from orchestrator.kernel.search import Search
 from orchestrator.trial import Trial, TrialResult
 
 Config = Mapping[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from orchestrator.search.base import WAIT, Pause, Proposal
-from orchestrator.search.problem import Key, config_of, key_of
+from orchestrator.kernel.problem import Key, config_of, key_of
+from orchestrator.kernel.search import WAIT, Pause, Proposal
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import FullBudget, Ledger
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from orchestrator.search.base import WAIT, MayStart, Pause, Proposal, Search
-from orchestrator.search.problem import Key, SearchProblem, key_of
+from orchestrator.kernel.problem import Key, SearchProblem, key_of
+from orchestrator.kernel.search import WAIT, MayStart, Pause, Proposal, Search
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 

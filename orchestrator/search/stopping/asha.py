@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.errors import SweepFileError, refuse
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Search
 from orchestrator.locations import caller
 from orchestrator.metrics import Objective
-from orchestrator.search.base import Search
 from orchestrator.search.checks import require_positive, require_types, take_default
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stopping.halving import Aim, EndingSearch, Halving
 
 REDUCTIONS = 2

@@ -6,9 +6,9 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from orchestrator.kernel.problem import SearchProblem, key_of
+from orchestrator.kernel.search import Pause, Proposal, Search
 from orchestrator.metrics import Objective
-from orchestrator.search.base import Pause, Proposal, Search
-from orchestrator.search.problem import SearchProblem, key_of
 from orchestrator.search.stopping.layers import top
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 

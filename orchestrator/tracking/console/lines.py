@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from orchestrator.formats import clock
-from orchestrator.storage.events import Event
+from orchestrator.kernel.events import Event
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.log import Line, Log, note
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.formats import clock
-from orchestrator.storage.events import Event, Finished
+from orchestrator.kernel.events import Event, Finished
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.block import Scene, block
 from orchestrator.tracking.console.lines import Lines

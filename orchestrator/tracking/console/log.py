@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.formats import clock, counted
-from orchestrator.storage.events import Event, Finished, Started, Waiting
+from orchestrator.kernel.events import Event, Finished, Started, Waiting
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.progress import SEARCH, phase_of_trial
 from orchestrator.tracking.console.wording import (

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from orchestrator.storage.events import Ended, Event, Noted
+from orchestrator.kernel.events import Ended, Event, Noted
 from orchestrator.storage.history import SweepHistory
 from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView

@@ -20,8 +20,8 @@ from typing import Any, Final, TextIO, cast
 
 from orchestrator.arguments import Parser
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
+from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile, nearest_run
-from orchestrator.storage.journal import read_journal
 from orchestrator.system.lifeline import leave_to_driver
 from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.driver import LOCK_NAME

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.kernel.events import DAMAGED
 from orchestrator.storage.belonging import RUN_KEY, is_of_another, journalled_key
-from orchestrator.storage.events import DAMAGED
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.mlflow.content import (

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from orchestrator.kernel.events import Event, Opened, Resumed, Started
 from orchestrator.regular_files import open_to_append
 from orchestrator.repository import package_path
-from orchestrator.storage.events import Event, Opened, Resumed, Started
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
 from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown

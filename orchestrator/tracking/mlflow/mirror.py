@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mlflow.entities import Run
 
-from orchestrator.storage.events import Event, decode
+from orchestrator.kernel.events import Event, decode
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory
 from orchestrator.tracking.mlflow.answer import RunAnswer

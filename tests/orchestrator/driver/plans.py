@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from orchestrator.constraints import requires
 from orchestrator.driver.planning.plan import Plan, make_plan
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import PlannedStage, Search, SearchSpec
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
-from orchestrator.search.base import PlannedStage, Search, SearchSpec
-from orchestrator.search.problem import SearchProblem
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep

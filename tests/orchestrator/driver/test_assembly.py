@@ -12,7 +12,7 @@ from orchestrator.driver.assembly import capacity_of, make_derived
 from orchestrator.driver.options import Options
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.execution.base import Source
+from orchestrator.kernel.executor import Source
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, maximize
 from orchestrator.storage.sweep_record import Capacity

@@ -23,8 +23,8 @@ from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_factory, make_search
 from orchestrator.driver.request import prepared_data, read_request
 from orchestrator.driver.sweep_json import sweep_record
+from orchestrator.kernel.events import Asked, Event, Finished, Opened
 from orchestrator.machine import Machine, Node
-from orchestrator.storage.events import Asked, Event, Finished, Opened
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.storage.tables import trials_table

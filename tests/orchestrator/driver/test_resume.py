@@ -21,10 +21,10 @@ from orchestrator.driver.resume import (
     require_same,
 )
 from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.events import Continued, Event, Noted, Opened
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.machine import Machine
 from orchestrator.search import Grid, Random
-from orchestrator.search.base import SearchSpec
-from orchestrator.storage.events import Continued, Event, Noted, Opened
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor

@@ -13,12 +13,12 @@ import pytest
 
 from orchestrator.driver import run as driver_run
 from orchestrator.driver.options import Options
-from orchestrator.execution.base import ExecutorLost
+from orchestrator.kernel.executor import ExecutorLost
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import RunCli, StartCli
-from tests.orchestrator.driver.conftest import FinishedRun
+from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import trials_of, write_sweep
 from tests.orchestrator.in_process import run_main
 

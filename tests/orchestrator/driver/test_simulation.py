@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from orchestrator.driver.simulation import play
-from orchestrator.execution.replay.executor import Spent
-from orchestrator.execution.replay.recorded import RecordedRun
+from orchestrator.kernel.problem import SearchProblem, config_of
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.machine import Machine, Node
-from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchSpec
+from orchestrator.replay.executor import Spent
+from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search.grid import Grid
-from orchestrator.search.problem import SearchProblem, config_of
 from orchestrator.space.domains import choice
 from orchestrator.storage.tables import write_tables
 from orchestrator.sweep.definition import Sweep

@@ -10,9 +10,9 @@ import pytest
 
 from orchestrator import DataFolders, Isolation, Sweep
 from orchestrator.driver.trials import TrialFactory, with_idle_knobs
-from orchestrator.execution.base import Source
+from orchestrator.kernel.executor import Source
+from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine, Node
-from orchestrator.search.base import Proposal
 from orchestrator.space.configs import values_of
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.trial import Stage, TrialResult, TrialState

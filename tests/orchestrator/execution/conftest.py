@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orchestrator import DataFolders, Demand, Isolation, Machine
-from orchestrator.execution.base import Executor, Launch, Limits, Needs, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.search.base import Pause
+from orchestrator.kernel.executor import Executor, Launch, Limits, Needs, Source
+from orchestrator.kernel.search import Pause
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 from tests.conftest import ROOT
 from tests.leaks import guarding

@@ -12,7 +12,14 @@ from typing import Any
 import psutil
 
 from orchestrator import DataFolders, Demand, Isolation
-from orchestrator.execution.base import (
+from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.process.fork_client import ForkedProcess
+from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.process.ranks import RankProcess, StartRank, request
+from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
+from orchestrator.execution.supervision.attempt_monitor import ActiveClock
+from orchestrator.execution.supervision.supervisor import Supervisor
+from orchestrator.kernel.executor import (
     Launch,
     Limits,
     Needs,
@@ -22,13 +29,6 @@ from orchestrator.execution.base import (
     Started,
     Update,
 )
-from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.process.fork_client import ForkedProcess
-from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.ranks import RankProcess, StartRank, request
-from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
-from orchestrator.execution.supervision.attempt_monitor import ActiveClock
-from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.orchestrator.execution.greedy import Config
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from orchestrator import Isolation
-from orchestrator.execution.base import Executor
+from orchestrator.kernel.executor import Executor
 from orchestrator.trial import TrialState
 from tests.conftest import ROOT
 from tests.leaks import guarding

@@ -9,8 +9,8 @@ from typing import Any
 import psutil
 import pytest
 
-from orchestrator.execution.base import Executor, TimeBudget
 from orchestrator.execution.placement import local_machine
+from orchestrator.kernel.executor import Executor, TimeBudget
 from orchestrator.trial import Report, Trial, TrialState
 from tests.conftest import ROOT
 from tests.leaks import guarding

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator import Isolation
-from orchestrator.execution.base import Executor
+from orchestrator.kernel.executor import Executor
 from orchestrator.trial import TrialState
 from tests.conftest import ROOT
 from tests.leaks import alive_after, guarding

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from orchestrator import Isolation, Machine
-from orchestrator.execution.base import Executor, Launch, Source
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.supervision import attempt_monitor
+from orchestrator.kernel.executor import Executor, Launch, Source
 from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Stage, TrialState
 from tests.conftest import ROOT

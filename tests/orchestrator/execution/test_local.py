@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SweepError
-from orchestrator.execution.base import Executor, ExecutorLost, Launch
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.local import LocalExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.kernel.executor import Executor, ExecutorLost, Launch
 from orchestrator.trial import Isolation, Stage, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 from tests.orchestrator.execution.supervised import PRELOAD

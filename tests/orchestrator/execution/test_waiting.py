@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.execution import inline
-from orchestrator.execution.base import Executor, TimeBudget
 from orchestrator.execution.leases import CoreLeases
+from orchestrator.kernel.executor import Executor, TimeBudget
 from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 

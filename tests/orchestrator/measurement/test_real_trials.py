@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator import DataFolders, Demand, Isolation, Machine
-from orchestrator.execution.base import Launch, Needs, Source
 from orchestrator.execution.inline import InlineExecutor
+from orchestrator.kernel.executor import Launch, Needs, Source
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import Recorder
 from tests.orchestrator.measurement import planted

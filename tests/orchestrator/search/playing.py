@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.constraints import requires
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
-from orchestrator.search.base import WAIT, Pause, Proposal, Search
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stages.judge import Interference, Results
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, loguniform

@@ -15,10 +15,10 @@ from pathlib import Path
 import optuna
 import pytest
 
+from orchestrator.kernel.problem import EarlierConfig, SearchProblem
 from orchestrator.metrics import at_least, maximize, minimize
 from orchestrator.search import Optuna, Random, Sampler
 from orchestrator.search.optuna_search import OptunaSearch
-from orchestrator.search.problem import EarlierConfig, SearchProblem
 from orchestrator.space.domains import choice, integers, loguniform
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import SweepFileError
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search import SEARCHES, Grid
-from orchestrator.search.base import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.own import OwnSearch, require_start, started, with_trials
-from orchestrator.search.problem import SearchProblem
 from orchestrator.space.domains import integers, uniform
 from orchestrator.trial import Report, Trial, TrialResult
 from tests.orchestrator.search.playing import (

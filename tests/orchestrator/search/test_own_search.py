@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from orchestrator.search.base import Search, SearchSpec
-from orchestrator.search.problem import SearchProblem
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Search, SearchSpec
 from tests.conftest import ROOT, RunCli
 from tests.orchestrator.in_process import run_main
 from tests.orchestrator.journalled import lines_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.kernel.search import Proposal, Search, SearchSpec
 from orchestrator.search import Grid, Random
-from orchestrator.search.base import Proposal, Search, SearchSpec
 from tests.orchestrator.search.playing import play, problem, six_configs
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.constraints import requires
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search import SEARCHES, Grid, Optuna, Random
-from orchestrator.search.base import Search, SearchSpec
 from orchestrator.search.grid import every_combination
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Results

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.search.problem import Key, SearchProblem, key_of
+from orchestrator.kernel.problem import Key, SearchProblem, key_of
 from orchestrator.search.random import MAX_ENUMERATED
 from orchestrator.search.unasked import Unasked, is_ordered, place
 from orchestrator.space.domains import Choice, Interval, choice, integers, loguniform

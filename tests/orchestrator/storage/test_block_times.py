@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
+from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.storage.block_times import steps_table
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.tables import write_tables
 from tests.conftest import RunCli
 from tests.orchestrator.journalled import append

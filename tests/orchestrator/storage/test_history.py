@@ -11,7 +11,7 @@ from statistics import fmean
 import pytest
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.events import (
+from orchestrator.kernel.events import (
     Asked,
     Event,
     Finished,

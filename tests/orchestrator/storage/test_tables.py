@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
+from orchestrator.kernel.journal import read_journal
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.sweep_record import KnobRecord
 from orchestrator.storage.tables import (
     curves_of,

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.kernel.events import Event
+from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.metric_table import MEASURED
 from orchestrator.metrics import maximize
 from orchestrator.space.knob import Role
-from orchestrator.storage.events import Event
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id

@@ -12,8 +12,8 @@ import pandas as pd
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import with_run_intervals
+from orchestrator.kernel.journal import Journal
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import Journal
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, Row

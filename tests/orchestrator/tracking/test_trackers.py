@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.storage.events import Event
+from orchestrator.kernel.events import Event
 from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror

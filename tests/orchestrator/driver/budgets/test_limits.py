@@ -12,17 +12,17 @@ from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.budgets.expectation import ConfirmStage, Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.loop import ControlLoop
 from orchestrator.driver.trials import SweepTrials, TrialFactory
-from orchestrator.execution.base import Launch, Source
+from orchestrator.kernel.events import Cut, Event, Noted
+from orchestrator.kernel.executor import Launch, Source
+from orchestrator.kernel.journal import Journal, read_journal
+from orchestrator.kernel.loop import ControlLoop
+from orchestrator.kernel.search import WAIT
 from orchestrator.search import Grid, Optuna
-from orchestrator.search.base import WAIT
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha
-from orchestrator.storage.events import Cut, Event, Noted
-from orchestrator.storage.journal import Journal, read_journal
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed, six_configs
 from tests.orchestrator.search.stages.test_confirm import Deciding

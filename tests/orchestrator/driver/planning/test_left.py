@@ -11,13 +11,13 @@ from orchestrator.driver.budgets.budgets import Amount, Budgets, Prices
 from orchestrator.driver.planning.groups import Group
 from orchestrator.driver.planning.left import Progress, lines_of_the_rest, progress_of
 from orchestrator.driver.planning.plan import Plan
+from orchestrator.kernel.events import Event
 from orchestrator.search import Grid, Optuna
 from orchestrator.space.domains import choice
-from orchestrator.storage.events import Event
 from orchestrator.trial import Budget, Stage
 from tests.orchestrator.driver.plans import Config, Staged, plan
-from tests.orchestrator.execution.replay.made_runs import made_trial
 from tests.orchestrator.journalled import event_of
+from tests.orchestrator.replay.made_runs import made_trial
 
 SPENT = Amount(time_s=90.0, core_s=7200.0)
 TRAININGS, PROBES, CONFIRMED = Group(Stage.TRAIN), Group(Stage.PROBE), Group(Stage.CONFIRM)

@@ -16,8 +16,8 @@ from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.planning.text import plan_lines
 from orchestrator.driver.planning.totals import least, most
 from orchestrator.errors import SweepFileError
+from orchestrator.kernel.search import Proposal, SearchSpec
 from orchestrator.search import Grid, Optuna, Random
-from orchestrator.search.base import Proposal, SearchSpec
 from orchestrator.space.domains import choice, integers, uniform
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.orchestrator.driver.conftest import FinishedRun
+from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import finished_counts, trials_of, write_sweep
 from tests.orchestrator.in_process import run_main
 from tests.orchestrator.journalled import lines_of

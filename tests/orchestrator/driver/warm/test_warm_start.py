@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.driver.warm.warm_start import WarmStart, kept_warm_start
 from orchestrator.errors import RunDirectoryError
-from orchestrator.search.problem import EarlierConfig
+from orchestrator.kernel.problem import EarlierConfig
 from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.search.playing import completed, problem, small_batches_only
 from tests.orchestrator.tracking.journals import make_record

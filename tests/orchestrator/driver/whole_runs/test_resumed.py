@@ -17,7 +17,7 @@ from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import ROOT, RunCli, StartCli
 from tests.leaks import MARK
-from tests.orchestrator.driver.conftest import FinishedRun
+from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import (
     children_in_mlflow,
     finished_counts,

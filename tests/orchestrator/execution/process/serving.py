@@ -10,9 +10,9 @@ from pathlib import Path
 
 import psutil
 
-from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.ranks import request
+from orchestrator.kernel.executor import Rank
 from tests.orchestrator.execution.supervised import launch_of
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator import DataFolders
-from orchestrator.execution.base import Launch, Needs, Source
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.kernel.executor import Launch, Needs, Source
 from orchestrator.trial import Budget, Stage, TrialResult, TrialState
 from tests.orchestrator.execution.supervised import attempt_at, launch_of, leases_in, outcome_of
 

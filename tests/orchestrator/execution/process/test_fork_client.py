@@ -7,10 +7,10 @@ from pathlib import Path
 
 import psutil
 
-from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import request
+from orchestrator.kernel.executor import Rank
 from tests.orchestrator.execution.process.serving import forked, wait_for, wait_for_group
 from tests.orchestrator.execution.supervised import PRELOAD, launch_of
 

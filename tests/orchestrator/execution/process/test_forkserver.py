@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess, NotForked
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import request
+from orchestrator.kernel.executor import Rank
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for, wait_for_group
 from tests.orchestrator.execution.supervised import PRELOAD, launch_of
 

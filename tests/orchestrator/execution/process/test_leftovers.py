@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.leftovers import (
@@ -21,6 +20,7 @@ from orchestrator.execution.process.leftovers import (
     remove_shared_tensors,
 )
 from orchestrator.execution.process.ranks import request
+from orchestrator.kernel.executor import Rank
 from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD, launch_of

@@ -6,11 +6,11 @@ import psutil
 import pytest
 
 from orchestrator import Demand
-from orchestrator.execution.base import Launch, Rank
 from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.rank_group import RankGroup
 from orchestrator.execution.process.ranks import RankEnd, RankProcess, request
+from orchestrator.kernel.executor import Launch, Rank
 from tests.leaks import is_alive
 from tests.orchestrator.execution.process.serving import forked, server_of
 from tests.orchestrator.execution.supervised import PRELOAD, launch_of

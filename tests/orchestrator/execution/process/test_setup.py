@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator import Isolation
-from orchestrator.execution.base import Rank
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.setup import bind, take_environment
+from orchestrator.kernel.executor import Rank
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.supervised import (
     attempt_at,

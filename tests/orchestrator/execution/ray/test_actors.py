@@ -15,11 +15,11 @@ import psutil
 import pytest
 
 from orchestrator import Isolation
-from orchestrator.execution.base import SHORT_S
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.actors import GATHER_MAX_S, GATHER_S, gather_s
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
+from orchestrator.kernel.executor import SHORT_S
 from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder

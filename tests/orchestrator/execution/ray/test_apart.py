@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.execution.base import ExecutorLost
 from orchestrator.execution.ray import apart
 from orchestrator.execution.ray.apart import Abandoned, Apart, init_apart
+from orchestrator.kernel.executor import ExecutorLost
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import ray
 
-from orchestrator.execution.base import SHORT_S, Launch
 from orchestrator.execution.ray import in_flight
 from orchestrator.execution.ray.apart import Abandoned
 from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight
 from orchestrator.execution.ray.message import Message, Start
-from orchestrator.search.base import WAIT
+from orchestrator.kernel.executor import SHORT_S, Launch
+from orchestrator.kernel.search import WAIT
 from orchestrator.trial import Report, Stage, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 

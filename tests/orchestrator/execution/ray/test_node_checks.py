@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from orchestrator.data import DataFolders
-from orchestrator.execution.base import ExecutorLost, Needs, Source
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.node_checks import problems_of_nodes
+from orchestrator.kernel.executor import ExecutorLost, Needs, Source
 from tests.orchestrator.sweep_files import written
 
 HERE = platform.node()

@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.base import Launch, SliceEnd, Update
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
@@ -19,6 +18,7 @@ from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision import attempt as attempts
 from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt import Attempt
+from orchestrator.kernel.executor import Launch, SliceEnd, Update
 from orchestrator.trial import Isolation, TrialResult, TrialState
 from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import wait_for

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from orchestrator.execution.base import Rank
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt_monitor import (
@@ -17,6 +16,7 @@ from orchestrator.execution.supervision.attempt_monitor import (
     StallDetector,
 )
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
+from orchestrator.kernel.executor import Rank
 from orchestrator.trial import Isolation
 from tests.orchestrator.execution.supervised import launch_of
 

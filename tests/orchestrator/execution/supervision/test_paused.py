@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.execution.base import Launch
 from orchestrator.execution.supervision.paused import forget, put_by, take_up
+from orchestrator.kernel.executor import Launch
 from orchestrator.trial import Budget
 from tests.orchestrator.execution.supervised import launch_of
 

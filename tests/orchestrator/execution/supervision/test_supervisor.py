@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.execution.base import Launch, Limits, Started, Update
 from orchestrator.execution.process.fork_client import NotForked
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.rank_group import RankGroup
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.execution.telemetry.sampler import Telemetry
+from orchestrator.kernel.executor import Launch, Limits, Started, Update
 from orchestrator.trial import Budget, TrialState
 from tests.orchestrator.execution.supervised import (
     Course,

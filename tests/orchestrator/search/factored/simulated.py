@@ -17,11 +17,11 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import Any
 
+from orchestrator.kernel.problem import Key, SearchProblem, key_of
+from orchestrator.kernel.search import Proposal, Search
 from orchestrator.metrics import maximize
 from orchestrator.search import Factored
-from orchestrator.search.base import Proposal, Search
 from orchestrator.search.factored.factors import Factors
-from orchestrator.search.problem import Key, SearchProblem, key_of
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep

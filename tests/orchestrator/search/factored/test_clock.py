@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.kernel.problem import SearchProblem
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.rules import fastest_within
 from orchestrator.search import Factored
@@ -16,7 +17,6 @@ from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.factored.speeds import Speeds
-from orchestrator.search.problem import SearchProblem
 from orchestrator.space.domains import choice
 from orchestrator.trial import Stage
 from tests.orchestrator.search.factored import simulated

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.kernel.problem import Key
+from orchestrator.kernel.search import Proposal
 from orchestrator.search import Factored
-from orchestrator.search.base import Proposal
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.speeds import Speeds
-from orchestrator.search.problem import Key
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.factored.simulated import problem
 from tests.orchestrator.search.playing import completed, trial_of

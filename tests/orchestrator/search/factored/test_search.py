@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.kernel.problem import SearchProblem
 from orchestrator.search import Factored
 from orchestrator.search.factored.search import FactoredSearch
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored.simulated import (

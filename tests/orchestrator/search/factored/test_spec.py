@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import SweepFileError
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import PlannedStage, Proposal
 from orchestrator.search import Factored
-from orchestrator.search.base import PlannedStage, Proposal
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.domains import choice
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState

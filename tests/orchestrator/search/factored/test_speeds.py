@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.kernel.problem import Key
 from orchestrator.metrics import Objective, at_most, maximize, minimize
 from orchestrator.search.factored.goal import Goals
 from orchestrator.search.factored.probes import TIES_FROM, looks
 from orchestrator.search.factored.speeds import Speeds
-from orchestrator.search.problem import Key
 from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.search.playing import completed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator.search.base import Proposal
+from orchestrator.kernel.search import Proposal
 from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.sequence import Ledger
 from orchestrator.trial import Budget, Stage, TrialResult, TrialState

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.kernel.search import WAIT, Proposal, Search
 from orchestrator.search import Grid
-from orchestrator.search.base import WAIT, Proposal, Search
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Judge, Results

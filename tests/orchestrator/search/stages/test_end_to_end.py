@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.kernel.search import MayStart
 from orchestrator.search import Grid
-from orchestrator.search.base import MayStart
 from orchestrator.search.stages.allowance import Allowance
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.end_to_end import EndToEnd

@@ -7,8 +7,8 @@ from itertools import groupby
 
 import pytest
 
+from orchestrator.kernel.search import Proposal, SearchSpec
 from orchestrator.search import Grid, Optuna, Random
-from orchestrator.search.base import Proposal, SearchSpec
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interference import BACKGROUND_FAILED, ROUNDS, InterferenceCheck
 from orchestrator.search.stages.interim_analyses import InterimAnalyses

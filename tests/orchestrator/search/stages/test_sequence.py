@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from orchestrator.kernel.search import WAIT, Proposal, Search
 from orchestrator.search import Grid
-from orchestrator.search.base import WAIT, Proposal, Search
 from orchestrator.search.stages.sequence import FullBudget, Ledger, Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import play, six_configs, smooth, trial_of

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.metrics import Objective, at_least, maximize, minimize
-from orchestrator.search.base import WAIT, Pause, Proposal, Search
 from orchestrator.search.grid import Grid
-from orchestrator.search.problem import SearchProblem
 from orchestrator.search.stopping import Asha
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import key, problem, trial_of

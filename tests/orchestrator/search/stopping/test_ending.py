@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
+from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import maximize
-from orchestrator.search.base import Proposal
 from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
 from orchestrator.trial import Report

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.kernel.search import Pause, Proposal, Search
 from orchestrator.metrics import maximize
-from orchestrator.search.base import Pause, Proposal, Search
 from orchestrator.search.random import Random
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha

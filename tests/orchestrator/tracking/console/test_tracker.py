@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.storage.events import Event
+from orchestrator.kernel.events import Event
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.console.wording import named_figure
 from orchestrator.trial import Stage, TrialState

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
+from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.journal import read_journal
 from orchestrator.storage.tables import trials_table
 from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.in_mlflow import (

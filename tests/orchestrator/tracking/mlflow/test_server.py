@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
-from orchestrator.storage.events import Event, Resumed, Started
+from orchestrator.kernel.events import Event, Resumed, Started
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of

@@ -1,0 +1,322 @@
+"""The protocols of an executor and of what drives it, and the launch that passes between them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from orchestrator.data import DataFolders
+from orchestrator.kernel.search import Pause
+from orchestrator.machine import Machine
+from orchestrator.trainable import Demand
+from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
+
+LEAVE_SIGNAL = signal.SIGUSR2
+"""Sent to a trial that is to end immediately and to report its progress.
+
+A signal of its own: SIGTERM and SIGINT mean an end without a report, to libraries too, and SIGUSR1
+is what schedulers such as Slurm send. Python runs its handler between two bytecodes, so amid a step
+too.
+"""
+
+SHORT_S: Final = 0.5
+"""A trial that takes no longer is done before Ray could have an actor for another."""
+
+
+class Conductor(Protocol):
+    """The control loop as an executor sees it."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Return True if running trials are to be abandoned and nothing more started."""
+
+    def next_launch(self) -> Launch | Pause | None:
+        """Return the next launch; ``WAIT`` until a trial has finished; None at the end."""
+
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+        """Take note of a trial's start; ``restored_epochs`` as in :class:`Started`."""
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        """Take a trial's report; return True if it is to stop. Meanwhile it trains on."""
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        """Take the result of a trial. Called exactly once for each trial launched."""
+
+    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
+        """Take note that a trial has been waiting to start for ``seconds``, for ``what``."""
+
+    def note(self, text: str) -> None:
+        """Take a note for the user on how trials run; the same text counts once."""
+
+    def tick(self) -> None:
+        """Do what is due now and then. Called a few times a second while trials run."""
+
+
+class ExecutorLost(Exception):
+    """An executor that cannot go on: what it runs trials with has died, as the message says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Place where a training process finds its trainable.
+
+    Attributes:
+        file: A sweep file, whose ``SWEEP.trainable`` it is; or None.
+        module: Otherwise the module that holds it.
+        attribute: Its name there.
+    """
+
+    file: str | None = None
+    module: str = ""
+    attribute: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """Needs of a node to run the trials of a sweep.
+
+    Attributes:
+        source: Where a training process finds the trainable.
+        data: Name of the data set, a variant included, or empty.
+        folders: Where data sets live.
+        fingerprint: The driver's hash of the data's content, or empty where it is not known.
+    """
+
+    source: Source
+    data: str
+    folders: DataFolders
+    fingerprint: str
+
+
+class Executor:
+    """Runs trials until the conductor has no more. What an executor does not do has a default."""
+
+    def machine(self) -> Machine:
+        """Return the machine or cluster that trials run on."""
+        raise NotImplementedError
+
+    def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
+        """Return why nodes could not run the trials, each with its node's name.
+
+        Raises:
+            ExecutorLost: It cannot go on.
+        """
+        return ()
+
+    def run(self, conductor: Conductor) -> None:
+        """Run everything that ``conductor`` hands out; leave no process behind.
+
+        Raises:
+            ExecutorLost: It cannot go on; trials that were running have no row.
+        """
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """Return the Unix time of the run's clock."""
+        return time.time()
+
+    def close(self) -> None:
+        """Release the executor's resources. Safe to call more than once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeBudget:
+    """Time until which trials may start.
+
+    Attributes:
+        seconds: Length of the budget.
+        ends_at: Its end in seconds since the epoch: other nodes ask as well.
+    """
+
+    seconds: float
+    ends_at: float
+
+    def not_run(self, now: float | None = None) -> TrialResult | None:
+        """Return the row of a trial that would start at Unix time ``now``; None where it may."""
+        if (time.time() if now is None else now) < self.ends_at:
+            return None
+        reason = f"the time budget of {self.seconds:g} s had ended"
+        return TrialResult(state=TrialState.NOT_RUN, reason=reason)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits of a trial.
+
+    Attributes:
+        time_limit_s: It is infeasible if it takes longer, or None.
+        retries: Number of further attempts if it fails.
+        memory_gib: Memory of its own that it may have, or None for its share of the node it runs
+            on.
+    """
+
+    time_limit_s: float | None = None
+    retries: int = 0
+    memory_gib: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """A trial and everything its supervisor needs to run it, on whichever node.
+
+    Attributes:
+        trial: What to run.
+        needs: Its trainable and its data.
+        demand: Ranks, GPUs, workers and allocator.
+        num_cores: Cores of the trial, over all ranks.
+        isolation: Its isolation from other trials.
+        preload: Modules to import once a node, before any fork; those after a ``?`` where that
+            is possible.
+        limits: Its limits.
+        scratch: Folder on the node for its output and checkpoints.
+        paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
+        kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
+        ceilings_from_s: Least training time from which on its loader alone and its model alone
+            are timed, once it has completed. None: never.
+        time_budget: It is not run if it could only start after that, or None.
+        interleaved: True where it shares its cores with others in time slices.
+        rerun_contaminated: True if it is run again once where other load contaminated it.
+        watched: True where its output is read while it trains, and so is written line by line.
+        others: The other interleaved launches, in the first of them.
+        failed_attempts: Attempts before that ended with their supervisor.
+    """
+
+    trial: Trial
+    needs: Needs
+    demand: Demand
+    num_cores: int
+    isolation: Isolation
+    preload: tuple[str, ...]
+    scratch: Path
+    limits: Limits = Limits()
+    paused_dir: Path | None = None
+    kept_dir: Path | None = None
+    ceilings_from_s: float | None = None
+    time_budget: TimeBudget | None = None
+    interleaved: bool = False
+    rerun_contaminated: bool = True
+    watched: bool = False
+    others: tuple[Launch, ...] = ()
+    failed_attempts: int = 0
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Trials of the launch."""
+        return (self.trial, *(other.trial for other in self.others))
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the trial's own checkpoints."""
+        return self.scratch / "checkpoints" / self.trial.id
+
+    @property
+    def paused(self) -> Path:
+        """Folder of checkpoints of paused learning curves."""
+        return self.paused_dir or self.scratch / "paused"
+
+    def each(self) -> tuple[Launch, ...]:
+        """Return a launch for each of them."""
+        return (replace(self, others=()), *self.others)
+
+    def not_run(self, now: float | None = None) -> TrialResult | None:
+        """Return its row where it is too late to start it at Unix time ``now``, else None."""
+        return None if self.time_budget is None else self.time_budget.not_run(now)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain dictionary, for another process."""
+        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=os.fspath)
+        return plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Launch:
+        """Return the launch of a dictionary, the inverse of :meth:`to_json`."""
+        launch = msgspec.convert(data, cls, dec_hook=_path)
+        # Here lists of the config become tuples again.
+        trial = Trial.from_json(data["trial"])
+        return replace(launch, trial=trial, others=tuple(map(cls.from_json, data["others"])))
+
+
+def _path(kind: type[Path], text: str) -> Path:
+    return kind(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank:
+    """One training process of a trial.
+
+    Attributes:
+        index: Its rank.
+        world_size: Number of ranks.
+        cores: Cores that it and its loader workers are bound to; empty: not bound.
+        num_cores: Number of these cores, also where they are not bound.
+        gpus: GPUs that it may see, as ``CUDA_VISIBLE_DEVICES`` names them.
+        master: Address and port of rank 0, for several ranks.
+        interface: Network interface to the ranks on other nodes; empty where there are none.
+        attempt: 0 for the first try, then 1, 2, ...
+    """
+
+    index: int = 0
+    world_size: int = 1
+    cores: tuple[int, ...] = ()
+    num_cores: int = 1
+    gpus: tuple[str, ...] = ()
+    master: tuple[str, int] | None = None
+    interface: str = ""
+    attempt: int = 0
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of the rank's process, in torchrun's names."""
+        variables = {
+            "CUDA_VISIBLE_DEVICES": ",".join(self.gpus),
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, which the telemetry reads
+        }
+        if self.master is not None:
+            variables |= {
+                "RANK": str(self.index),
+                "LOCAL_RANK": "0",  # each rank sees its own GPUs alone
+                "WORLD_SIZE": str(self.world_size),
+                "MASTER_ADDR": self.master[0],
+                "MASTER_PORT": str(self.master[1]),
+            }
+        if self.interface:
+            for library in ("GLOO", "NCCL"):
+                name = f"{library}_SOCKET_IFNAME"
+                variables[name] = os.environ.get(name, self.interface)
+        return variables
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """A report, and the row that the trial would have if it ended with it."""
+
+    report: Report
+    so_far: TrialResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceEnd:
+    """End of a time slice: the trial waits for its next one.
+
+    Attributes:
+        progress: Fraction of its budget that it has trained.
+    """
+
+    progress: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """Start of a trial in a new process; reports of later epochs by another process are void.
+
+    Attributes:
+        restored_epochs: Epochs restored from a checkpoint.
+    """
+
+    restored_epochs: int = 0

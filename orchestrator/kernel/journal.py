@@ -1,0 +1,153 @@
+"""The journal: the append-only file that every fact of a sweep is written to first.
+
+One event a line; :mod:`orchestrator.kernel.events` has their kinds and their codec.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.events import DAMAGED, Checked, Event, decode, encode
+from orchestrator.regular_files import open_to_append, open_to_change
+from orchestrator.texts import bounded
+
+_SHOWN: Final = 300
+"""Characters of the reason that are shown."""
+
+
+class Journal:
+    """A file that events are appended to, each flushed before the call returns.
+
+    A process that is killed at any moment loses at most the line it was writing.
+    """
+
+    def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
+        """Open ``path`` for appending; cut off a torn last line first.
+
+        Args:
+            path: The file.
+            now: Unix time of an event.
+
+        Raises:
+            OSError: It cannot be written, or is no plain file: a link, a pipe.
+        """
+        self.path = path
+        self.now = now
+        _cut_torn_line(path)
+        self._file = open_to_append(path)
+
+    def append(self, event: Event) -> Event:
+        """Write one event, with the time; return it with that."""
+        event = replace(event, at=round(self.now(), 3))
+        self._file.write(encode(event) + b"\n")
+        # To the kernel, which keeps it if this process is killed; close() waits for the disk.
+        self._file.flush()
+        if self._is_removed:  # the kernel takes what is written, and no one can read it
+            raise OSError(errno.ENOENT, "it was removed while the run wrote to it", str(self.path))
+        return event
+
+    def close(self) -> None:
+        """Write the file through to the disk and close it; one that was removed is put back.
+
+        Raises:
+            OSError: That is not possible.
+        """
+        try:
+            os.fsync(self._file.fileno())
+            if self._is_removed:
+                self._put_back()
+        finally:
+            self._file.close()
+
+    @property
+    def _is_removed(self) -> bool:
+        return os.fstat(self._file.fileno()).st_nlink == 0
+
+    def _put_back(self) -> None:
+        """Write what the open file still holds to its place again."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        content = Path(f"/proc/self/fd/{self._file.fileno()}").read_bytes()
+        with self.path.open("xb") as again:
+            again.write(content)
+
+
+def read_journal(path: Path) -> Iterator[Event]:
+    """Yield the events of a journal in order; drop a torn last line.
+
+    Raises:
+        FileNotFoundError: There is no journal at ``path``.
+        RunDirectoryError: It cannot be read, or a line of it that is whole is damaged; names
+            the line.
+    """
+    checked = Checked()
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n") and not _is_whole(line):
+                return  # it is being written now, or its writer was killed within it
+            try:
+                event = decode(line)
+                if event is not None:
+                    checked.check(event)
+            except DAMAGED as error:
+                raise _damaged(path, number, error) from None
+            if event is not None:
+                yield event
+
+
+def read_steps(path: Path) -> Iterator[Event]:
+    """Yield the events of ``steps.jsonl`` in order; lines that are damaged are left out.
+
+    Nothing but the times of steps is in them: a run is neither resumed nor judged by those.
+    """
+    with _opened(path) as file:
+        for line in file:
+            with suppress(*DAMAGED):
+                if (event := decode(line)) is not None:
+                    yield event
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return True for a last line that lacks nothing but its end: an object is whole or is none."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
+    why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+    return RunDirectoryError(
+        f"{path}:{number} is damaged: {bounded(why, _SHOWN)}",
+        "restore the line, or start a new run",
+    )
+
+
+def _cut_torn_line(path: Path) -> None:
+    if not os.path.lexists(path):
+        return
+    with open_to_change(path) as file:
+        # Else the next event would be written behind it, and make a damaged line with it.
+        content = file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content) and _is_whole(content[whole:]):
+            file.write(b"\n")
+        else:
+            file.truncate(whole)

@@ -1,0 +1,333 @@
+"""The one control loop: between a search that asks and an executor that runs.
+
+    search.ask() -> executor runs the trial -> journal -> search.tell(), folds
+
+The loop writes each event to the journal first, then passes it on. A search is deterministic:
+an interrupted sweep is resumed by repeating the journal's questions and answers to a fresh search.
+The loop has no feature: what a sweep's trials are, which of them may not run, and what becomes of a
+result is the answer of its :class:`Trials`; budgets are a :class:`Gate`; whatever else there is
+reads the events, as a :class:`Fold`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.kernel.events import (
+    DAMAGED,
+    Asked,
+    Continued,
+    Cut,
+    Ended,
+    Event,
+    Finished,
+    Merged,
+    Noted,
+    Opened,
+    Reported,
+    Resumed,
+    Started,
+    Waiting,
+)
+from orchestrator.kernel.executor import Launch
+from orchestrator.kernel.journal import Journal
+from orchestrator.kernel.parts import Fold, Gate, Trials
+from orchestrator.kernel.search import Pause, Proposal, Search
+from orchestrator.texts import bounded_name
+from orchestrator.trial import Report, Trial, TrialResult, TrialState
+
+TICK_S: Final = 0.4
+"""Least time between two ticks of the folds: the console draws on each, on a trial's cores."""
+
+
+class ControlLoop:
+    """Asks the search, hands trials to the executor, and journals what becomes of them.
+
+    The executor drives: it calls :meth:`next_launch` when it has room, then reports each trial's
+    start, its reports and its end (:class:`~orchestrator.kernel.executor.Conductor`).
+
+    Args:
+        trials: The sweep's trials.
+        search: The search, with the stages around it.
+        journal: The journal; the loop closes it.
+        folds: Views of the run.
+        gate: Lets trials start. Default: all of them.
+    """
+
+    def __init__(
+        self,
+        trials: Trials,
+        search: Search,
+        journal: Journal,
+        folds: Sequence[Fold] = (),
+        gate: Gate | None = None,
+    ) -> None:
+        self._trials = trials
+        self._search = search
+        self._journal = journal
+        self._folds = list(folds)
+        self._gate = gate or Gate()
+        self._gate.record = self.record
+        search.limit(self._gate.may_start)
+        self._noted: set[str] = set()
+        self._ticked_at = float("-inf")
+        self._results: dict[str, TrialResult] = {}
+        self._running: dict[str, Trial] = {}
+        self._to_run: list[Trial] = []
+        self._merged: dict[str, list[Trial]] = defaultdict(list)
+        self.interrupted = False
+
+    def follow(self, fold: Fold) -> None:
+        """Pass events on to another fold."""
+        self._folds.append(fold)
+
+    @property
+    def results(self) -> Mapping[str, TrialResult]:
+        """Return the results so far, by the trial's id."""
+        return self._results
+
+    def open(
+        self,
+        sweep: Mapping[str, Any],
+        *,
+        past: Sequence[Event] = (),
+        notes: Sequence[str] = (),
+        trials: int | None = None,
+    ) -> None:
+        """Journal what is about to run.
+
+        Args:
+            sweep: The sweep as resolved, plain.
+            past: Events of earlier processes, which were replayed before.
+            notes: Notes for the user.
+            trials: Configs that the search is extended to, or None.
+        """
+        self.record((Resumed if past else Opened)(sweep=sweep))
+        for note in notes:
+            self.record(Noted(text=note))
+        if trials is not None or self._gate.has_more:
+            self.record(Continued(trials=trials))
+
+    def interrupt(self) -> None:
+        """Start no further trial."""
+        self.interrupted = True
+
+    def close(self, exit_code: int) -> None:
+        """Journal how the sweep ended, and close the journal."""
+        try:
+            self.record(Ended(exit_code=exit_code))
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the journal without another event: of a run that could not be replayed."""
+        self._journal.close()
+
+    def record(self, event: Event) -> None:
+        """Journal an event, then pass it on."""
+        event = self._journal.append(event)
+        self._apply(event)
+        for fold in self._folds:
+            fold.apply(event)
+
+    def _apply(self, event: Event) -> None:
+        """Obey an event, of this process or of one before it."""
+        self._gate.apply(event)
+        if isinstance(event, Cut) and event.part == "search":
+            self._search.cut()
+        elif isinstance(event, Continued):
+            self._search.go_on(event.trials)
+        elif isinstance(event, Resumed):
+            self._search.resume()
+
+    # -- called by the executor
+
+    def next_launch(self) -> Launch | Pause | None:
+        """Return the next launch; ``WAIT`` until a trial has finished; None at the end."""
+        while not self.interrupted:
+            trial = self._next_trial()
+            if trial is None:
+                return None
+            if isinstance(trial, Pause):
+                # A search that waits for trials of which none runs would wait for ever.
+                return trial if self._running else None
+            trials = [trial, *self._interleaved_with(trial)]
+            to_run = [each for each in trials if not self._ends_unrun(each)]
+            if to_run:
+                return self._launch(to_run)
+        return None
+
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+        """Journal the start of a trial's process, or of another from a checkpoint."""
+        self.record(
+            Started(trial_id=trial.id, node=node, cores=cores, restored_epochs=restored_epochs)
+        )
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        """Journal a trial's report; return True if the trial is to stop."""
+        self.record(Reported(trial_id=trial.id, report=report))
+        self._trials.observe(trial, report)
+        return self._search.should_stop(trial, report)
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        """Journal the end of a trial, in whatever way, and hand its result to the search."""
+        result = self._trials.concluded(trial, result)
+        self._running.pop(trial.id, None)
+        self.record(Finished(trial_id=trial.id, result=result))
+        self._tell(trial, replace(result, blocks=(), output=""))
+
+    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
+        """Journal that a trial has been waiting to start for ``seconds``, for ``what``."""
+        self.record(Waiting(trial_id=trial.id, seconds=round(seconds, 1), what=what))
+
+    def note(self, text: str) -> None:
+        """Journal a note for the user on how trials run; the same text counts once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self.record(Noted(text=text))
+
+    def tick(self) -> None:
+        """Let the folds do their regular work; an executor may call more often."""
+        if (at := time.monotonic()) < self._ticked_at + TICK_S and not self.interrupted:
+            return
+        self._ticked_at = at
+        for fold in self._folds:
+            fold.tick()
+
+    # -- from the search to a launch
+
+    def _next_trial(self) -> Trial | Pause | None:
+        """Return the next trial that is not known yet: left over, or asked for by the search."""
+        if self._to_run:
+            return self._to_run.pop(0)
+        while True:
+            proposal = self._search.ask()
+            for note in self._search.notes():
+                self.record(Noted(text=note))
+            if not isinstance(proposal, Proposal):
+                return proposal
+            trial = self._trials.trial(proposal)
+            if trial.id not in self._results and trial.id not in self._running:
+                self.record(Asked(trial=trial))
+                return trial
+            self.record(Merged(trial=trial))
+            self._answer_again(trial)
+
+    def _interleaved_with(self, trial: Trial) -> list[Trial]:
+        """Return the trials that the search wants interleaved with ``trial``: of its round alone.
+
+        A search waits after a round, but several that a budget left unrun may be left over.
+        """
+        others: list[Trial] = []
+        while trial.interleaved:
+            following = self._next_trial()
+            if not isinstance(following, Trial):
+                break
+            if not following.interleaved or following.repeat != trial.repeat:
+                self._to_run.insert(0, following)
+                break
+            others.append(following)
+        return others
+
+    def _ends_unrun(self, trial: Trial) -> bool:
+        """Return True if the trial cannot run, or may no longer; it then has its row."""
+        result = self._trials.unable(trial) or self._gate.not_run(trial)
+        if result is not None:
+            self.finished(trial, result)
+        return result is not None
+
+    def _launch(self, trials: Sequence[Trial]) -> Launch:
+        launch = self._trials.launch(trials)
+        self._running |= {trial.id: trial for trial in trials}
+        self._gate.launched(trials)
+        return launch
+
+    # -- from a result to the search
+
+    def _tell(self, trial: Trial, result: TrialResult) -> None:
+        self._results[trial.id] = result
+        if result.state is TrialState.NOT_RUN:
+            self._search.skip(trial)
+            return  # a resumed sweep runs it, and tells the search then
+        for asked in (trial, *self._merged.pop(trial.id, [])):
+            self._search.tell(asked, result)
+
+    def _answer_again(self, trial: Trial) -> None:
+        """Tell the search the result of a trial that it asked for before, once there is one."""
+        result = self._results.get(trial.id)
+        if result is None or result.state is TrialState.NOT_RUN:
+            self._merged[trial.id].append(trial)
+        else:
+            self._search.tell(trial, result)
+
+    # -- resuming
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Repeat a journal to the search; trials without a result run again. Writes nothing.
+
+        Raises:
+            RunDirectoryError: The search asks for something else than it did.
+        """
+        self._gate.replaying = True
+        asked: dict[str, Trial] = {}
+        for number, event in enumerate(events, start=1):
+            try:
+                self._apply(event)
+                self._replay_event(event, asked)
+            except DAMAGED as error:
+                if isinstance(error, SweepError):
+                    raise
+                raise RunDirectoryError(
+                    f"{self._journal.path}:{number} is damaged: it does not fit what comes before "
+                    f"it: {type(error).__name__}: {bounded_name(str(error))}",
+                    "restore the line, or start a new run",
+                ) from error
+        self._gate.replaying = False
+        self._search.notes()  # they are in the journal
+        have_run = {
+            key for key, each in self._results.items() if each.state is not TrialState.NOT_RUN
+        }
+        self._to_run = [trial for trial in asked.values() if trial.id not in have_run]
+        for trial in self._to_run:
+            self._results.pop(trial.id, None)
+
+    def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
+        if isinstance(event, Asked | Merged):
+            trial = event.trial
+            _require_asked(self._search, trial, self._journal.path)
+            if isinstance(event, Asked):
+                asked[trial.id] = trial
+            else:
+                self._answer_again(trial)
+        elif isinstance(event, Reported):
+            trial = asked[event.trial_id]
+            self._trials.observe(trial, event.report)
+            self._search.should_stop(trial, event.report)
+        elif isinstance(event, Finished):
+            self._tell(asked[event.trial_id], event.result)
+
+
+def _require_asked(search: Search, trial: Trial, journal: Path) -> None:
+    """Check that a search asks for the same trial as when the run was started.
+
+    Raises:
+        RunDirectoryError: It asks for something else.
+    """
+    proposal = search.ask()
+    same = isinstance(proposal, Proposal) and (
+        dict(proposal.config) == dict(trial.config)
+        and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
+        and (proposal.isolated, proposal.interleaved) == (trial.isolated, trial.interleaved)
+        and proposal.budget == trial.budget
+    )
+    if not same:
+        raise RunDirectoryError(
+            f"{journal}: the search no longer asks for what it asked for (trial {trial.id})",
+            "its code or a library's version has changed; start a new run",
+        )

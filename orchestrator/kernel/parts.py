@@ -1,0 +1,97 @@
+"""What the control loop is given: the trials of a sweep, a gate, and folds of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from orchestrator.kernel.events import Event
+from orchestrator.kernel.executor import Launch
+from orchestrator.kernel.search import Proposal
+from orchestrator.trial import Report, Trial, TrialResult
+
+
+class Fold(Protocol):
+    """A view of a sweep that is made of its events, one after the other.
+
+    No call may raise for a reason outside the program, or wait for anything but a local disk: a
+    sweep never fails or slows for a view of it.
+    """
+
+    def apply(self, event: Event) -> None:
+        """Take an event that was journalled."""
+
+    def tick(self) -> None:
+        """Do regular work; called about twice a second, from the thread that calls ``apply``."""
+
+
+class FoldOfNow:
+    """A fold of what happens in this process, without regular work."""
+
+    def apply(self, event: Event) -> None:
+        """Take an event that was journalled."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+
+class Trials(Protocol):
+    """What the trials of a sweep are."""
+
+    def trial(self, proposal: Proposal) -> Trial:
+        """Return the trial that answers ``proposal``."""
+
+    def unable(self, trial: Trial) -> TrialResult | None:
+        """Return the result of a trial that cannot run here; None where it can."""
+
+    def launch(self, trials: Sequence[Trial]) -> Launch:
+        """Return what an executor runs: one trial, or several that share their cores.
+
+        Raises:
+            OSError: The run cannot go on here: its temporary folder is full or missing.
+        """
+
+    def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
+        """Return a result as its row has it.
+
+        Raises:
+            OSError: As of :meth:`launch`; the trial then has no row.
+        """
+
+    def observe(self, trial: Trial, report: Report) -> None:
+        """Take a report of a running trial, or of one of an earlier process."""
+
+
+class Gate:
+    """What lets trials start; this one lets all of them. Budgets are another.
+
+    What a gate decides depends on the clock. So it records each decision as an event, which a
+    resumed run takes from its journal.
+
+    Attributes:
+        replaying: True while a journal is repeated: nothing is decided by the clock then.
+        record: Writes an event to the journal, and passes it on; set by the loop.
+    """
+
+    def __init__(self) -> None:
+        self.replaying = False
+        self.record: Callable[[Event], None] = lambda event: None
+
+    @property
+    def has_more(self) -> bool:
+        """Return True if the run was cut short, and may now continue."""
+        return False
+
+    def apply(self, event: Event) -> None:
+        """Take an event of this process or of an earlier one."""
+
+    def not_run(self, trial: Trial) -> TrialResult | None:
+        """Return the row of a trial that may not start; None where it may."""
+        return None
+
+    def may_start(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
+        """Return True if there is room for runs that may be left out; see ``MayStart``."""
+        return True
+
+    def launched(self, trials: Sequence[Trial]) -> None:
+        """Take note of trials that are about to start."""

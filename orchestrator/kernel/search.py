@@ -1,0 +1,168 @@
+"""A search: what to try next, given the results so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Final, Protocol
+
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.space.knob import Role
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
+
+
+class Pause(Enum):
+    """The answer of a search that has nothing to ask for until it is told more."""
+
+    WAIT = "wait"
+
+
+WAIT: Final = Pause.WAIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A trial that a search asks for.
+
+    Attributes:
+        config: A value for every knob.
+        stage: Purpose of the trial.
+        budget: How long to train.
+        repeat: 0 for the first run of a config in a stage, then 1, 2, ...
+        evaluate_test: True where the test split may be evaluated.
+        isolated: True where no other trial, of this sweep or another, may run on its node.
+        interleaved: True where it shares its cores in time slices with the proposals that come
+            before and after it. The search waits after the last of them, and stops none.
+    """
+
+    config: Mapping[str, Any]
+    budget: Budget
+    stage: Stage = Stage.TRAIN
+    repeat: int = 0
+    evaluate_test: bool = False
+    isolated: bool = False
+    interleaved: bool = False
+
+
+class MayStart(Protocol):
+    """The question whether a budget has room for runs that may be left out."""
+
+    def __call__(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
+        """Return True if it has.
+
+        Args:
+            configs: Configs that would be trained whole, one after the other.
+            kept_back: True for the runs that a part of the budget is kept back for.
+        """
+
+
+class Search:
+    """Source of trials, driven by the control loop. It never sees Ray.
+
+    Deterministic: the same seed and the same sequence of calls give the same answers, so that an
+    interrupted sweep is resumed by repeating the calls that its journal has. What a search does not
+    do has a default here.
+
+    Attributes:
+        extends: True if it can continue to more configs than it was started with.
+    """
+
+    extends: bool = False
+
+    def ask(self) -> Proposal | Pause | None:
+        """Return the next trial; ``WAIT`` until more results are there; None at the end."""
+        raise NotImplementedError
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Take the result of a trial asked for. Called exactly once for each."""
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        """Return True if a running trial has shown enough and is to stop.
+
+        The trial trains on meanwhile: a few more of its reports may follow, or its end.
+        """
+        return False
+
+    def notes(self) -> list[str]:
+        """Return the notes for the user that were not returned yet."""
+        return []
+
+    def extend(self, trials: int) -> None:
+        """Continue to ``trials`` configs in all; do nothing where it has as many already."""
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """Role of each knob, as far as the search has checked them."""
+        return {}
+
+    # -- budgets: the control loop decides by the clock and journals what it decides, so that these
+    # calls too are repeated when a run is resumed
+
+    def limit(self, may_start: MayStart) -> None:
+        """Take the question to ask before runs that may be left out."""
+
+    def cut(self) -> None:
+        """Leave out what is still searched: the confirm stage begins."""
+
+    def skip(self, trial: Trial) -> None:
+        """Wait no longer for a trial: it is not run in this process."""
+
+    def resume(self) -> None:
+        """Wait again for what was skipped: a new process runs it."""
+
+    def go_on(self, trials: int | None) -> None:
+        """Continue after a cut, or to ``trials`` configs; the later stages follow once more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedStage:
+    """A part of a search as it is known before anything has run.
+
+    Attributes:
+        name: Its word in the plan: ``probe``, ``train``, ...
+        least: Fewest trials of it that its search asks for.
+        most: Most of them; None where there is no limit.
+        share_of_trial: Time that each takes, as a fraction of a whole training's.
+        isolated: True where they run one at a time.
+        text: Meaning, one line of plain text without the numbers of trials.
+    """
+
+    name: str
+    least: int
+    most: int | None
+    share_of_trial: float = 1.0
+    isolated: bool = False
+    text: str = ""
+
+
+class SearchSpec:
+    """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
+
+    has_rungs: ClassVar[bool] = False
+    """True where the search ends trainings early by itself."""
+
+    @property
+    def warm_starts(self) -> bool:
+        """Return True if results of earlier runs change what the search asks for."""
+        return False
+
+    def start(self, problem: SearchProblem) -> Search:
+        """Return a fresh search over ``problem``."""
+        raise NotImplementedError
+
+    def with_trials(self, trials: int) -> SearchSpec:
+        """Return the same search, limited to ``trials`` configs."""
+        raise NotImplementedError
+
+    def candidates(self, problem: SearchProblem) -> Candidates | None:
+        """Return the configs that are trained whatever the results; None where results decide."""
+        return None
+
+    def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
+        """Return the stages as they are known before anything has run; () for a sole one.
+
+        Repeats are included; the stages after every search (repeats, confirm) are not.
+        """
+        return ()

@@ -1,0 +1,83 @@
+"""A launch crosses to another process as plain JSON; ranks and budgets are what they say."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.data import DataFolders
+from orchestrator.kernel.executor import Launch, Limits, Needs, Rank, Source, TimeBudget
+from orchestrator.trainable import Demand
+from orchestrator.trial import Isolation, TrialState
+from tests.orchestrator.tracking.journals import make_trial
+
+LAUNCH = Launch(
+    trial=make_trial(0),
+    needs=Needs(
+        source=Source(file="sweeps/loader.py"),
+        data="products-synthetic@small",
+        folders=DataFolders(root=Path("data"), cache=Path("cache")),
+        fingerprint="f00d",
+    ),
+    demand=Demand(ranks=2, gpus=2, workers=3, burst=6),
+    num_cores=4,
+    isolation=Isolation.EXCLUSIVE,
+    preload=("torch",),
+    limits=Limits(time_limit_s=60.0, retries=1),
+    scratch=Path("scratch"),
+    time_budget=TimeBudget(seconds=30.0, ends_at=1.0),
+    interleaved=True,
+    others=(),
+)
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        LAUNCH,
+        replace(LAUNCH, time_budget=None, others=(replace(LAUNCH, trial=make_trial(1)),)),
+    ],
+    ids=["of one trial", "of several"],
+)
+def test_a_launch_comes_back_from_json_as_it_was(launch: Launch) -> None:
+    assert Launch.from_json(json.loads(json.dumps(launch.to_json()))) == launch
+
+
+def test_a_launch_of_several_is_a_launch_for_each() -> None:
+    second = replace(LAUNCH, trial=make_trial(1))
+    both = replace(LAUNCH, others=(second,))
+    assert both.trials == (make_trial(0), make_trial(1))
+    assert both.each() == (LAUNCH, second)
+
+
+def test_a_trial_is_not_run_after_the_time_budget() -> None:
+    result = LAUNCH.not_run()
+    assert result is not None
+    assert (result.state, result.reason) == (
+        TrialState.NOT_RUN, "the time budget of 30 s had ended",
+    )  # fmt: skip
+    later = TimeBudget(seconds=30.0, ends_at=time.time() + 1000)
+    assert replace(LAUNCH, time_budget=later).not_run() is None
+    assert replace(LAUNCH, time_budget=None).not_run() is None
+
+
+def test_a_rank_finds_the_others_by_torchrun_s_names() -> None:
+    rank = Rank(index=1, world_size=2, gpus=("GPU-a", "GPU-b"), master=("127.0.0.1", 2950))
+    assert rank.environment() == {
+        "CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "RANK": "1",
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "2950",
+    }
+
+
+def test_a_rank_without_gpus_sees_none() -> None:
+    """An empty value hides all: a trial on the CPU must not touch another trial's GPU."""
+    assert Rank().environment()["CUDA_VISIBLE_DEVICES"] == ""

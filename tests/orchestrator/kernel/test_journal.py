@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.events import Ended, Noted, Opened
+from orchestrator.kernel.journal import Journal, read_journal, read_steps
+
+
+def notes(path: Path) -> list[str]:
+    return [event.text for event in read_journal(path) if isinstance(event, Noted)]
+
+
+def opened(path: Path) -> list[object]:
+    return [event.sweep for event in read_journal(path) if isinstance(event, Opened)]
+
+
+VALUES = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(), st.booleans()))
+
+
+# What is torn has no end: nothing else tells it from a line that is wrong.
+TORN = st.binary(max_size=40).filter(lambda line: not line.strip().endswith(b"}"))
+
+
+@settings(max_examples=30)
+@given(contents=st.lists(VALUES, max_size=8), torn=TORN)
+def test_reads_back_what_was_written_and_drops_a_torn_line(
+    tmp_path_factory: pytest.TempPathFactory, contents: list[dict[str, object]], torn: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    journal = Journal(path)
+    for content in contents:
+        journal.append(Opened(sweep=content))
+    journal.close()
+    with path.open("ab") as file:
+        file.write(torn.replace(b"\n", b""))
+    assert opened(path) == contents
+
+    again = Journal(path)
+    again.append(Opened(sweep={"after": 1}))
+    again.close()
+    assert opened(path) == [
+        *contents,
+        {"after": 1},
+    ]
+
+
+def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    writer = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, pathlib; from orchestrator.kernel.journal import Journal\n"
+            "from orchestrator.kernel.events import Ended\n"
+            f"journal = Journal(pathlib.Path({str(path)!r}))\n"
+            "for i in range(10**9):\n"
+            "    journal.append(Ended(exit_code=i))\n"
+            "    sys.stdout.write(f'{i}\\n'); sys.stdout.flush()\n",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    heard = [int(writer.stdout.readline()) for _ in range(200)]
+    writer.kill()
+    rest = writer.stdout.read().splitlines(keepends=True)
+    heard += [int(line) for line in rest if line.endswith("\n")]
+    writer.wait()
+    writer.stdout.close()
+    kept = [event.exit_code for event in read_journal(path) if isinstance(event, Ended)]
+    assert kept[: len(heard)] == heard, "nothing that anyone heard of is lost"
+
+
+TRIAL = '{"id": "a", "stage": "train", "config": {}, "budget": {"epochs": 1}, "seed": 0}'
+
+
+ASKED = f'"event": "asked", "trial": {TRIAL}'
+REPORT = (
+    '{"at": 1, "event": "report", "trial_id": "a", "report": '
+    '{"step": 1, "epoch": 1, "samples": 2, "elapsed_s": 1.0, "metrics": {"val_acc": 0.5}}}'
+)
+FINISHED = '"event": "finished", "trial_id": "a", "result": {"state": "completed"}'
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"at": 1', "Expecting"),
+        ("\xff", "codec can't decode"),
+        ("", "Expecting"),
+        ("[" * 100_000, "recursion"),
+        ("[]", "it is a list, not an object"),
+        ('{"at": 1}', "it has no 'event'"),
+        ('{"event": "other"}', "it has no 'at'"),
+        ('{"at": "now", "event": "other"}', "'at' is no Unix time"),
+        ('{"at": Infinity, "event": "other"}', "'at' is no Unix time"),
+        ('{"at": 1, "event": ["asked"]}', "'event' is a list"),
+        ('{"at": 1, "event": "asked"}', "missing required field `trial`"),
+        ('{"at": 1, "event": "asked", "trial": []}', "got `array` - at `$.trial`"),
+        (f'{{"at": 1, {ASKED.replace("train", "trian")}}}', "'trian' - at `$.trial.stage`"),
+        (f'{{"at": 1, {ASKED.replace("seed", "sed")}}}', "missing required field `seed`"),
+        (f'{{"at": 1, {ASKED.replace("0}", "[]}")}}}', "got `array` - at `$.trial.seed`"),
+        (f'{{"at": 1, {ASKED.replace("{}", """{"lr": {}}""")}}}', "got `object` - at `$[...]`"),
+        (f'{{"at": 1, {ASKED.replace("1}", "null}")}}}', "got `null` - at `$.trial.budget.epochs`"),
+        (f'{{"at": 1, {ASKED.replace("asked", "merged").replace(""""a",""", """"b",""")}}}',
+         "trial 'b' was never asked for"),
+        ('{"at": 1, "event": "started", "trial_id": "b"}', "trial 'b' was never asked for"),
+        (REPORT.replace('"step": 1', '"step": {}'), "got `object` - at `$.report.step`"),
+        ('{"at": 1, "event": "finished", "trial_id": "a"}', "missing required field `result`"),
+        (f'{{"at": 1, {FINISHED[:-1]}, "started_at": 1e300}}}}', "'started_at' is no Unix time"),
+        (f'{{"at": 1, {FINISHED}}}\n{{"at": 1, {FINISHED}}}', "trial 'a' has ended before"),
+        ('{"at": 1, "event": "ended", "exit_code": "0"}', "got `str` - at `$.exit_code`"),
+    ],
+)  # fmt: skip
+def test_a_whole_line_that_is_damaged_is_named(tmp_path: Path, line: str, why: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    text = f'{{"at": 1, {ASKED}}}\n{line}\n{{"at": 1, "event": "other"}}\n'
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(RunDirectoryError) as error:
+        list(read_journal(path))
+    assert error.value.message.startswith(f"{path}:{2 + line.count(chr(10))} is damaged: ")
+    assert why in error.value.message
+
+
+def test_a_last_line_that_lacks_its_end_alone_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(
+        '{"at": 1, "event": "note", "text": "one"}\n{"at": 2, "event": "note", "text": "two"}'
+    )
+    assert notes(path) == [
+        "one",
+        "two",
+    ]
+    journal = Journal(path)
+    journal.append(Noted(text="three"))
+    journal.close()
+    assert notes(path) == [
+        "one",
+        "two",
+        "three",
+    ]
+
+
+def test_of_the_times_of_steps_a_damaged_line_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "steps.jsonl"
+    blocks = '{"at": 1, "event": "blocks", "trial_id": "a", "blocks": [[0, 0, 8, 80, 0.5, 0]]}'
+    lines = [blocks, "{", blocks.replace("80", '"x"'), blocks.replace("0.5, 0", "0.5"), blocks]
+    path.write_text("\n".join([*lines, ""]))
+    assert len(list(read_steps(path))) == 2
+
+
+def test_a_journal_that_is_removed_meanwhile_is_put_back(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "journal.jsonl"
+    path.parent.mkdir()
+    journal = Journal(path)
+    journal.append(Noted(text="one"))
+    shutil.rmtree(path.parent)
+    with pytest.raises(FileNotFoundError, match="it was removed while the run wrote to it"):
+        journal.append(Noted(text="two"))
+    journal.close()
+    assert notes(path) == [
+        "one",
+        "two",
+    ]
+
+
+def test_a_pipe_or_a_link_in_its_place_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("a line without an end")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(other)
+    (tmp_path / "dangling").symlink_to(tmp_path / "absent")
+    for name in ("pipe", "link", "dangling"):
+        with pytest.raises(OSError, match=r"seekable|symbolic links"):
+            Journal(tmp_path / name)
+    assert other.read_text() == "a line without an end"
+    assert not (tmp_path / "absent").exists()

@@ -1,0 +1,319 @@
+"""The control loop between a scripted search and a test that plays the executor."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator import DataFolders, Isolation, Sweep
+from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator.driver.budgets.limits import Limits
+from orchestrator.driver.budgets.spending import Spending
+from orchestrator.driver.outputs import StepTimes
+from orchestrator.driver.trials import SweepTrials, TrialFactory
+from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.events import Continued, Event, Finished, Noted, word_of
+from orchestrator.kernel.executor import Launch, Source
+from orchestrator.kernel.journal import Journal, read_journal
+from orchestrator.kernel.loop import TICK_S, ControlLoop
+from orchestrator.kernel.parts import Fold
+from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
+from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
+from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed
+
+REPORT = Report(
+    step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={}, blocks=((0, 0, 8, 80, 0.5, 0),)
+)
+
+
+def proposal(workers: int, **fields: object) -> Proposal:
+    config = {"lr": 0.1, "workers": workers, "prefetch": 2, "batch": 100}
+    return replace(Proposal(config=config, budget=Budget(epochs=1)), **fields)  # type: ignore[arg-type]
+
+
+class Script(Search):
+    """A search with fixed answers, which stops trials from their second report on."""
+
+    def __init__(self, *answers: Proposal | Pause, notes: Sequence[str] = ()) -> None:
+        self._answers = list(answers)
+        self._notes = list(notes)
+        self._num_reports = 0
+        self.told: list[tuple[int, TrialState]] = []
+
+    def ask(self) -> Proposal | Pause | None:
+        return self._answers.pop(0) if self._answers else None
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        self.told.append((trial.config["workers"], result.state))
+
+    def should_stop(self, trial: Trial, report: Report) -> bool:
+        self._num_reports += 1
+        return self._num_reports > 1
+
+    def notes(self) -> list[str]:
+        notes, self._notes = self._notes, []
+        return notes
+
+
+class Loops:
+    """Makes control loops on one journal."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.path = folder / "journal.jsonl"
+        self.journals: list[Journal] = []
+
+    def __call__(
+        self,
+        search: Script,
+        *,
+        time_budget_s: float | None = None,
+        trackers: Sequence[Fold] = (),
+    ) -> ControlLoop:
+        factory = TrialFactory(
+            sweep=Sweep(TRAINABLE, question="?", space=SPACE),
+            source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
+            folders=DataFolders(root=self._folder, cache=self._folder), machine=MACHINE,
+            num_cores=1, isolation=Isolation.LEASED, scratch=self._folder,
+        )  # fmt: skip
+        self.journals.append(Journal(self.path))
+        expectation = Expectation(num_cores=1, budget=factory.sweep.budget, baseline={})
+        spending = Spending(Budgets(time_s=time_budget_s), expectation, self.journals[-1].now)
+        folds = [StepTimes(self.journals[-1]), *trackers]
+        gate = Limits(spending)
+        return ControlLoop(SweepTrials(factory), search, self.journals[-1], folds, gate)
+
+    @property
+    def events(self) -> list[Event]:
+        return list(read_journal(self.path))
+
+    @property
+    def kinds(self) -> list[str]:
+        return [word_of(event) for event in self.events]
+
+
+@pytest.fixture
+def loops(tmp_path: Path) -> Iterator[Loops]:
+    made = Loops(tmp_path)
+    yield made
+    for journal in made.journals:
+        journal.close()
+
+
+def launched(loop: ControlLoop) -> Launch:
+    launch = loop.next_launch()
+    assert isinstance(launch, Launch)
+    return launch
+
+
+def test_what_the_search_asks_for_is_launched_and_its_result_told(loops: Loops) -> None:
+    search = Script(proposal(0))
+    loop = loops(search)
+
+    trial = launched(loop).trial
+    loop.started(trial, node="here", cores=1)
+    loop.finished(trial, completed(val_acc=0.5))
+
+    assert loop.next_launch() is None
+    assert search.told == [(0, TrialState.COMPLETED)]
+    assert loops.kinds == ["asked", "started", "finished"]
+
+
+@pytest.mark.parametrize(
+    ("figures", "reason"),
+    [
+        ({"own_figure": 1.0}, "reported none of what the sweep asks for: "),
+        ({"val_acc": math.nan}, "reported val_acc as nan, which counts as not measured: "),
+    ],
+)
+def test_a_training_that_reports_nothing_asked_for_has_failed(
+    loops: Loops, figures: Mapping[str, float], reason: str
+) -> None:
+    search = Script(proposal(0))
+    loop = loops(search)
+    trial = launched(loop).trial
+    loop.started(trial, node="here", cores=1)
+    loop.finished(trial, completed(**figures))
+    assert search.told == [(0, TrialState.FAILED)]
+    [finished] = [event for event in loops.events if isinstance(event, Finished)]
+    said = finished.result.reason
+    assert reason in said
+    if "none of what" in reason:
+        assert said.endswith(
+            "; run.batches measures samples_per_s, which objectives=[...] may leave out"
+        )
+
+
+def test_the_journal_has_a_result_before_the_search_does(loops: Loops) -> None:
+    class Reading(Script):
+        def tell(self, trial: Trial, result: TrialResult) -> None:
+            assert loops.kinds[-1] == "finished"
+            super().tell(trial, result)
+
+    search = Reading(proposal(0))
+    loop = loops(search)
+    loop.finished(launched(loop).trial, completed(val_acc=0.5))
+    assert search.told
+
+
+def test_the_search_decides_after_each_report_whether_the_trial_stops(loops: Loops) -> None:
+    loop = loops(Script(proposal(0)))
+    trial = launched(loop).trial
+    assert [loop.reported(trial, REPORT) for _ in range(2)] == [False, True]
+
+
+def test_timed_steps_go_to_a_file_of_their_own(loops: Loops) -> None:
+    loop = loops(Script(proposal(0)))
+    loop.reported(launched(loop).trial, REPORT)
+    assert "blocks" not in lines_of(loops.path)[-1]["report"]
+    assert "[0,0,8,80,0.5,0]" in loops.path.with_name("steps.jsonl").read_text()
+
+
+def test_a_trial_asked_for_twice_runs_once_and_is_told_twice(loops: Loops) -> None:
+    search = Script(proposal(0), proposal(0), WAIT, proposal(0))
+    loop = loops(search)
+
+    trial = launched(loop).trial
+    assert loop.next_launch() is WAIT
+    assert search.told == [], "it has no result yet"
+    loop.finished(trial, completed(val_acc=0.5))
+    assert len(search.told) == 2
+
+    assert loop.next_launch() is None
+    assert len(search.told) == 3
+    assert loops.kinds == ["asked", "merged", "finished", "merged"]
+
+
+def test_a_search_that_waits_while_nothing_runs_has_ended(loops: Loops) -> None:
+    assert loops(Script(WAIT)).next_launch() is None
+
+
+def test_interleaved_proposals_are_one_launch(loops: Loops) -> None:
+    first, second = (proposal(workers, interleaved=True) for workers in (0, 3))
+    loop = loops(Script(first, second, proposal(6)))
+
+    launch = launched(loop)
+    assert [trial.config["workers"] for trial in launch.trials] == [0, 3]
+    assert all(each.interleaved for each in launch.each())
+    assert not any(each.rerun_contaminated for each in launch.each()), "a second run is alone"
+    assert launched(loop).trials[0].config["workers"] == 6
+
+
+def test_an_interleaved_trial_that_is_left_alone_is_launched_as_any_other(loops: Loops) -> None:
+    loop = loops(Script(proposal(0, interleaved=True)))
+    launch = launched(loop)
+    assert (launch.interleaved, launch.others) == (False, ())
+    assert launch.rerun_contaminated
+
+
+def test_after_the_time_budget_trials_have_a_row_and_the_search_is_not_told(loops: Loops) -> None:
+    search = Script(proposal(0))
+    loop = loops(search, time_budget_s=0.0)
+
+    assert loop.next_launch() is None
+    assert [result.state for result in loop.results.values()] == [TrialState.NOT_RUN]
+    assert search.told == [], "a resumed sweep runs it"
+
+
+def test_notes_of_the_search_are_journalled(loops: Loops) -> None:
+    loops(Script(proposal(0), notes=["the rounds are not interleaved"])).next_launch()
+    assert [e.text for e in loops.events if isinstance(e, Noted)] == [
+        "the rounds are not interleaved"
+    ]
+
+
+def test_the_same_note_of_an_executor_is_journalled_once(loops: Loops) -> None:
+    loop = loops(Script())
+    loop.note("cores cannot be leased")
+    loop.note("cores cannot be leased")
+    assert loops.kinds == ["note"]
+
+
+def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> None:
+    answers = (proposal(0), proposal(3), proposal(6))
+    before = loops(Script(*answers))
+    done, lost = launched(before).trial, launched(before).trial
+    before.finished(done, completed(val_acc=0.5))
+    num_events = len(loops.events)
+
+    search = Script(*answers)
+    loop = loops(search)
+    loop.replay(loops.events)
+
+    assert len(loops.events) == num_events, "replaying writes nothing"
+    assert search.told == [(0, TrialState.COMPLETED)]
+    assert launched(loop).trial == lost
+    assert launched(loop).trial.config["workers"] == 6
+
+
+def test_a_trial_that_was_not_run_in_time_runs_in_the_resumed_sweep(loops: Loops) -> None:
+    loops(Script(proposal(0)), time_budget_s=0.0).next_launch()
+    loop = loops(Script(proposal(0)))
+    loop.replay(loops.events)
+    loop.record(Continued())  # it has no time budget any more
+    assert launched(loop).trial.config["workers"] == 0
+
+
+def test_rounds_that_were_not_run_in_time_are_a_launch_each(loops: Loops) -> None:
+    rounds = [
+        proposal(workers, repeat=repeat, interleaved=True)
+        for repeat in (1, 2)
+        for workers in (0, 3)
+    ]
+    loops(Script(*rounds), time_budget_s=0.0).next_launch()
+    loop = loops(Script(*rounds))
+    loop.replay(loops.events)
+    loop.record(Continued())
+    for repeat in (1, 2):
+        trials = launched(loop).trials
+        assert [(t.config["workers"], t.repeat) for t in trials] == [(0, repeat), (3, repeat)]
+
+
+@pytest.mark.parametrize("changed", [{"isolated": True}, {"repeat": 1}, {"interleaved": True}])
+def test_a_journal_of_another_search_is_refused(loops: Loops, changed: dict[str, object]) -> None:
+    loops(Script(proposal(0))).next_launch()
+    loop = loops(Script(proposal(0, **changed)))
+    with pytest.raises(RunDirectoryError, match="no longer asks for what it asked for"):
+        loop.replay(loops.events)
+
+
+class Ticked:
+    """A tracker that counts its ticks."""
+
+    def __init__(self) -> None:
+        self.num_ticks = 0
+
+    def resume(self, past: Sequence[Event]) -> None:
+        """Do nothing."""
+
+    def apply(self, event: Event) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
+        self.num_ticks += 1
+
+    def close(self, exit_code: int) -> list[str]:
+        return []
+
+
+def test_trackers_do_not_tick_as_often_as_an_executor_comes_round(
+    loops: Loops, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 10.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    tracker = Ticked()
+    loop = loops(Script(), trackers=[tracker])
+    for _ in range(8):
+        loop.tick()
+        now += TICK_S / 4
+    assert tracker.num_ticks == 2
+    loop.interrupt()
+    loop.tick()
+    assert tracker.num_ticks == 3, "an interrupt is told at once"

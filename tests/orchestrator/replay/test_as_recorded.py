@@ -1,0 +1,261 @@
+"""A measured run, replayed from the command line as a user does."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from orchestrator.replay.as_recorded import require_recorded
+from orchestrator.replay.drawing import Recording
+from orchestrator.replay.recorded import ReplayError
+from orchestrator.replay.setup import Replay
+from orchestrator.replay.table import RecordedTable
+from orchestrator.search import Factored
+from orchestrator.space.domains import choice
+from orchestrator.storage.sweep_record import read_sweep
+from orchestrator.sweep.problem import search_problem
+from orchestrator.sweep.rigor import Rigor
+from orchestrator.trial import Budget, Stage
+from tests.conftest import ROOT
+from tests.forking import Finished
+from tests.orchestrator.conftest import FinishedRun
+from tests.orchestrator.driver.plans import CPU, Config, sweep
+from tests.orchestrator.driver.speed_sweeps import write_sweep
+from tests.orchestrator.in_process import run_main
+from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.replay.made_runs import made_run, made_trial
+from tests.orchestrator.tracking.journals import make_record
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+
+def replayed(
+    run: FinishedRun,
+    *more: str | Path,
+    out: str = "replay",
+    file: Path | None = None,
+    page: bool = False,
+) -> Finished:
+    arguments = (file or run.file, "--executor", "replay", "--table", run.out, "--out", out, *more)
+    return run_main(*arguments, page=page)
+
+
+def decisions(run_dir: Path) -> list[tuple[str, ...]]:
+    """Return what was asked, and what became of it, in order."""
+    found = []
+    for event in lines_of(run_dir / "journal.jsonl"):
+        if event["event"] == "asked":
+            found.append(("asked", event["trial"]["id"]))
+        elif event["event"] == "finished":
+            found.append(("finished", event["trial_id"], event["result"]["state"]))
+    return found
+
+
+def core_s(run_dir: Path) -> float:
+    trials = pd.read_parquet(run_dir / "trials.parquet")
+    return float((trials["wall_s"] * trials["cores"]).sum())
+
+
+def test_a_sweep_on_its_own_runs_takes_the_same_decisions(finished_run: FinishedRun) -> None:
+    done = replayed(finished_run)
+    assert done.returncode == 0, done.stderr
+    asked = [one for one in decisions(finished_run.out) if one[0] == "asked"]
+    assert [one for one in decisions(Path("replay")) if one[0] == "asked"] == asked
+    assert sorted(decisions(Path("replay"))) == sorted(decisions(finished_run.out))
+    assert core_s(Path("replay")) == pytest.approx(core_s(finished_run.out), rel=0.05)
+    before, after = (
+        json.loads((folder / "recommended.json").read_text())["config"]
+        for folder in (finished_run.out, Path("replay"))
+    )
+    assert after == before
+
+
+def test_the_same_command_writes_the_same_journal(finished_run: FinishedRun) -> None:
+    journals = []
+    for name in ("one", "two"):
+        assert replayed(finished_run, "--set", "replay.cores=3").returncode == 0
+        journals.append(Path("replay").rename(name).joinpath("journal.jsonl").read_bytes())
+    assert journals[0] == journals[1]
+
+
+def test_summary_report_and_record_say_that_it_is_a_replay(finished_run: FinishedRun) -> None:
+    done = replayed(finished_run, page=True)
+    assert f"recorded runs of {finished_run.out} on a simulated clock" in done.stdout
+    assert "simulated:   0:" in done.stdout
+    assert "core-hours" in done.stdout
+    assert "A replay, not a measurement." in Path("replay", "report.html").read_text()
+    record, table = read_sweep(Path("replay")), read_sweep(finished_run.out)
+    assert record.replayed == str(finished_run.out)
+    assert record.hardware == table.hardware
+    assert record.started_at == table.started_at
+    assert not list(Path().glob("runs/mlflow*")), "MLflow is written where asked alone"
+
+
+def test_events_are_of_the_simulated_clock(finished_run: FinishedRun) -> None:
+    replayed(finished_run)
+    events = lines_of(Path("replay", "journal.jsonl"))
+    began = read_sweep(finished_run.out).started_at
+    assert events[0]["at"] == pytest.approx(began, abs=0.001)
+    ends = [event for event in events if event["event"] == "finished"]
+    assert began < ends[0]["at"] <= events[-1]["at"]
+
+
+def test_more_cores_run_more_at_the_same_time(finished_run: FinishedRun) -> None:
+    def simulated_s(folder: str) -> float:
+        events = lines_of(Path(folder, "journal.jsonl"))
+        return float(events[-1]["at"] - events[0]["at"])
+
+    replayed(finished_run, out="one")
+    replayed(finished_run, "--set", "replay.cores=4", "replay.nodes=2", out="many")
+    assert simulated_s("many") < simulated_s("one")
+
+
+def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> None:
+    replayed(finished_run)
+    again = run_main("--resume", "replay")
+    assert again.returncode == 2
+    assert "is a replay, which cannot be resumed" in again.stderr
+    nested = run_main(finished_run.file, "--executor", "replay", "--table", "replay")
+    assert nested.returncode == 2
+    assert "is itself a replay" in nested.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--executor", "replay"], "no table to replay"),
+        (["--table", "RUN"], "--table is for replays"),
+        (["--set", "replay.cores=4"], "--set replay.cores=4 is for replays"),
+        (["--executor", "replay", "--table", "RUN", "--set", "replay.cores=0"], "--set"),
+        (["--executor", "replay", "--table", "nowhere"], "is not a run directory"),
+        (["--executor", "replay", "--table", "RUN", "--cores-per-trial", "2"], "had 1"),
+        (
+            ["--executor", "replay", "--table", "RUN", "--set", "rigor.repeats=7"],
+            "7 repeats take 7",
+        ),
+        (
+            ["--executor", "replay", "--table", "RUN", "--set", "num_workers=3"],
+            "has no run of ",
+        ),
+    ],
+)
+def test_what_cannot_be_replayed_is_one_message(
+    finished_run: FinishedRun, options: list[str], message: str
+) -> None:
+    typed = [str(finished_run.out) if word == "RUN" else word for word in options]
+    done = run_main(finished_run.file, "--out", "replay", *typed)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert "Traceback" not in done.stderr
+    assert not Path("replay").exists(), "nothing was started"
+
+
+def test_a_longer_budget_was_not_recorded(finished_run: FinishedRun, tmp_path: Path) -> None:
+    longer = write_sweep(tmp_path, "step_ms=choice(12.0, 4.0)", epochs=5, baseline=12.0)
+    done = replayed(finished_run, file=longer)
+    assert done.returncode == 2
+    assert "it was recorded for 2 epochs, and 5 are asked for" in done.stderr
+
+
+def test_repeats_that_run_out_on_the_way_are_an_error_or_drawn_again(
+    finished_run: FinishedRun, tmp_path: Path
+) -> None:
+    file = write_sweep(
+        tmp_path, "step_ms=choice(12.0, 4.0)", confirm=3, baseline=12.0, max_repeats=1
+    )
+    refused = replayed(finished_run, file=file)
+    assert refused.returncode == 2
+    assert "replay.reuse_repeats=true" in refused.stderr
+    assert replayed(finished_run, "--set", "replay.reuse_repeats=true", file=file).returncode == 0
+
+
+HALVING = 'Asha("samples_per_s", grace=1, factor=2)'
+
+
+def halved(folder: Path, *, stopping: str = HALVING) -> Path:
+    """Write a sweep whose trials end early, by their speed."""
+    file = write_sweep(folder, "step_ms=choice(6.0, 1.0, 4.0, 2.0)", epochs=4, baseline=6.0)
+    text = file.read_text().replace("import Isolation,", "import Asha, Isolation,")
+    text = text.replace("    cores_per_trial=1,", f"    cores_per_trial=1, stopping={stopping},")
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture(scope="module")
+def halved_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
+    """Run a sweep whose trials end at rungs."""
+    folder = tmp_path_factory.mktemp("halved")
+    file = halved(folder)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+        done = run_main(file, "--out", folder / "run", "--executor", "inline", "--no-mlflow")
+    assert done.returncode == 0, done.stderr
+    return FinishedRun(done=done, file=file, out=folder / "run")
+
+
+def test_a_sweep_whose_trials_end_early_takes_the_same_decisions(halved_run: FinishedRun) -> None:
+    done = replayed(halved_run)
+    assert done.returncode == 0, done.stderr
+    assert decisions(Path("replay")) == decisions(halved_run.out)
+    states = [one[2] for one in decisions(Path("replay")) if one[0] == "finished"]
+    assert {"stopped", "completed"} == set(states)
+
+
+def test_without_its_stopping_a_halved_run_is_too_short_before_anything_starts(
+    halved_run: FinishedRun, tmp_path: Path
+) -> None:
+    done = replayed(halved_run, file=halved(tmp_path, stopping="None"))
+    assert done.returncode == 2
+    assert re.search(r"recorded for (1 epoch|2 epochs), and 4 are asked for", done.stderr)
+    assert not Path("replay").exists()
+
+
+def test_a_factored_search_asks_for_short_confirm_runs_of_its_baseline(tmp_path: Path) -> None:
+    """A search to a target may have ended the baseline's own curve before its end."""
+    asked = sweep(search=Factored(), space=Config(workers=choice(0, 2)), confirm=2, epochs=3)
+    config = search_problem(asked, CPU).baseline
+    short = Budget(epochs=3, steps=384, evaluated=False)
+    runs = [
+        Recording(
+            trial=made_trial(config=config, stage=Stage.CONFIRM, repeat=repeat, budget=short),
+            run=made_run(1, budget=short),
+        )
+        for repeat in range(2)
+    ]
+    table = RecordedTable(path=tmp_path, sweep=make_record(), recordings=runs)
+    require_recorded(asked, Replay(table=table, machine=CPU))
+    with pytest.raises(ReplayError, match="the confirm stage 3"):
+        require_recorded(replace(asked, rigor=Rigor(confirm=3)), Replay(table=table, machine=CPU))
+
+
+def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_path: Path) -> None:
+    file = write_sweep(tmp_path, "step_ms=choice(12.0, 4.0)", baseline=12.0)
+    objectives = 'objectives=[maximize("samples_per_s"), minimize("peak_gpu_gib")],'
+    text = file.read_text().replace(
+        "    cores_per_trial=1,", f"    cores_per_trial=1, {objectives}"
+    )
+    file.write_text(text.replace("choice, maximize", "choice, maximize, minimize"))
+    done = replayed(finished_run, file=file)
+    assert done.returncode == 2
+    assert "no run of it has the objective peak_gpu_gib" in done.stderr
+
+
+def test_the_plan_is_of_the_simulated_machine_and_the_recorded_times(
+    finished_run: FinishedRun,
+) -> None:
+    done = replayed(finished_run, "--plan", "--set", "replay.cores=8", "replay.nodes=2")
+    assert done.returncode == 0, done.stderr
+    assert "2 nodes of 8 cores" in done.stdout
+    assert "earlier trial" in done.stdout
+    assert not Path("replay").exists()

@@ -1,0 +1,248 @@
+"""The replay executor: one clock, room held as for real, the same journal for the same seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from orchestrator.kernel.executor import Launch, TimeBudget
+from orchestrator.kernel.search import Pause
+from orchestrator.machine import Machine, Node
+from orchestrator.replay.drawing import Drawing, Recording
+from orchestrator.replay.executor import ReplayExecutor
+from orchestrator.replay.recorded import RecordedRun, ReplayError
+from orchestrator.trainable import Demand
+from orchestrator.trial import Budget, Isolation, Report, Trial, TrialResult, TrialState
+from tests.orchestrator.replay.made_runs import (
+    failed_run,
+    made_launch,
+    made_run,
+    made_trial,
+)
+
+BEGAN = 1000.0
+
+
+@dataclass
+class Told:
+    """A conductor that hands out launches, and keeps what it is told with the time of it."""
+
+    launches: list[Launch | Pause]
+    stops: Callable[[Trial, Report], bool] = lambda _trial, _report: False
+    events: list[tuple[float, str, str]] = field(default_factory=list)
+    results: dict[str, TrialResult] = field(default_factory=dict)
+    interrupted: bool = False
+    executor: ReplayExecutor | None = None
+
+    def next_launch(self) -> Launch | Pause | None:
+        if not self.launches:
+            return None
+        return self.launches.pop(0)
+
+    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+        self.note(f"start on {node}", trial.id)
+
+    def reported(self, trial: Trial, report: Report) -> bool:
+        self.note(f"epoch {report.epoch}", trial.id)
+        return self.stops(trial, report)
+
+    def finished(self, trial: Trial, result: TrialResult) -> None:
+        self.results[trial.id] = result
+        self.note("end", trial.id)
+
+    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
+        raise AssertionError
+
+    def note(self, text: str, trial_id: str = "") -> None:
+        assert self.executor is not None
+        self.events.append((self.executor.now() - BEGAN, text, trial_id))
+
+    def tick(self) -> None:
+        pass
+
+    def when(self, text: str) -> list[tuple[float, str]]:
+        return [(at, trial_id) for at, what, trial_id in self.events if what.startswith(text)]
+
+
+def played(
+    told: Told,
+    *runs: tuple[str, RecordedRun],
+    cpus: int = 2,
+    nodes: int = 1,
+    gpus: int = 0,
+    may_stop: bool = False,
+) -> Told:
+    """Play the launches on runs of these configs."""
+    recordings = [Recording(trial=made_trial(name), run=run) for name, run in runs]
+    made = [Node(name=f"n{index}", cpus=cpus, gpus=gpus) for index in range(nodes)]
+    machine = Machine(nodes=tuple(made))
+    drawing = Drawing(recordings, may_stop=may_stop)
+    told.executor = ReplayExecutor(drawing, machine, began_at=BEGAN, run_of=drawing.run_of)
+    told.executor.run(told)
+    return told
+
+
+def launches(*names: str) -> list[Launch | Pause]:
+    return [made_launch(made_trial(name)) for name in names]
+
+
+def seconds(wall_s: float) -> RecordedRun:
+    """Return a run of one epoch that is reported after half of its time."""
+    report = Report(step=1, epoch=3, samples=8, elapsed_s=wall_s / 2, metrics={"val_acc": wall_s})
+    return RecordedRun(
+        reports=[report], wall_s=wall_s, metrics=report.metrics, budget=Budget(epochs=3)
+    )
+
+
+def test_reports_and_end_come_at_their_recorded_seconds() -> None:
+    told = played(Told(launches("a")), ("a", made_run(2, budget=Budget(epochs=3))))
+    assert told.when("epoch") == [(13.0, "a-0"), (25.0, "a-0")]
+    result = told.results["a-0"]
+    assert told.when("end") == [(28.5, "a-0")], "its ceilings were measured until then"
+    assert (result.started_at, result.wall_s) == (BEGAN, 25.5)
+    assert (result.node, result.cores, result.isolation) == ("n0", 2, "leased")
+
+
+def test_one_after_another_where_there_is_room_for_one() -> None:
+    told = played(Told(launches("a", "b")), ("a", seconds(10)), ("b", seconds(4)))
+    assert told.when("end") == [(10.0, "a-0"), (14.0, "b-0")]
+
+
+def test_side_by_side_where_there_is_room() -> None:
+    runs = [("a", seconds(10)), ("b", seconds(4)), ("c", seconds(4))]
+    told = played(Told(launches("a", "b", "c")), *runs, cpus=4)
+    assert told.when("end") == [(4.0, "b-0"), (8.0, "c-0"), (10.0, "a-0")]
+    assert told.executor is not None
+    assert told.executor.spent.core_s == 2 * 18
+    assert told.executor.spent.simulated_s == 10
+
+
+def test_an_isolated_trial_waits_and_holds_up_those_behind_it() -> None:
+    alone = made_launch(made_trial("b"), isolation=Isolation.EXCLUSIVE)
+    queue = [*launches("a"), alone, *launches("c")]
+    told = played(Told(queue), ("a", seconds(10)), ("b", seconds(4)), ("c", seconds(1)), cpus=4)
+    assert told.when("start") == [(0.0, "a-0"), (10.0, "b-0"), (14.0, "c-0")]
+
+
+def test_interleaved_trials_advance_together_and_take_the_sum_of_their_times() -> None:
+    first, second = (made_launch(made_trial(name), interleaved=True) for name in "ab")
+    launch = made_launch(first.trial, others=(second,), interleaved=True)
+    told = played(Told([launch]), ("a", seconds(10)), ("b", seconds(4)))
+    assert told.when("epoch") == [(7.0, "a-0"), (7.0, "b-0")]
+    assert told.when("end") == [(14.0, "a-0"), (14.0, "b-0")]
+    assert [told.results[name].wall_s for name in ("a-0", "b-0")] == [10.0, 4.0]
+
+
+def test_a_stopped_trial_ends_at_that_report_and_frees_its_cores() -> None:
+    told = Told(launches("a", "b"), stops=lambda trial, _: trial.id == "a-0")
+    played(told, ("a", seconds(10)), ("b", seconds(4)))
+    assert told.results["a-0"].state is TrialState.STOPPED
+    assert told.results["a-0"].wall_s == 5.0
+    assert told.when("end") == [(5.0, "a-0"), (9.0, "b-0")]
+    assert told.executor is not None
+    assert told.executor.spent.core_s == 2 * 9
+
+
+def test_a_paused_curve_goes_on_with_the_same_run() -> None:
+    paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
+    rest = made_trial("a", id="a-1")
+    told = played(Told([made_launch(paused), made_launch(rest)]), ("a", made_run()))
+    assert [text for _, text, _ in told.events if text.startswith("epoch")] == [
+        "epoch 1", "epoch 2", "epoch 3",
+    ]  # fmt: skip
+    assert told.results["a-0"].reason == "paused after 1 of 3 epochs"
+
+
+def test_a_trial_that_goes_on_behind_where_its_run_was_stopped_is_an_error() -> None:
+    stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
+    paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
+    rest = made_trial("a", id="a-1", budget=Budget(epochs=3, pause_after=2))
+    told = Told([made_launch(paused), made_launch(rest)])
+    with pytest.raises(ReplayError, match=r"the run of name=a was stopped too early: .* 1 epoch,"):
+        played(told, ("a", stopped))
+    assert [text for _, text, _ in told.events] == ["start on n0", "epoch 1", "end"]
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_trial_must_be_stopped_where_its_run_was(stops: bool) -> None:
+    stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
+    told = Told(launches("a"), stops=lambda _trial, _report: stops)
+    if stops:
+        assert played(told, ("a", stopped), may_stop=True).results["a-0"].state == "stopped"
+    else:
+        with pytest.raises(ReplayError, match="was stopped too early"):
+            played(told, ("a", stopped), may_stop=True)
+
+
+def test_another_seed_of_the_config_is_another_curve() -> None:
+    paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
+    other = made_trial("a", id="a-1", curve="another")
+    told = played(
+        Told([made_launch(paused), made_launch(other)]), ("a", made_run()), ("a", made_run())
+    )
+    assert told.when("epoch 1")[1][1] == "a-1", "it trains from the start"
+
+
+def test_what_failed_ends_at_its_recorded_second() -> None:
+    told = played(Told(launches("a")), ("a", failed_run(7.0)))
+    assert told.when("end") == [(7.0, "a-0")]
+    assert told.results["a-0"].state is TrialState.FAILED
+
+
+def test_the_time_budget_is_of_the_simulated_clock() -> None:
+    budget = TimeBudget(seconds=5, ends_at=BEGAN + 5)
+    late = [made_launch(made_trial(name), time_budget=budget) for name in "ab"]
+    told = played(Told(list(late)), ("a", seconds(10)), ("b", seconds(4)))
+    assert told.results["b-0"].state is TrialState.NOT_RUN
+
+
+def test_what_fits_on_no_node_fails_and_the_rest_goes_on() -> None:
+    needy = made_launch(made_trial("a"), demand=Demand(gpus=1))
+    told = played(Told([needy, *launches("b")]), ("a", seconds(1)), ("b", seconds(4)))
+    assert "fit on no node" in told.results["a-0"].reason
+    assert told.results["b-0"].state is TrialState.COMPLETED
+
+
+def test_events_of_one_moment_come_reports_first_then_by_id() -> None:
+    runs = [("c", seconds(4)), ("b", seconds(8)), ("a", seconds(4))]
+    told = played(Told(launches("c", "b", "a")), *runs, cpus=6)
+    at_4 = [(text, trial_id) for at, text, trial_id in told.events if at == 4.0]
+    assert at_4 == [("epoch 3", "b-0"), ("end", "a-0"), ("end", "c-0")]
+
+
+def test_an_interrupt_starts_and_ends_nothing_more() -> None:
+    told = Told(launches("a", "b"))
+
+    def stop(_trial: Trial, _report: Report) -> bool:
+        told.interrupted = True
+        return False
+
+    told.stops = stop
+    played(told, ("a", seconds(10)), ("b", seconds(4)))
+    assert told.when("end") == []
+
+
+def test_what_was_not_recorded_ends_the_replay_with_its_message() -> None:
+    with pytest.raises(ReplayError, match="has no run of name=b"):
+        played(Told(launches("a", "b")), ("a", seconds(1)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
+    rng = random.Random(seed)
+    num_slots = rng.randint(1, 5)
+    walls = {f"t{index}": float(rng.randint(1, 9)) for index in range(30)}
+    told = played(
+        Told(launches(*walls)),
+        *((name, seconds(wall_s)) for name, wall_s in walls.items()),
+        cpus=2 * num_slots,
+    )
+    free_at, expected = [0.0] * num_slots, []
+    for name, wall_s in walls.items():
+        slot = free_at.index(min(free_at))
+        free_at[slot] += wall_s
+        expected.append((free_at[slot], f"{name}-0"))
+    assert told.when("end") == sorted(expected)
