@@ -19,7 +19,7 @@ from orchestrator.arguments import (
 )
 from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
-from orchestrator.driver.options.settings import instead_of
+from orchestrator.driver.options.settings import as_today
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
@@ -98,10 +98,14 @@ def _require_no_command(arguments: Sequence[str]) -> None:
 
 
 def parse(arguments: Sequence[str]) -> Options:
-    """Return the options of a command line; end the program where it has unknown ones."""
-    for sentence in instead_of(arguments):
-        _parser().error(sentence)
-    given: dict[str, Any] = vars(_parser().parse_args(arguments))
+    """Return the options of a command line; end the program where it has unknown ones.
+
+    An option of the last version still works, with a sentence that names the new one.
+    """
+    words, sentences = as_today(arguments)
+    for sentence in sentences:
+        sys.stderr.write(f"NOTE: {sentence}\n")
+    given: dict[str, Any] = vars(_parser().parse_args(words))
     for name in [name for name, option in DECLARATIONS.items() if option.is_list]:
         values = given.get(name, [])
         if given["sweep_file"] is None and values and values[-1].endswith(".py"):

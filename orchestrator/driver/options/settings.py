@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.arguments import some_text, whole_number
-from orchestrator.errors import nearest
+from orchestrator.errors import SweepError, nearest
 
 MOST_NODES: Final = 10_000
 """Most simulated nodes: more than any cluster has, and few enough to go through."""
@@ -25,15 +25,34 @@ _INSTEAD: Final = {
     "reuse_repeats": "--set replay.reuse_repeats=true",
 }
 """What is typed now for an option of the last version, by its name."""
+_NOT_TAKEN: Final = "--gpu-hours"
 
 
-def instead_of(words: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence about each option of the last version among the words of a command line."""
-    now = {f"--{name.replace('_', '-')}": text for name, text in _INSTEAD.items()}
-    for word in words:
-        name = word.partition("=")[0]
-        if name in now:
-            yield f"{name} is now {now[name]}"
+def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return a command line with options of the last version as they are named today.
+
+    Returns:
+        The words; and a sentence for each old option among them.
+
+    Raises:
+        SweepError: ``--gpu-hours`` is among them: together with prices it would change its meaning.
+    """
+    old = {f"--{name.replace('_', '-')}": text for name, text in _INSTEAD.items()}
+    kept, added, sentences = list[str](), list[str](), list[str]()
+    left = iter(words)
+    for word in left:
+        name, has_value, value = word.partition("=")
+        if name not in old:
+            kept.append(word)
+            continue
+        sentences.append(f"{name} is now {old[name]}")
+        if name == _NOT_TAKEN:
+            raise SweepError(sentences[-1])
+        settings = old[name].split()[1:]
+        if not has_value and "N" in old[name]:
+            value = next(left, "")
+        added += [each.replace("=N", f"={value}") for each in settings]
+    return [*kept, *(["--set", *added] if added else [])], sentences
 
 
 def with_old_options(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.cli import parse
+from orchestrator.errors import SweepError
 
 
 @pytest.mark.parametrize(
-    ("given", "instead"),
+    ("given", "settings", "instead"),
     [
-        (["--repeats", "3"], "--repeats is now --set rigor.repeats=N"),
-        (["--confirm=0"], "--confirm is now --set rigor.confirm=N rigor.max_confirm=N"),
-        (["--gpu-hours", "2"], "--gpu-hours is now --cost gpu_hour=1 --max-cost X"),
-        (["--retries", "0"], "--retries is now --set rigor.retries=N"),
-        (["--reuse-repeats"], "--reuse-repeats is now --set replay.reuse_repeats=true"),
+        (["--repeats", "3"], ["rigor.repeats=3"], "--set rigor.repeats=N"),
+        (["--confirm=0"], ["rigor.confirm=0", "rigor.max_confirm=0"], "--set rigor.confirm=N"),
+        (["--retries", "0", "--set", "lr=1"], ["lr=1", "rigor.retries=0"], "--set rigor.retries=N"),
     ],
 )
-def test_an_option_of_the_last_version_names_the_new_one(
-    given: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+def test_an_option_of_the_last_version_works_and_names_the_new_one(
+    given: list[str], settings: list[str], instead: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as end:
-        parse(["s.py", *given])
-    assert end.value.code == 2
-    assert instead in capsys.readouterr().err
+    assert parse(["s.py", *given]).overrides().settings == settings
+    assert f"NOTE: {given[0].partition('=')[0]} is now {instead}" in capsys.readouterr().err
+
+
+def test_options_of_a_replay_work_too() -> None:
+    assert parse(["--cores", "4", "--reuse-repeats"]).replay == {"cores": 4, "reuse_repeats": True}
+
+
+def test_gpu_hours_are_refused_with_the_price_that_says_the_same() -> None:
+    with pytest.raises(SweepError, match="--gpu-hours is now --cost gpu_hour=1 --max-cost X"):
+        parse(["s.py", "--gpu-hours", "2"])
 
 
 def test_settings_of_a_replay_are_read_apart_from_the_sweep_s() -> None:
