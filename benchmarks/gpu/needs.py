@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGES = ("torch", "numpy", "pandas", "dgl")
+PACKAGES = ("torch", "numpy", "pandas", "msgspec", "dgl")
 OF_DGL = ("scipy", "networkx", "psutil", "requests", "tqdm")
 FOR_TESTS = {"pytest": "pytest (with pluggy, iniconfig, packaging)", "sklearn": "scikit-learn"}
 

@@ -5,7 +5,7 @@
 #   bash benchmarks/gpu/run.sh --wheels DIR           with the wheels in DIR on the path too (dgl, pytest)
 #   bash benchmarks/gpu/run.sh --only rgat --no-tests
 #
-# Needs Python 3.11 or newer, torch, numpy, pandas and dgl with what that needs (scipy, networkx, psutil,
+# Needs Python 3.11 or newer, torch, numpy, pandas, msgspec and dgl with what that needs (scipy, networkx, psutil,
 # requests, tqdm); for lenet's rows of single samples torchvision; for the tests pytest and scikit-learn.
 # What these are missing for is left out, said, and 2 is the exit code. No Ray, no MLflow, no network.
 # PYTHON names the interpreter (default: python3). Exit codes: 0 all went well; 1 a test failed, or a
