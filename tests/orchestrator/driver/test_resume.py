@@ -148,8 +148,8 @@ def test_a_run_of_an_earlier_version_is_refused_in_one_sentence(more: list[str])
     done = run_main("--resume", old, *more)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"error: --resume {old}: the run was made by an earlier version and cannot be gone on "
-        f"with; `python -m orchestrator.analysis {old}` opens it\n"
+        f"error: --resume {old}: the run was made by an earlier version and cannot be resumed; "
+        f"`python -m orchestrator.analysis {old}` opens it\n"
     )
     assert sorted(old.iterdir()) == before
 

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from orchestrator.constraints import requires
@@ -19,6 +19,7 @@ from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, loguniform
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Trial, TrialResult, TrialState
 
@@ -48,10 +49,17 @@ SPACE = Config(
 )
 
 
+def sweep_of(trainable: Trainable[Any], **changes: object) -> Sweep[Any]:
+    """Return a sweep with some of its fields, or of its rigor's, changed."""
+    of_rigor = {entry.name for entry in fields(Rigor)}
+    rigor: dict[str, Any] = {name: v for name, v in changes.items() if name in of_rigor}
+    others: dict[str, Any] = {name: v for name, v in changes.items() if name not in of_rigor}
+    return Sweep(trainable, question="?", rigor=Rigor(**rigor), **others)
+
+
 def problem(**changes: object) -> SearchProblem:
-    """Return a search problem over :data:`SPACE`, with some fields of its sweep changed."""
-    fields: dict[str, Any] = {"question": "?", "space": SPACE, **changes}
-    return search_problem(Sweep(TRAINABLE, **fields), MACHINE)
+    """Return a problem over :data:`SPACE`, with some fields of its sweep or rigor changed."""
+    return search_problem(sweep_of(TRAINABLE, **{"space": SPACE, **changes}), MACHINE)
 
 
 def six_configs(**changes: object) -> SearchProblem:

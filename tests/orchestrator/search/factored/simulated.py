@@ -24,11 +24,10 @@ from orchestrator.search import Factored
 from orchestrator.search.factored.factors import Factors
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
-from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
-from tests.orchestrator.search.playing import MACHINE, completed
+from tests.orchestrator.search.playing import MACHINE, completed, sweep_of
 
 SAMPLES = 10_000
 EPOCHS = 9
@@ -70,8 +69,8 @@ LARGE = Config(
 
 def problem(space: Config = SMALL, **changes: object) -> SearchProblem:
     """Return a search problem over a space, with some fields of its sweep changed."""
-    fields: dict[str, Any] = {"question": "?", "space": space, "epochs": EPOCHS, **changes}
-    return search_problem(Sweep(TRAINABLE, **fields), MACHINE)
+    sweep = sweep_of(TRAINABLE, **{"space": space, "epochs": EPOCHS, **changes})
+    return search_problem(sweep, MACHINE)
 
 
 @dataclass
