@@ -176,7 +176,7 @@ def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
 ) -> None:
     out = tmp_path / "run"
     file = write_sweep(tmp_path, "step_ms=choice(0.5)", epochs=400, baseline=0.5)
-    file.write_text(file.read_text().replace("epochs=400,", "epochs=400, half_width=0.2,"))
+    file.write_text(file.read_text().replace("retries=0", "retries=0, half_width=0.2"))
 
     done = run_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
 
