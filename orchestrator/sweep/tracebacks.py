@@ -14,8 +14,6 @@ from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.locations import argument_line, place
-from orchestrator.sweep.definition import Sweep
-from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 
 _UNKNOWN_ARGUMENT = re.compile(
@@ -78,8 +76,6 @@ def _nearest(error: BaseException, names: Mapping[str, Any]) -> str:
     if isinstance(error, AttributeError) and error.name:
         return nearest(error.name, dir(error.obj))
     if isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(described(error))):
-        if match[1] == Sweep.__name__ and match[2] in RIGOR_FIELDS:
-            return f"; {match[2]} is a field of its rigor now: rigor=Rigor({match[2]}=...)"
         return nearest(match[2], _parameters(names.get(match[1])))
     return ""
 

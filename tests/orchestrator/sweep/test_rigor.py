@@ -11,7 +11,6 @@ from orchestrator import Rigor, Sweep
 from orchestrator.errors import SweepFileError
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.rigor import PRESETS, rigor_findings, with_setting
-from tests.orchestrator.sweep.refusals import refusal
 from tests.orchestrator.sweep_files import GOOD, written
 
 
@@ -34,9 +33,11 @@ def test_the_presets_are_ordered_and_standard_is_the_default(tmp_path: Path) -> 
         assert getattr(quick, name) < getattr(standard, name) < getattr(thorough, name)
 
 
-def test_an_old_field_names_the_new_one(tmp_path: Path) -> None:
-    error = refusal(written(tmp_path, GOOD.replace("epochs=2", "epochs=2, confirm=5")))
-    assert "confirm is a field of its rigor now: rigor=Rigor(confirm=...)" in error.message
+def test_an_old_field_works_and_names_the_new_one(tmp_path: Path) -> None:
+    file = written(tmp_path, GOOD.replace("epochs=2", "epochs=2, confirm=5, retries=0"))
+    with pytest.warns(FutureWarning, match=r"rigor=Rigor\(confirm=5, retries=0\)") as warned:
+        assert load_sweep(file).rigor == Rigor(confirm=5, retries=0)
+    assert warned[0].filename == str(file), "the place is the sweep file's"
 
 
 @pytest.mark.parametrize(
