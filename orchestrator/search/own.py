@@ -46,9 +46,10 @@ def started(spec: SearchSpec, problem: SearchProblem) -> Search:
             search = spec.start(problem)
     if not _is_own(search):
         return search
-    if not isinstance(search, Search):
+    if not isinstance(search, Search) or type(search).ask is Search.ask:
         kind = "None" if search is None else with_article(type(search).__name__)
-        raise _refused(spec, "start", f"returned {kind}", "a Search: class Mine(Search)")
+        mute = ", which has no ask()" if isinstance(search, Search) else ""
+        raise _refused(spec, "start", f"returned {kind}{mute}", "a Search: class Mine(Search)")
     return OwnSearch(search, problem)
 
 
