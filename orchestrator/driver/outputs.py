@@ -11,7 +11,7 @@ from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_in
 from orchestrator.kernel.events import BlockRow, Ended, Event, Finished, Reported, Started, Timed
 from orchestrator.kernel.journal import Journal
-from orchestrator.kernel.parts import FoldOfNow
+from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
 from orchestrator.trial import TrialResult, TrialState
@@ -20,7 +20,7 @@ MOST_TOTAL_BYTES: Final = 256 * 2**20
 """Bytes that the outputs of a run's trials have together, at most."""
 
 
-class Outputs(FoldOfNow):
+class Outputs(Fold):
     """Keeps what trials have printed.
 
     Args:
@@ -70,7 +70,7 @@ def _sizes(folder: Path) -> Iterator[int]:
             yield path.stat().st_size
 
 
-class StepTimes(FoldOfNow):
+class StepTimes(Fold):
     """The times of steps, which have a file apart from the journal: ``steps.jsonl``.
 
     Args:

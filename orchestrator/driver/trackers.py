@@ -15,7 +15,7 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.formats import clock
 from orchestrator.kernel.events import Event
-from orchestrator.tracking.base import Tracker
+from orchestrator.kernel.parts import Fold
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.tracking.mlflow.uris import shown
@@ -39,7 +39,7 @@ class Trackers:
     uri: str = ""
 
     @property
-    def all(self) -> list[Tracker]:
+    def all(self) -> list[Fold]:
         """Return them in the order in which they receive events."""
         return [self.console] if self.mlflow is None else [self.console, self.mlflow]
 

@@ -11,7 +11,7 @@ from orchestrator.kernel.search import Proposal
 from orchestrator.trial import Report, Trial, TrialResult
 
 
-class Fold(Protocol):
+class Fold:
     """A view of a sweep that is made of its events, one after the other.
 
     No call may raise for a reason outside the program, or wait for anything but a local disk: a
@@ -19,20 +19,10 @@ class Fold(Protocol):
     """
 
     def apply(self, event: Event) -> None:
-        """Take an event that was journalled."""
+        """Take an event that was journalled; ignore kinds that the view is not made of."""
 
     def tick(self) -> None:
         """Do regular work; called about twice a second, from the thread that calls ``apply``."""
-
-
-class FoldOfNow:
-    """A fold of what happens in this process, without regular work."""
-
-    def apply(self, event: Event) -> None:
-        """Take an event that was journalled."""
-
-    def tick(self) -> None:
-        """Do nothing."""
 
 
 class Trials(Protocol):

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.kernel.events import Event
 from orchestrator.kernel.journal import read_journal
 from orchestrator.metric_table import MEASURED
 from orchestrator.storage.belonging import RUN_KEY
@@ -44,11 +43,6 @@ _DTYPES = {"seed": "Int64", "repeat": "Int64", "cores": "Int64", "started_at": T
 _DTYPES |= {"step": "Int64", "epoch": "Int64", "samples": "Int64"}
 _DTYPES |= {"wall_s": "float64", "elapsed_s": "float64"}
 _KNOB_DTYPES = {bool: "boolean", int: "Int64", float: "float64"}
-
-
-def trials_table(events: Iterable[Event]) -> pd.DataFrame:
-    """Return one row for each trial with a result, in the order they were asked for."""
-    return trials_of(read_history(events))
 
 
 def trial_dtypes(knobs: Mapping[str, KnobRecord], names: Iterable[str]) -> dict[str, str]:

@@ -1,7 +1,6 @@
-"""The trackers, which receive each of a sweep's events after the journal.
+"""The trackers: folds of a sweep's events that its user sees, each with a ``close``.
 
 =======  =========================================================
-base     the protocol of trackers
 console  a live view or lines on standard output
 mlflow   a mirror of the journal in MLflow, at low priority
 =======  =========================================================

@@ -148,7 +148,7 @@ def _legend(traces: Sequence[Mapping[str, Any]], rest: str) -> Iterator[str]:
         name = str(trace["name"])
         marker = {**trace["marker"], "size": min(trace["marker"]["size"], 12)}
         yield _mark(place + 6, _TOP - 14, marker) + _text(place + 16, _TOP - 10, name)
-        place += 30 + 7 * len(name)
+        place += 28 + 6.6 * len(name) + 5 * name.count("m")  # no letter is as wide
     if rest:
         words = rest.removeprefix("Show ").removesuffix(" too")
         verb = "is" if words.startswith("1 ") else "are"

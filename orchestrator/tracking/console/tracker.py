@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from orchestrator.kernel.events import Ended, Event, Noted
+from orchestrator.kernel.parts import Fold
 from orchestrator.storage.history import SweepHistory
 from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView
 from orchestrator.tracking.console.progress import BestSoFar, FindBest, ReadLoad
 
 
-class ConsoleTracker:
-    """A sweep on a terminal or in a log; a :class:`~orchestrator.tracking.base.Tracker`."""
+class ConsoleTracker(Fold):
+    """A sweep on a terminal or in a log."""
 
     def __init__(
         self,

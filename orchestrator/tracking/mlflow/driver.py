@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.kernel.events import Event, Opened, Resumed, Started
+from orchestrator.kernel.parts import Fold
 from orchestrator.regular_files import open_to_append
 from orchestrator.repository import package_path
 from orchestrator.storage.files import RunFile
@@ -25,8 +26,8 @@ LOCK_NAME = ".mlflow.lock"
 _MAX_STARTS = 4
 
 
-class MlflowMirror:
-    """A sweep in MLflow; a :class:`~orchestrator.tracking.base.Tracker`.
+class MlflowMirror(Fold):
+    """A sweep in MLflow.
 
     The driver itself neither imports MLflow nor waits for it before :meth:`close`.
     """

@@ -25,9 +25,10 @@ from orchestrator.driver.request import prepared_data, read_request
 from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.kernel.events import Asked, Event, Finished, Opened
 from orchestrator.machine import Machine, Node
+from orchestrator.storage import tables
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
-from orchestrator.storage.tables import trials_table
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.conftest import ROOT
 from tests.orchestrator.driver.printed_sweep import write_printed, write_words
@@ -96,7 +97,7 @@ def _tables(record: SweepRecord, trials: Sequence[Trial]) -> RunTables:
     for trial in trials:
         events.append(Asked(trial=trial))
         events.append(Finished(trial_id=trial.id, result=_answer(trial)))
-    return RunTables(trials=trials_table(events), sweep=record)
+    return RunTables(trials=tables.trials_of(read_history(events)), sweep=record)
 
 
 def _plain(config: Mapping[str, Any]) -> Config:

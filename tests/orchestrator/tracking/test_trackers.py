@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.kernel.events import Event
-from orchestrator.tracking.base import Tracker
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialState
@@ -19,6 +18,7 @@ from tests.orchestrator.tracking.console.terminals import Terminal
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
+Tracker = ConsoleTracker | MlflowMirror
 MakeTracker = Callable[..., Tracker]
 
 

@@ -15,7 +15,8 @@ from mlflow.tracking import MlflowClient
 
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.tables import trials_table
+from orchestrator.storage.history import read_history
+from orchestrator.storage.tables import trials_of
 from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.in_mlflow import (
     assert_mirrored,
@@ -35,7 +36,7 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
         scribe.whole(make_trial(number), state)
     mirror_of(run_dir, uri).finish(0)
 
-    trials = trials_table(read_journal(run_dir / RunFile.JOURNAL)).set_index("trial_id")
+    trials = trials_of(read_history(read_journal(run_dir / RunFile.JOURNAL))).set_index("trial_id")
     found = search(uri).set_index("tags.sweep.trial_id").loc[trials.index]
     for name in [n for n in trials.columns if n.startswith("metrics.")]:
         expected = trials[name]
@@ -61,7 +62,7 @@ def test_a_metric_that_is_no_number_is_kept_as_nan(run_dir: Path, tmp_path: Path
     result = {"state": "infeasible", "reason": "NaN", "metrics": {"train_loss": float("nan")}}
     scribe.record("finished", trial_id=trial.id, result=result)
     mirror_of(run_dir, sqlite(tmp_path)).finish(0)
-    table = trials_table(read_journal(run_dir / RunFile.JOURNAL))
+    table = trials_of(read_history(read_journal(run_dir / RunFile.JOURNAL)))
     assert table["metrics.train_loss"].isna().all()
     assert search(sqlite(tmp_path))["metrics.train_loss"].isna().all()
     (child,) = runs_of(sqlite(tmp_path))[1]
