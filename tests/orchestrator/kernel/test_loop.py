@@ -18,7 +18,7 @@ from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import Continued, Event, Finished, Noted, word_of
+from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted, word_of
 from orchestrator.kernel.executor import Launch, Source
 from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.kernel.loop import TICK_S, ControlLoop
@@ -69,6 +69,7 @@ class Loops:
         self._folder = folder
         self.path = folder / "journal.jsonl"
         self.journals: list[Journal] = []
+        self.step_times: list[StepTimes] = []
 
     def __call__(
         self,
@@ -86,7 +87,8 @@ class Loops:
         self.journals.append(Journal(self.path))
         expectation = Expectation(num_cores=1, budget=factory.sweep.budget, baseline={})
         spending = Spending(Budgets(time_s=time_budget_s), expectation, self.journals[-1].now)
-        folds = [StepTimes(self.journals[-1]), *trackers]
+        self.step_times.append(StepTimes(self.journals[-1]))
+        folds = [self.step_times[-1], *trackers]
         gate = Limits(spending)
         return ControlLoop(SweepTrials(factory), search, self.journals[-1], folds, gate)
 
@@ -105,6 +107,8 @@ def loops(tmp_path: Path) -> Iterator[Loops]:
     yield made
     for journal in made.journals:
         journal.close()
+    for fold in made.step_times:
+        fold.apply(Ended(exit_code=0))
 
 
 def launched(loop: ControlLoop) -> Launch:
