@@ -172,10 +172,7 @@ class SweepHistory:
 
     Attributes:
         key: Hash of the first event, by which a run of a sweep is known anywhere.
-        processes: Hash of the event with which each process began that ran it, ``key`` the first.
-            The journals of two copies of a run have the same ``key``; these tell them apart.
         began_at: Unix time of the first event, or None.
-        resumed_at: Unix time at which the process that runs it now began, or None.
         trials: Records by trial id, in the order in which they were asked for.
         exit_code: Exit code of the last process that ran it; None while one may be running.
         last_at: Unix time of the last event, or None.
@@ -187,9 +184,7 @@ class SweepHistory:
     """
 
     key: str = ""
-    processes: list[str] = field(default_factory=list)
     began_at: float | None = None
-    resumed_at: float | None = None
     trials: dict[str, TrialHistory] = field(default_factory=dict)
     exit_code: int | None = None
     last_at: float | None = None
@@ -234,10 +229,9 @@ class SweepHistory:
         at = self.last_at = event.at
         if isinstance(event, Opened | Resumed):
             self._sweep = SweepRecord.from_json(event.sweep, "the journal's record of the sweep")
-            self.processes.append(key_of(event))
             if self.began_at is None:
-                self.began_at, self.key = at, self.processes[0]
-            self.resumed_at, self.exit_code = at, None
+                self.began_at, self.key = at, key_of(event)
+            self.exit_code = None
             for trial in self.trials.values():
                 self._count(trial, -1)
                 _cut_short(trial)

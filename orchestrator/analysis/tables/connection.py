@@ -7,17 +7,15 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.tracking.mlflow.uris import (
-    Redaction,
     checked_uri,
-    parsed,
     reason_of,
     scheme_of,
     shown,
     sqlite_path,
-    without_proxy,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +39,6 @@ def connected(tracking_uri: str) -> MlflowClient:
         what = "is empty" if path.is_file() else "does not exist"
         raise RunDirectoryError(f"{path}: {what}", "give the URI that the run printed")
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.update(without_proxy(os.environ))
     with asking(tracking_uri):
         _require_reachable(uri)
         from mlflow.tracking import MlflowClient
@@ -66,7 +63,7 @@ def asking(tracking_uri: str) -> Iterator[None]:
     except SweepError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever reading another server's answers raises
-        why = reason_of(error, Redaction(tracking_uri))
+        why = reason_of(error, tracking_uri)
         raise RunDirectoryError(
             f"{shown(tracking_uri)}: MLflow cannot be read: {why}",
             "is it running, and the URI that the run printed?",
@@ -80,9 +77,9 @@ def _require_reachable(uri: str) -> None:
         OSError: It takes none.
     """
     scheme = scheme_of(uri)
-    url = parsed(uri) if scheme in _PORTS else None
-    if url is not None and url.host:
-        address = url.host, url.port or _PORTS[scheme]
+    url = urlsplit(uri)
+    if scheme in _PORTS and url.hostname:
+        address = url.hostname, url.port or _PORTS[scheme]
         socket.create_connection(address, timeout=_WAIT_S).close()
 
 

@@ -6,8 +6,7 @@ __main__      the process: ``python -m orchestrator.tracking.mlflow RUN_DIR``
 follow        reads the journal while trials run, then to its end; priority
 mirror        the fold that writes what MLflow lacks, in a safe order
 content       a trial's history as MLflow's params, metrics and tags
-parent        the parent run: tags, note, and the answer at the end
-answer        what the analysis left of the answer, in MLflow's terms
+parent        the parent run: tags, note, and the answer that the analysis left
 views         three saved views of the experiment's page
 store         MLflow's client
 uris          tracking URIs: checked, shown without secrets, and what opens them

@@ -2,9 +2,8 @@
 
 By hand it brings MLflow up to date with the run's journal, once. With ``--follow`` a driver
 has started it and sends commands on standard input; its end means that the driver is
-dead. Standard output has one JSON object a line for the driver:
-``{"failed": text}`` for each failure, ``{"done": true}`` when everything is written, and
-``{"refused": text}`` where it could not begin.
+dead. Standard output has one JSON object a line for the driver: ``{"failed": text}`` for each
+failure, and ``{"done": true}`` when everything is written.
 """
 
 from __future__ import annotations
@@ -16,23 +15,15 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import Any, Final, TextIO
 
 from orchestrator.arguments import Parser
-from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
-from orchestrator.kernel.journal import read_journal
-from orchestrator.storage.files import RunFile, nearest_run
+from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.system.lifeline import leave_to_driver
-from orchestrator.system.lock_files import open_lock
 from orchestrator.tracking.mlflow.driver import LOCK_NAME
 from orchestrator.tracking.mlflow.follow import Follower
-from orchestrator.tracking.mlflow.uris import (
-    RedactedStream,
-    Redaction,
-    checked_uri,
-    how_to_open,
-    without_proxy,
-)
+from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open
 
 _ENVIRONMENT: Final[Mapping[str, str]] = {
     # No word to anyone but the tracking URI.
@@ -54,23 +45,17 @@ _DEFAULTS: Final[Mapping[str, str]] = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10"}
 def main() -> int:
     """Write a run to MLflow; return 0 if MLflow then has all of it."""
     arguments = _parser().parse_args()
-    os.environ.update({**_DEFAULTS, **os.environ, **_ENVIRONMENT, **without_proxy(os.environ)})
+    os.environ.update({**_DEFAULTS, **os.environ, **_ENVIRONMENT})
     run_dir: Path = arguments.run_dir.absolute()
     try:
         uri = checked_uri(arguments.uri)
         if not arguments.follow:
-            _require_run(run_dir)
+            read_sweep(run_dir)
         with refusing_os_errors():
             lock = _locked(run_dir)
     except SweepError as error:
         sys.stderr.write(f"error: {error}\n")
-        if arguments.follow:
-            sys.stdout.write(json.dumps({"refused": error.message}) + "\n")
         return 2
-    # Before MLflow is imported: its loggers keep the streams that they find.
-    redaction = Redaction(uri)
-    sys.stdout = cast("TextIO", RedactedStream(sys.stdout, redaction))
-    sys.stderr = cast("TextIO", RedactedStream(sys.stderr, redaction))
     with lock:
         if arguments.follow:
             leave_to_driver()
@@ -78,35 +63,13 @@ def main() -> int:
         return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).finish(None)
 
 
-def _require_run(run_dir: Path) -> None:
-    """Check that there is something to write.
-
-    Raises:
-        RunDirectoryError: It is no run directory.
-    """
-    try:
-        next(read_journal(run_dir / RunFile.JOURNAL), None)
-    except FileNotFoundError:
-        raise RunDirectoryError(
-            f"{run_dir}: is not a run directory (no {RunFile.JOURNAL}){nearest_run(run_dir)}",
-            "give the folder that a sweep printed, runs/<sweep>/<time>",
-        ) from None
-
-
 def _locked(run_dir: Path) -> TextIO:
-    """Return the run's lock, taken: a second writer would make every run twice.
-
-    Raises:
-        OSError: It cannot be opened, or is no plain file.
-    """
-    lock = os.fdopen(open_lock(run_dir / LOCK_NAME, writable=True), "r+")
+    """Return the run's lock, taken: a second writer would make every run twice."""
+    lock = (run_dir / LOCK_NAME).open("a")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        sys.stderr.write(
-            f"{run_dir}: waiting for another process that writes it to MLflow, as a sweep does "
-            "until it ends\n"
-        )
+        sys.stderr.write(f"{run_dir}: waiting for another process that writes it to MLflow\n")
         sys.stderr.flush()
         fcntl.flock(lock, fcntl.LOCK_EX)
     return lock
@@ -138,7 +101,7 @@ def _to_user(uri: str) -> Callable[[Mapping[str, Any]], None]:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="python -m orchestrator.tracking.mlflow",
-        description="Bring MLflow to what a run's journal says.",
+        description="Bring MLflow up to date with a run's journal.",
     )
     parser.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     parser.add_argument(

@@ -14,7 +14,6 @@ from typing import Any
 
 from orchestrator.kernel.events import Event, Opened, Resumed, Started
 from orchestrator.kernel.parts import Fold
-from orchestrator.regular_files import open_to_append
 from orchestrator.repository import package_path
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
@@ -22,8 +21,6 @@ from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown
 
 LOG_NAME = "mlflow.log"
 LOCK_NAME = ".mlflow.lock"
-
-_MAX_STARTS = 4
 
 
 class MlflowMirror(Fold):
@@ -51,117 +48,89 @@ class MlflowMirror(Fold):
             bound_s: How long :meth:`close` may take.
 
         Raises:
-            SweepError: ``uri`` is none that MLflow's run tables can be at.
+            SweepError: MLflow's run tables cannot be at ``uri``.
         """
         self._run_dir = run_dir.absolute()
         self._uri = checked_uri(uri)
         self._experiment = experiment
-        self._say_once: Callable[[str], None] | None = say
+        self._say = say
         self._bound_s = bound_s
         self._writer: _Writer | None = None
-        self._num_starts = 0
         self._trials_run = False
         self._failure = ""
         self._status: dict[str, Any] = {}
-        self._shown_by: list[str] = []
 
     def apply(self, event: Event) -> None:
         """Start the writer, which reads the journal itself, and have it yield to trials."""
         match event:
             case Opened() | Resumed() if self._writer is None:
                 self._start()
-            case Started() if not self._trials_run:
+            case Started() if self._writer is not None and not self._trials_run:
                 self._trials_run = True
-                self._send("yield")
+                self._writer.send("yield")
 
     def tick(self) -> None:
-        """Read the writer's messages, and start another writer if it has died."""
-        if self._writer is None:
-            return
-        self._read_messages(self._writer)
-        if self._writer.returncode is not None and self._num_starts < _MAX_STARTS:
-            self._problem(f"its writer died with {self._writer.returncode}")
-            self._writer.stop()
-            self._start()
-            if self._trials_run:
-                # A new process begins at the usual priority.
-                self._send("yield")
+        """Read the writer's messages."""
+        if self._writer is not None:
+            for status in self._writer.messages():
+                self._status |= status
+                if "failed" in status:
+                    self._problem(status["failed"])
 
     def close(self, exit_code: int) -> list[str]:
         """Let the writer finish, for a bounded time; return the lines that show where to look."""
-        if self._num_starts == 0:
-            return []
         deadline = time.monotonic() + self._bound_s
         self.tick()
-        self._send(f"finish {exit_code}")
-        while self._writer is not None and not self._status.get("done"):
-            if self._writer.returncode is not None:
-                self._read_messages(self._writer)
-                if self._writer.returncode >= 0 or self._num_starts >= _MAX_STARTS:
-                    break
-                self.tick()  # it was killed: another one finishes
-                self._send(f"finish {exit_code}")
-            if time.monotonic() >= deadline:
-                self._failure = self._failure or f"not finished within {self._bound_s:g} s"
-                break
-            time.sleep(0.02)
-            self._read_messages(self._writer)
-        if self._writer is not None:
+        if self._writer is not None and self._writer.returncode is not None:
             self._writer.stop()
-            self._writer = None
-        return self._last_lines()
+            self._start()  # it was killed: another one finishes
+        if self._writer is None:
+            return [self._incomplete()] if self._failure else []
+        self._writer.send(f"finish {exit_code}")
+        code = None
+        while code is None and not self._status.get("done") and time.monotonic() < deadline:
+            time.sleep(0.02)
+            code = self._writer.returncode
+            self.tick()
+        self._writer.stop()
+        self._writer = None
+        if self._status.get("done"):
+            return self._shown_by()
+        late = f"not finished within {self._bound_s:g} s"
+        ended = late if code is None else f"its writer ended with {code}"
+        self._failure = self._failure or ended
+        return [self._incomplete()]
 
     def _start(self) -> None:
-        self._num_starts += 1
+        self._writer = None
         try:
             self._writer = _Writer(self._run_dir, self._uri, self._experiment)
         except OSError as error:
-            self._writer = None
             self._problem(f"its writer cannot be started: {error}")
 
-    def _send(self, command: str) -> None:
-        if self._writer is not None and not self._writer.send(command):
-            self._problem(self._failure or "its writer has died")
-
-    def _read_messages(self, writer: _Writer) -> None:
-        for status in writer.messages():
-            self._status |= status
-            if "parent" in status:
-                self._note_place()
-            if "failed" in status:
-                self._problem(status["failed"])
-            if "refused" in status:  # another one would be refused as well
-                self._num_starts = _MAX_STARTS
-                self._problem(status["refused"])
-
-    def _note_place(self) -> None:
-        """Write what shows the run, for the report; without the file it has no link."""
+    def _shown_by(self) -> list[str]:
+        """Return what shows the run, and write it for the report."""
         lines = how_to_open(self._uri, self._status["experiment"], self._status["parent"])
-        if lines != self._shown_by:
-            with suppress(OSError):
-                text = "\n".join(lines) + "\n"
-                replace_file(self._run_dir / RunFile.MLFLOW, lambda path: path.write_text(text))
-            self._shown_by = lines
+        text = "\n".join(lines) + "\n"
+        with suppress(OSError):  # without the file the report has no link
+            replace_file(self._run_dir / RunFile.MLFLOW, lambda path: path.write_text(text))
+        return list(map("".join, zip(("MLflow:      ", " " * 13), lines, strict=False)))
 
     def _problem(self, what: str) -> None:
-        self._failure = what
-        if self._say_once is not None:
-            self._say_once(
-                f"MLflow: {what}. The sweep goes on; MLflow is brought up to date as soon as it "
+        if not self._failure:
+            self._say(
+                f"MLflow: {what}. The sweep continues; MLflow is brought up to date as soon as it "
                 f"answers (details in {self._run_dir / LOG_NAME})"
             )
-            self._say_once = None
+        self._failure = what
 
-    def _last_lines(self) -> list[str]:
-        if self._status.get("done"):
-            heads = ("MLflow:      ", " " * 13)
-            return list(map("".join, zip(heads, self._shown_by, strict=False)))
+    def _incomplete(self) -> str:
         where = shown(self._uri)
         why = self._failure.removeprefix(f"{where}: ")
-        return [
+        return (
             f"MLflow at {where} is incomplete ({why}); nothing is lost: "
             f"--resume {self._run_dir} completes it"
-        ]
+        )
 
 
 class _Writer:
@@ -174,15 +143,15 @@ class _Writer:
             OSError: The system does not let it start.
         """
         paths = [*package_path(), os.environ.get("PYTHONPATH", "")]
-        # The URI is no argument: it may hold a password.
+        # The URI is no argument: it may contain a password.
         path = os.pathsep.join(filter(None, paths))
         environment = {**os.environ, "PYTHONPATH": path, "MLFLOW_TRACKING_URI": uri}
         # -P: a module in the current folder must not hide an installed one.
         command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(run_dir)]
-        with open_to_append(run_dir / LOG_NAME) as log:
+        with (run_dir / LOG_NAME).open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--experiment", experiment, "--follow"],
-                # A command must not wait in a buffer, and an answer is to be read without waiting.
+                # A command must not wait in a buffer, and messages are read without waiting.
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -193,7 +162,6 @@ class _Writer:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        # The control loop reads it between two trials' reports, and waits for nothing.
         os.set_blocking(self._stdout.fileno(), False)
         self._unread = b""
 
@@ -202,13 +170,10 @@ class _Writer:
         """Return its exit status, None while it lives."""
         return self._process.poll()
 
-    def send(self, command: str) -> bool:
-        """Send a command; return False if the process has died."""
-        try:
+    def send(self, command: str) -> None:
+        """Send a command; nothing happens where the process has died."""
+        with suppress(BrokenPipeError):
             self._stdin.write(f"{command}\n".encode())
-        except BrokenPipeError:
-            return False
-        return True
 
     def messages(self) -> Iterator[dict[str, Any]]:
         """Return its messages since the last time; do not wait."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from orchestrator.system.memory import without_collecting
-from orchestrator.tracking.mlflow.uris import Redaction, artifact_root, reason_of, shown
+from orchestrator.tracking.mlflow.uris import reason_of, shown, without_secrets
 
 if TYPE_CHECKING:
     from orchestrator.tracking.mlflow.mirror import Mirror
@@ -22,12 +22,11 @@ _PERIOD_S: Final = 2.0
 """Time between two reads of the journal. Longer means fewer and larger writes."""
 _LONGEST_PAUSE_S: Final = 30.0
 _NUM_LAST_TRIES: Final = 4
-"""Tries in a row without progress after which the end of a run waits no longer."""
-_AUTOGROUP: Final = Path("/proc/self/autogroup")
+"""Tries after which the end of a run waits no longer."""
 
 
 class Follower:
-    """A driver of the mirror: at low priority while trials run, and then to the end."""
+    """Runs the mirror: at low priority while trials run, and then to the end."""
 
     def __init__(
         self, run_dir: Path, uri: str, experiment: str, report: Callable[[Mapping[str, Any]], None]
@@ -38,14 +37,13 @@ class Follower:
             run_dir: The run directory.
             uri: MLflow's tracking URI.
             experiment: MLflow's experiment, or empty for the sweep's name.
-            report: Takes ``{"failed": text}`` for each failure and ``{"done": True}`` at the
-                end, either with the ids of ``experiment`` and ``parent`` as far as known.
+            report: Takes ``{"failed": text}`` for each failure and at the end ``{"done": True}``
+                with the ids of ``experiment`` and ``parent``.
         """
         self._run_dir = run_dir
         self._uri = uri
-        self._redacted = Redaction(uri)
         self._experiment = experiment
-        self._report_to = report
+        self._report = report
         self._mirror: Mirror | None = None
         self._num_failures = 0
         self._finishing = threading.Event()
@@ -63,11 +61,11 @@ class Follower:
         for line in commands:
             command, *arguments = line.split()
             if command == "finish":
-                set_priority(thread.native_id or 0, low=False)
+                _set_priority(thread.native_id or 0, low=False)
                 self._finishing.set()
                 thread.join()  # the mirror has no lock
                 return self.finish(int(arguments[0]))
-            set_priority(thread.native_id or 0, low=True)
+            _set_priority(thread.native_id or 0, low=True)
         os._exit(1)  # resuming the run completes MLflow
 
     def _keep_up(self) -> None:
@@ -78,15 +76,14 @@ class Follower:
 
     def finish(self, exit_code: int | None) -> int:
         """Write what is missing; return 0 if nothing is missing any more."""
-        tries, written = 0, self._num_written()
-        while tries < _NUM_LAST_TRIES:
+        for number in range(_NUM_LAST_TRIES):
+            if number:
+                time.sleep(2.0 ** (number - 1))
             if self._attempt(lambda mirror: mirror.finish(exit_code)):
-                self._report(done=True)
+                assert self._mirror is not None
+                experiment, parent = self._mirror.ids
+                self._report({"done": True, "experiment": experiment, "parent": parent})
                 return 0
-            tries = tries + 1 if self._num_written() == written else 1
-            written = self._num_written()
-            if tries < _NUM_LAST_TRIES:
-                time.sleep(2.0 ** (tries - 1))
         return 1
 
     def _attempt(self, action: Callable[[Mirror], None]) -> bool:
@@ -95,30 +92,20 @@ class Follower:
                 self._mirror = _new_mirror(self._run_dir, self._uri, self._experiment)
             action(self._mirror)
         except Exception as error:  # noqa: BLE001 - MLflow raises anything; no sweep fails for it
-            self._failed(error)
+            trace = "".join(traceback.format_exception(error))
+            sys.stderr.write(without_secrets(trace, self._uri))
+            if self._mirror is not None:
+                # A request that failed may have been carried out.
+                self._mirror.forget()
+            self._num_failures += 1
+            reason = f"{type(error).__name__}: {reason_of(error, self._uri)}"
+            self._report({"failed": f"{shown(self._uri)}: {reason}"})
             return False
         self._num_failures = 0
         return True
 
-    def _failed(self, error: Exception) -> None:
-        sys.stderr.write(self._redacted("".join(traceback.format_exception(error))))
-        if self._mirror is not None:
-            # A request that failed may have been carried out: what MLflow has is asked for again.
-            self._mirror.forget()
-        self._num_failures += 1
-        reason = reason_of(error, self._redacted)
-        self._report(failed=f"{shown(self._uri)}: {type(error).__name__}: {reason}")
 
-    def _num_written(self) -> int:
-        return 0 if self._mirror is None else self._mirror.num_written
-
-    def _report(self, **status: object) -> None:
-        if self._mirror is not None:
-            status |= dict(zip(("experiment", "parent"), self._mirror.ids, strict=True))
-        self._report_to(status)
-
-
-def set_priority(thread: int, *, low: bool) -> None:
+def _set_priority(thread: int, *, low: bool) -> None:
     """Make a thread of this process yield to all others, or take that back where permitted.
 
     ``SCHED_IDLE`` gives a thread only the time that no other wants. A kernel that groups
@@ -126,7 +113,7 @@ def set_priority(thread: int, *, low: bool) -> None:
     an idle process in a separate session took half a core, and none once its group was nice too.
     """
     with suppress(OSError):
-        _AUTOGROUP.write_text("19" if low else "0")
+        Path("/proc/self/autogroup").write_text("19" if low else "0")
     with suppress(OSError):
         policy = os.SCHED_IDLE if low else os.SCHED_OTHER
         os.sched_setscheduler(thread, policy, os.sched_param(0))
@@ -138,7 +125,5 @@ def _new_mirror(run_dir: Path, uri: str, experiment: str) -> Mirror:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
     with without_collecting():
         from orchestrator.tracking.mlflow.mirror import Mirror
-        from orchestrator.tracking.mlflow.store import Target
 
-    root = artifact_root(uri, run_dir)
-    return Mirror(run_dir, Target(uri=uri, experiment=experiment, artifact_root=root))
+    return Mirror(run_dir, uri, experiment)

@@ -2,7 +2,8 @@
 
 The order makes every moment safe to be killed in. A child is created with its tags in one
 step; its points come next; its status last. A later process looks up what is there by
-tags, takes runs with a final status as whole and completes the others point by point.
+tags, takes runs with a final status as whole and writes the others again: MLflow's databases
+ignore a point or a param that they have.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from mlflow.entities import Run
 from orchestrator.kernel.events import Event, decode
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory
-from orchestrator.tracking.mlflow.answer import RunAnswer
 from orchestrator.tracking.mlflow.content import (
     ATTEMPT_TAG,
     PARENT_TAG,
-    PROCESS_TAG,
     ROLE_TAG,
     STATUS,
     SWEEP_TAG,
@@ -38,50 +37,42 @@ from orchestrator.tracking.mlflow.content import (
 from orchestrator.tracking.mlflow.parent import (
     NOTE_TAG,
     RUN_DIR_TAG,
+    RunAnswer,
     parent_status,
     parent_tags,
     upload_front,
     write_answer,
 )
-from orchestrator.tracking.mlflow.store import Store, Target
+from orchestrator.tracking.mlflow.store import Store
 
 _LEFT_OUT = (RunFile.JOURNAL, RunFile.STEPS, RunFile.MLFLOW, RunFile.OUTPUT)
 ARTIFACTS = tuple(file for file in RunFile if file not in _LEFT_OUT)
 """Files of a run directory that the parent run gets, as far as they exist."""
 
 
-class ArtifactsMissing(Exception):
-    """MLflow has all of a run but its files, which its artifact store has not taken."""
-
-
 class Mirror:
     """One parent run and its children, brought up to date with a journal."""
 
-    def __init__(self, run_dir: Path, target: Target) -> None:
+    def __init__(self, run_dir: Path, uri: str, experiment: str = "") -> None:
         """Connect to nothing yet.
 
         Args:
             run_dir: The run directory.
-            target: Where MLflow is.
+            uri: MLflow's tracking URI.
+            experiment: Name of the experiment, or empty for the sweep's name.
         """
         self._run = MirroredRun(run_dir=run_dir)
         self._offset = 0
-        self._target = target
+        self._uri = uri
+        self._experiment = experiment
         self._behind: set[str] = set()
         self._store: Store | None = None
         self._had_errors = False
-        self.num_written = 0
 
     @property
     def ids(self) -> tuple[str, str]:
         """Return MLflow's ids of experiment and parent run; empty before the first success."""
         return "" if self._store is None else self._store.experiment_id, self._run.parent_id
-
-    def apply(self, event: Event) -> None:
-        """Take in an event; nothing is written before :meth:`catch_up`."""
-        trial = self._run.history.apply(event)
-        if trial is not None:
-            self._behind.add(trial.trial.id)
 
     def catch_up(self) -> None:
         """Write whatever the journal has and MLflow lacks.
@@ -90,7 +81,8 @@ class Mirror:
             Exception: Whatever MLflow raises. Call :meth:`forget`, then try again.
         """
         for event in self._new_events():
-            self.apply(event)
+            if (changed := self._run.history.apply(event)) is not None:
+                self._behind.add(changed.trial.id)
         if not self._run.history.has_begun:
             return
         store = self._store or self._attach()
@@ -114,7 +106,7 @@ class Mirror:
             exit_code: The driver's; None for the journal's, or "killed".
 
         Raises:
-            ArtifactsMissing: All is written but the artifacts.
+            Exception: Whatever MLflow raises. Call :meth:`forget`, then try again.
         """
         if self._had_errors:
             self.forget()  # a request that timed out may have been served since
@@ -129,14 +121,10 @@ class Mirror:
         code = history.exit_code if exit_code is None else exit_code
         write_answer(store, self._run, is_whole=code == 0)
         store.end(self._run.parent_id, parent_status(130 if code is None else code), last_ms)
-        try:
-            for path in map(self._run.run_dir.joinpath, ARTIFACTS):
-                if path.exists():
-                    store.upload(self._run.parent_id, path)
-            upload_front(store, self._run)
-        except Exception as error:
-            text = f"all runs are there, the files are not: {type(error).__name__}: {error}"
-            raise ArtifactsMissing(text) from error
+        for path in map(self._run.run_dir.joinpath, ARTIFACTS):
+            if path.exists():
+                store.upload(self._run.parent_id, path)
+        upload_front(store, self._run)
 
     def _new_events(self) -> Iterator[Event]:
         """Yield what was appended to the journal since the last time, whole lines only."""
@@ -149,12 +137,10 @@ class Mirror:
                 if (event := decode(line)) is not None:
                     yield event
 
-    # -- one after the other
-
     def _attach(self) -> Store:
         """Connect, and find what is there."""
-        store = Store(self._target, self._run.history.sweep.name)
-        runs = self._own_runs(store)
+        store = Store(self._uri, self._experiment, self._run)
+        runs = store.find(self._run.history.key)
         self._run.children.clear()
         self._run.parent_id = self._parent(store, [run for run in runs if _is_parent(run)])
         for run in runs:
@@ -162,22 +148,6 @@ class Mirror:
                 self._adopt(store, run)
         self._store = store
         return store
-
-    def _own_runs(self, store: Store) -> list[Run]:
-        """Return the runs that MLflow has of this journal; none where they are to be made.
-
-        A copy of a run directory has the key of the run. The one that is resumed first keeps the
-        runs in MLflow; another gets separate runs, under the key of its own process.
-        """
-        history = self._run.history
-        for key in history.processes:
-            runs = store.find(key)
-            writers = {run.data.tags.get(PROCESS_TAG, "") for run in runs if _is_parent(run)}
-            if writers <= {"", *history.processes} and (runs or key == history.processes[0]):
-                history.key = key
-                return runs
-        history.key = history.processes[-1]
-        return []
 
     def _parent(self, store: Store, parents: list[Run]) -> str:
         for extra in parents[1:]:
@@ -189,8 +159,7 @@ class Mirror:
         run_id = str(parents[0].info.run_id)
         store.reopen(run_id)
         # Until it has ended again an answer would be an earlier one.
-        renewed = (NOTE_TAG, PROCESS_TAG, RUN_DIR_TAG)
-        store.write(run_id, tags={name: tags[name] for name in renewed})
+        store.write(run_id, tags={name: tags[name] for name in (NOTE_TAG, RUN_DIR_TAG)})
         return run_id
 
     def _adopt(self, store: Store, run: Run) -> None:
@@ -198,32 +167,27 @@ class Mirror:
         known, run_id = run.data.tags, str(run.info.run_id)
         trial = self._run.history.trials.get(known.get(TRIAL_TAG, ""))
         began = known.get(ATTEMPT_TAG, "")
-        if trial is None or began != attempt(trial) or trial.trial.id in self._run.children:
+        if trial is None:  # of a copy of the run directory
+            return
+        if began != attempt(trial) or trial.trial.id in self._run.children:
             store.delete(run_id)
             return
         has_ended = run.info.status != Status.RUNNING and "state" in known
-        self._run.children[trial.trial.id] = Child(
-            run_id,
-            attempt=began,
-            role=known.get(ROLE_TAG, ""),
-            ended=has_ended,
-            present=set() if has_ended else store.history(run),
-        )
+        role = known.get(ROLE_TAG, "")
+        self._run.children[trial.trial.id] = Child(run_id, began, role, ended=has_ended)
 
     def _bring(self, store: Store, trial: TrialHistory) -> None:
         child = self._child(store, trial)
         if child.ended:
             return
         result = trial.concluded
-        new = [p for p in points(trial, child.num_reports) if p.place not in child.present]
         store.write(
             child.run_id,
-            points=new,
+            points=points(trial, child.num_reports),
             params=None if child.has_params else params(trial),
             tags=None if result is None else tags(trial),
         )
         child.num_reports, child.has_params = len(trial.reports), True
-        self.num_written += 1
         if result is not None:
             store.end(child.run_id, STATUS[result.state], milliseconds(trial.finished_at))
             child.ended = True

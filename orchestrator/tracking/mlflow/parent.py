@@ -1,28 +1,35 @@
-"""The parent run: a description of the sweep, and the answer once the sweep has ended."""
+"""The parent run: a description of the sweep, and the answer once the sweep has ended.
+
+The process that writes MLflow may not ask the analysis. It reads ``answer.md``,
+``recommended.json`` and ``front.csv``, so that MLflow says what the report says, and says it again
+when it is written by hand.
+"""
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import shlex
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
 
-from orchestrator.storage.history import cell_text
-from orchestrator.tracking.mlflow.answer import (
-    FRONT_TABLE,
-    PARAM_PREFIX,
-    RunAnswer,
-    parent_points,
-    read_answer,
-)
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import TrialHistory, cell_text
 from orchestrator.tracking.mlflow.content import (
+    BASELINE_ROLE,
     COMPOSED_TAG,
+    FRONT_ROLE,
     MAX_TEXT,
-    PROCESS_TAG,
+    RECOMMENDED_ROLE,
     ROLE_TAG,
     SWEEP_TAG,
     MirroredRun,
+    Point,
     Status,
+    is_same,
     milliseconds,
     user,
 )
@@ -32,7 +39,10 @@ from orchestrator.tracking.mlflow.views import links, shown_of, view_tags
 NOTE_TAG: Final = "mlflow.note.content"
 """Tag that MLflow shows at the top of a run's page, as Markdown."""
 RUN_DIR_TAG: Final = "sweep.run_dir"
+PARAM_PREFIX: Final = "recommended."
 
+_FRONT_TABLE: Final = "front.json"
+"""Artifact of the parent: the front as a table that MLflow's pages show."""
 _COMPOSED: Final = (
     "front and recommendation are composed: speeds from probes, accuracies from learning curves; "
     "see composed.csv among the artifacts"
@@ -53,7 +63,6 @@ def parent_tags(run: MirroredRun) -> dict[str, str]:
     sweep, git = run.history.sweep, run.history.sweep.git or {}
     texts = {
         SWEEP_TAG: run.history.key,
-        PROCESS_TAG: run.history.processes[-1],
         "mlflow.user": user(),
         "mlflow.source.name": sweep.file,
         "mlflow.source.type": "LOCAL",
@@ -101,82 +110,136 @@ def parent_status(exit_code: int) -> Status:
     return Status.KILLED if exit_code > _BY_SIGNAL else Status.FAILED
 
 
-# -- at the end
+# -- the answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunAnswer:
+    """A run's answer as MLflow gets it; all empty where the analysis has left nothing.
+
+    Attributes:
+        note: The answer in Markdown.
+        config: The recommended config; {} where nothing is recommended.
+        figures: Its known figures, by the metric's name.
+        front: The table of the front, its heads first.
+    """
+
+    note: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    front: tuple[tuple[str, ...], ...] = ()
+
+    def front_table(self) -> str:
+        """Return the front as ``mlflow.log_table`` writes a table."""
+        heads, *rows = self.front
+        cells = [[_number_or_text(cell) for cell in row] for row in rows]
+        return json.dumps({"columns": list(heads), "data": cells})
+
+    def front_trials(self) -> set[str]:
+        """Return the ids of the trials of the front."""
+        heads, *rows = self.front or ((),)
+        if "trial_ids" not in heads:
+            return set()
+        return {name for row in rows for name in row[heads.index("trial_ids")].split()}
+
+    def role(self, trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
+        """Return the roles of a trial's config in the answer, or empty."""
+        config = trial.trial.config
+        roles = (
+            (BASELINE_ROLE, _is_config(config, baseline)),
+            (RECOMMENDED_ROLE, bool(self.config) and _is_config(config, self.config)),
+            (FRONT_ROLE, trial.trial.id in self.front_trials()),
+        )
+        return ", ".join(role for role, holds in roles if holds)
+
+
+def read_answer(run_dir: Path) -> RunAnswer:
+    """Return what the analysis left in a run directory; nothing where it left nothing."""
+    try:
+        content = json.loads((run_dir / RunFile.RECOMMENDED).read_bytes())
+        note = (run_dir / RunFile.ANSWER).read_text("utf-8")
+        with (run_dir / RunFile.FRONT).open(encoding="utf-8", newline="") as file:
+            front = tuple(map(tuple, csv.reader(file)))
+    except FileNotFoundError:
+        return RunAnswer()
+    figures = dict(_figures(content))
+    config = dict(content.get("config") or {})
+    return RunAnswer(note=note.strip(), config=config, figures=figures, front=front)
 
 
 def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
     """Write the answer, also where one was written already.
 
+    MLflow changes no param. So the params are those of the first whole answer, and the tags of the
+    same names have the current values.
+
     Args:
         store: MLflow.
         run: The run.
-        is_whole: True where the sweep has run to its end. The answer of half a sweep is in the
-            note and the metrics; params are kept for the whole one, since MLflow changes none.
+        is_whole: True where the sweep has run to its end; without it no params are written.
     """
-    answer = read_answer(run.run_dir)
-    present = store.data(run.parent_id)
-    params, changed = answer_params(answer, present.params)
-    at_ms = answer.at_ms or milliseconds(run.history.last_at)
-    text = "\n\n".join(filter(None, (_outdated(changed), answer.note, links(store.experiment_id))))
+    answer, present = read_answer(run.run_dir), store.data(run.parent_id)
+    texts = {f"{PARAM_PREFIX}{k}": cell_text(v)[:MAX_TEXT] for k, v in answer.config.items()}
+    new = {name: text for name, text in texts.items() if name not in present.params}
+    old = [n for n in (*present.params, *present.tags) if n.startswith(PARAM_PREFIX)]
+    # MLflow takes no figure back either: one that is not known any more becomes NaN.
+    figures = {**answer.figures, **totals(run.history.trials.values())}
+    lost = dict.fromkeys(present.metrics.keys() - figures.keys(), math.nan)
+    at_ms = milliseconds(run.history.last_at)
+    text = "\n\n".join(filter(None, (answer.note, links(store.experiment_id))))
     store.write(
         run.parent_id,
-        params=params if is_whole else None,
-        points=parent_points(answer, run.history, present.metrics, at_ms),
-        tags={NOTE_TAG: note(run, text), **changed},
+        params=new if is_whole else None,
+        points=[Point(name, value, at_ms, 0) for name, value in (lost | figures).items()],
+        tags={NOTE_TAG: note(run, text), **dict.fromkeys(old, _NONE), **texts},
     )
-    for name in present.tags:
-        if name.startswith(PARAM_PREFIX) and name not in changed:
-            store.delete_tag(run.parent_id, name)
-    _give_roles(store, run, answer)
-    store.tag_experiment(view_tags(shown_of(run, at_ms), store.experiment_tags()))
+    for trial, child in run.trials:
+        role = answer.role(trial, run.history.sweep.baseline)
+        if role != child.role:
+            store.write(child.run_id, tags={ROLE_TAG: role})
+            child.role = role
+    store.tag_experiment(view_tags(shown_of(run, at_ms)))
 
 
 def upload_front(store: Store, run: MirroredRun) -> None:
     """Add the front as a file that MLflow's pages show as a table."""
     answer = read_answer(run.run_dir)
     if answer.front:
-        store.upload_text(run.parent_id, FRONT_TABLE, answer.front_table())
-        tables = json.dumps([{"path": FRONT_TABLE, "type": "table"}])
+        store.upload_text(run.parent_id, _FRONT_TABLE, answer.front_table())
+        tables = json.dumps([{"path": _FRONT_TABLE, "type": "table"}])
         store.write(run.parent_id, tags={_TABLES_TAG: tables})
 
 
-def answer_params(
-    answer: RunAnswer, present: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the answer's params that are to be written, and those that MLflow has otherwise.
-
-    MLflow changes no param. A run that was resumed may have another answer; then the params stay
-    as they were first written, and the tags of the same names have the present values.
-
-    Args:
-        answer: The answer.
-        present: The parent's params in MLflow.
-    """
-    texts = {f"{PARAM_PREFIX}{k}": cell_text(v)[:MAX_TEXT] for k, v in answer.config.items()}
-    new = {name: text for name, text in texts.items() if name not in present}
-    stale = [name for name in present if name.startswith(PARAM_PREFIX)]
-    changed = {name: texts.get(name, _NONE) for name in stale if texts.get(name) != present[name]}
-    return new, changed
+def totals(trials: Iterable[TrialHistory]) -> dict[str, float]:
+    """Return ``num_trials``, ``trial_hours`` and ``core_hours`` of the trials that have ended."""
+    ended = [trial.concluded for trial in trials if trial.concluded is not None]
+    return {
+        "num_trials": float(len(ended)),
+        "trial_hours": sum(r.wall_s or 0.0 for r in ended) / 3600,
+        "core_hours": sum((r.wall_s or 0.0) * (r.cores or 0) for r in ended) / 3600,
+    }
 
 
-def _outdated(changed: Mapping[str, str]) -> str:
-    """Return the note's sentence on params of an earlier answer, or ""."""
-    if not changed:
-        return ""
-    names = ", ".join(f"`{name}` (now {text})" for name, text in changed.items())
-    return (
-        "**MLflow keeps a param as it was first written.** These are of an earlier answer of this "
-        f"run; the tags of the same names are up to date: {names}."
-    )
+def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield the figures that are known: those of ``recommended.json`` that are not null."""
+    speedup = content.get("speedup") or {}
+    named = {"speedup": "ratio", "speedup_low": "low", "speedup_high": "high"}
+    known = {name: speedup.get(key) for name, key in named.items()}
+    for name, value in (content.get("figures") or {}).items():
+        if not name.endswith(("_low", "_high")):
+            known[name] = value
+    if difference := content.get("accuracy_difference"):
+        known[f"{difference['metric']}_difference"] = difference["centre"]
+    yield from ((name, float(value)) for name, value in known.items() if value is not None)
 
 
-def _give_roles(store: Store, run: MirroredRun, answer: RunAnswer) -> None:
-    for trial, child in run.trials:
-        role = answer.role(trial, run.history.sweep.baseline)
-        if role == child.role:
-            continue
-        if role:
-            store.write(child.run_id, tags={ROLE_TAG: role})
-        else:
-            store.delete_tag(child.run_id, ROLE_TAG)
-        child.role = role
+def _is_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(name in other and is_same(value, other[name]) for name, value in config.items())
+
+
+def _number_or_text(cell: str) -> float | str | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return cell or None
+    return number if math.isfinite(number) else cell

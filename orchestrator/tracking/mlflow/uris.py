@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
-from urllib.parse import quote, quote_plus, unquote
+from typing import Final
+from urllib.parse import unquote
 
 from orchestrator.commands import short, typed
 from orchestrator.errors import SweepError, nearest
 from orchestrator.named_paths import named_path
-from orchestrator.texts import bounded, bounded_name
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import URL
+from orchestrator.texts import bounded
 
 DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")
 SERVERS: Final = ("http", "https")
@@ -32,18 +27,11 @@ MODEL_TRAINING: Final = "workflowType=machine_learning"
 _SQLITE: Final = "sqlite:///"
 _OWN_SERVER: Final = "http://127.0.0.1:5000"
 """Default address of ``mlflow ui``."""
-_MAY_HIDE: Final = re.compile("[@?#;]")
-"""Characters without which a URI has neither a user nor parameters."""
-_UNCLEAR: Final = re.compile(r"\?|%[0-9a-fA-F]{2}|[\x00-\x1f\x7f\ud800-\udfff]")
-"""The start of a query, what MLflow takes for a quoted character, and what no URI has."""
+_USER: Final = re.compile("://(.*)@")
 _VARIABLES: Final = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "PGPASSWORD")
-_SECRET: Final = re.compile("pass|pwd|token|secret|key", re.IGNORECASE)
-"""Names of parameters whose values are secrets."""
 _CAUSE: Final = re.compile(r"\(Caused by (.*)\)")
 _MOST_SHOWN: Final = 200
 """Characters of a reason that are shown."""
-_THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
-_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
 
 
 def checked_uri(uri: str, given_by: str = OPTION) -> str:
@@ -54,8 +42,8 @@ def checked_uri(uri: str, given_by: str = OPTION) -> str:
         given_by: Option or variable that it comes from, for messages.
 
     Raises:
-        SweepError: Its scheme is none that MLflow's run tables can be at, or its password is
-            missing. The message shows no secret.
+        SweepError: MLflow's run tables cannot be at its scheme, or its password is missing. The
+            message shows no secret.
     """
     scheme, where = scheme_of(uri), f"{given_by} {shown(uri)}"
     if HIDDEN in uri:
@@ -94,26 +82,15 @@ def in_full(uri: str) -> str:
     """Return a URI with the path of its sqlite file made absolute; others as they are.
 
     Raises:
-        SweepError: As of :func:`sqlite_path`.
+        SweepError: As :func:`sqlite_path`.
     """
     path, (_, mark, query) = sqlite_path(uri), uri.partition("?")
     return uri if path is None else f"{_SQLITE}{path}{mark}{query}"
 
 
 def default_uri(runs_folder: Path) -> str:
-    """Return the URI of a sqlite file in the folder that holds the runs of all sweeps.
-
-    Raises:
-        SweepError: A URI cannot name the folder as SQLAlchemy and MLflow both read it.
-    """
-    folder = str(runs_folder.resolve())
-    if (unclear := _UNCLEAR.search(folder)) is not None:
-        raise SweepError(
-            f"{bounded_name(folder)}: MLflow cannot keep its database there: the path has "
-            f"{unclear.group()!r}",
-            "give --tracking-uri sqlite:////FOLDER/mlflow.db, or --no-mlflow",
-        )
-    return f"sqlite:///{folder}/mlflow.db"
+    """Return the URI of a sqlite file in the folder that contains the runs of all sweeps."""
+    return f"{_SQLITE}{runs_folder.resolve()}/mlflow.db"
 
 
 def artifact_root(uri: str, run_dir: Path) -> Path | None:
@@ -122,21 +99,6 @@ def artifact_root(uri: str, run_dir: Path) -> Path | None:
         return None
     file = sqlite_path(uri)
     return (run_dir.absolute().parent if file is None else file.parent) / "mlflow-artifacts"
-
-
-def without_proxy(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that keeps a proxy from requests to this machine.
-
-    Libraries for HTTP ask a proxy for ``127.0.0.1`` too, which is the proxy's own machine there.
-    """
-    if not any(environment.get(name) or environment.get(name.upper()) for name in _PROXIES):
-        return {}
-    given = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
-    names = [name.strip() for name in given.split(",") if name.strip()]
-    return {"no_proxy": ",".join(dict.fromkeys([*names, *_THIS_MACHINE]))}
-
-
-# -- what opens a run
 
 
 def how_to_open(uri: str, experiment_id: str, run_id: str) -> list[str]:
@@ -161,22 +123,18 @@ def _address(server: str, experiment_id: str, run_id: str) -> str:
 
 
 def shown(uri: str) -> str:
-    """Return a URI with ``***`` for its password, its parameters, and the user of a server.
-
-    A URI that cannot be parsed clearly shows only its scheme: a part of a password with special
-    characters may be in its host.
-    """
-    if not _MAY_HIDE.search(uri) or (uri.startswith(_SQLITE) and "?" not in uri):
+    """Return a URI with ``***`` for its password, its parameters, and the user of a server."""
+    if not re.search("[@?#]", uri) or (uri.startswith(_SQLITE) and "?" not in uri):
         return uri
-    scheme, url = scheme_of(uri), parsed(uri)
-    if scheme not in SCHEMES:
-        return HIDDEN
-    if url is None or _MAY_HIDE.search(f"{url.host}{url.database}"):
-        return f"{scheme}://{HIDDEN}"
-    text = url.set(query={}).render_as_string(hide_password=True)
-    if scheme in SERVERS:  # the user may be a token
-        text = re.sub("//[^/@]*@", f"//{HIDDEN}@", text)
-    return f"{text}?{HIDDEN}" if "?" in uri else text
+    scheme = scheme_of(uri)
+    return re.sub("[?#].*", f"?{HIDDEN}", _USER.sub(_hidden, uri)) if scheme in SCHEMES else HIDDEN
+
+
+def _hidden(match: re.Match[str]) -> str:
+    user, colon, _ = match[1].partition(":")
+    if match.string.startswith(SERVERS):  # the user may be a token
+        return f"://{HIDDEN}@"
+    return f"://{user}:{HIDDEN}@" if colon else match[0]
 
 
 def shown_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -184,74 +142,19 @@ def shown_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(re.sub(r"[\w+]+://.*", lambda found: shown(found[0]), word) for word in words)
 
 
-def parsed(uri: str) -> URL | None:
-    """Return a URI as SQLAlchemy parses it, imported only where a secret may be in it, or None."""
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        return make_url(uri)
-    except (ArgumentError, ValueError):  # a port that is no number
-        return None
-
-
-class Redaction:
-    """Takes the secrets of a tracking URI out of a text."""
-
-    def __init__(self, uri: str) -> None:
-        """Find the secrets of ``uri``, and those in MLflow's own variables."""
-        self._uri, self._shown = uri, shown(uri)
-        found = {os.environ.get(name, "") for name in _VARIABLES} | set(_secrets(uri))
-        spelled = {f(secret) for secret in found for f in (str, quote, quote_plus, _quoted)}
-        self._secrets = sorted(spelled - {""}, key=len, reverse=True)
-
-    def __call__(self, text: str) -> str:
-        """Return ``text`` with ``***`` for each secret, quoted or not."""
-        text = text.replace(self._uri, self._shown)
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
+def without_secrets(text: str, uri: str) -> str:
+    """Return ``text`` with ``***`` for the password of ``uri`` and those in MLflow's variables."""
+    text = text.replace(uri, shown(uri))
+    user = _USER.search(uri)
+    password = user[1].rpartition(":")[2] if user and shown(uri) != uri else ""
+    secrets = {password, unquote(password), *(os.environ.get(name, "") for name in _VARIABLES)}
+    for secret in sorted(secrets - {""}, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
 
 
-def _secrets(uri: str) -> Iterator[str]:
-    if shown(uri) == uri:
-        return
-    for name, value in re.findall(r"(\w+)=([^&;]*)", unquote(uri).partition("?")[2]):
-        if _SECRET.search(name):
-            yield value
-    if (url := parsed(uri)) is not None:
-        yield str(url.password or "")
-        if scheme_of(uri) in SERVERS and url.username:
-            yield url.username if not url.password else ""
-            yield base64.b64encode(f"{url.username}:{url.password or ''}".encode()).decode()
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe="")
-
-
-def reason_of(error: Exception, redacted: Redaction) -> str:
+def reason_of(error: Exception, uri: str) -> str:
     """Return a line on what went wrong; for a request that reached no server, its cause."""
-    text = redacted(str(error).strip()) or type(error).__name__
+    text = without_secrets(str(error).strip(), uri) or type(error).__name__
     cause = _CAUSE.search(text)
     return bounded((cause[1] if cause else text).splitlines()[0], _MOST_SHOWN)
-
-
-class RedactedStream(io.TextIOBase):
-    """A text stream that passes on what is written to it without secrets."""
-
-    def __init__(self, stream: TextIO, redaction: Redaction) -> None:
-        self._stream, self._redaction = stream, redaction
-
-    def write(self, text: str) -> int:
-        """Write ``text`` without secrets."""
-        self._stream.write(self._redaction(text))
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush the stream itself."""
-        self._stream.flush()
-
-    def fileno(self) -> int:
-        """Return the stream's own descriptor."""
-        return self._stream.fileno()

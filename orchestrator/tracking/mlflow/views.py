@@ -1,40 +1,35 @@
 """Three saved views of the experiment's page: the answer, its charts, what did not complete.
 
 MLflow keeps a saved view as a tag of the experiment, ``mlflow.sharedViewState.<id>``. Its text is
-an envelope ``{name, createdAt, updatedAt, state}``; the state is the page's own, as JSON. An
-experiment has 40 views at most, of 20,000 characters each. The names of the state's parts were
-read in the page's code of MLflow 3.17.2; a page that does not know one ignores it.
+an envelope ``{name, createdAt, updatedAt, state}``; the state is the page's own, as JSON. The names
+of the state's parts were read in the page's code of MLflow 3.17.2; a page that does not know one
+ignores it.
 
 The views are of the experiment's latest run of a sweep: MLflow's page cannot choose the run.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.metrics import Goal, Objective, is_learned
 from orchestrator.storage.history import TrialHistory
-from orchestrator.tracking.mlflow.answer import RunAnswer
-from orchestrator.tracking.mlflow.content import MirroredRun, is_same
+from orchestrator.tracking.mlflow.content import BASELINE_ROLE, MirroredRun, is_same
 from orchestrator.tracking.mlflow.uris import MODEL_TRAINING
 from orchestrator.trial import Stage, TrialState
 
 VIEW_TAG: Final = "mlflow.sharedViewState."
-MAX_VIEWS: Final = 40
-MAX_CHARACTERS: Final = 20_000
 MAX_KNOBS: Final = 20
-"""Knobs that have a column and an axis; with more nothing can be read."""
+"""Knobs that have a column and an axis; with more nothing can be read, and the page's limit of
+20,000 characters a view is near."""
 
 ANSWER, CHARTS, INCOMPLETE = "sweep-answer", "sweep-charts", "sweep-incomplete"
 NAMES: Final = {ANSWER: "Answer", CHARTS: "Charts", INCOMPLETE: "What did not complete"}
 """Names of our views by id, in the order in which they are to be looked at."""
 
-_OURS: Final = "sweepChecksum"
-"""Key of the envelope by which a view is known to be as it was written; MLflow ignores it."""
 _FURTHER: Final = ("peak_gpu_gib", "peak_rss_gib", "epoch_s", "train_s")
 """Metrics that the views show with the objectives, where they were measured."""
 _RUN_NAME: Final = "attributes.`Run Name`"
@@ -121,7 +116,7 @@ def _baseline_run(run: MirroredRun) -> str:
     runs = {
         trial.trial.stage: child.run_id
         for trial, child in run.trials
-        if RunAnswer().role(trial, run.history.sweep.baseline) and _is_completed(trial)
+        if BASELINE_ROLE in child.role and _is_completed(trial)
     }
     return runs.get(Stage.CONFIRM) or runs.get(Stage.TRAIN) or ""
 
@@ -130,27 +125,15 @@ def _is_completed(trial: TrialHistory) -> bool:
     return trial.concluded is not None and trial.concluded.state is TrialState.COMPLETED
 
 
-def view_tags(shown: Shown, present: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags that are to be written, by name.
-
-    A view that is not as we wrote it is left alone, and none is added above MLflow's 40.
-
-    Args:
-        shown: What the views show.
-        present: The experiment's tags.
-    """
-    views = {name: text for name, text in present.items() if name.startswith(VIEW_TAG)}
-    room = MAX_VIEWS - len(views)
-    wanted: dict[str, str] = {}
-    for view_id, state in _states(shown).items():
-        name = f"{VIEW_TAG}{view_id}"
-        if name in views and not _is_ours(views[name]):
-            continue
-        room -= name not in views
-        text = _envelope(NAMES[view_id], json.dumps(state), shown.at_ms)
-        if room >= 0 and len(text) <= MAX_CHARACTERS and text != views.get(name):
-            wanted[name] = text
-    return wanted
+def view_tags(shown: Shown) -> dict[str, str]:
+    """Return the experiment's tags that are its views, by name."""
+    times = {"createdAt": shown.at_ms, "updatedAt": shown.at_ms}
+    return {
+        f"{VIEW_TAG}{view_id}": json.dumps(
+            {"name": NAMES[view_id], **times, "state": json.dumps(state)}
+        )
+        for view_id, state in _states(shown).items()
+    }
 
 
 def links(experiment_id: str) -> str:
@@ -162,24 +145,6 @@ def links(experiment_id: str) -> str:
         for view_id, name in NAMES.items()
     ]
     return f"Views of this experiment's latest run: {', '.join(texts)}"
-
-
-def _envelope(name: str, state: str, at_ms: int) -> str:
-    times = {"createdAt": at_ms, "updatedAt": at_ms}
-    return json.dumps({"name": name, **times, "state": state, _OURS: _checksum(name, state)})
-
-
-def _checksum(name: str, state: str) -> str:
-    return hashlib.sha256(f"{name}\n{state}".encode()).hexdigest()[:16]
-
-
-def _is_ours(text: str) -> bool:
-    """Return True for a view as :func:`view_tags` gave it: what MLflow saves has no checksum."""
-    try:
-        envelope = json.loads(text)
-        return bool(envelope[_OURS] == _checksum(envelope["name"], envelope["state"]))
-    except (ValueError, KeyError, TypeError):
-        return False
 
 
 def _states(shown: Shown) -> dict[str, dict[str, Any]]:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
-from orchestrator.tracking.mlflow.mirror import Mirror
-from orchestrator.tracking.mlflow.store import Target
-from orchestrator.tracking.mlflow.uris import artifact_root
 from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.tracking.journals import histories
 
 
+@cache
+def _empty_database() -> bytes:
+    """Content of a new database: MLflow takes a second for its tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        MlflowClient(f"sqlite:///{folder}/mlflow.db").search_experiments()
+        return Path(folder, "mlflow.db").read_bytes()
+
+
 def sqlite(folder: Path) -> str:
-    return f"sqlite:///{folder / 'mlflow.db'}"
-
-
-def mirror_of(run_dir: Path, uri: str) -> Mirror:
-    target = Target(uri=uri, experiment="", artifact_root=artifact_root(uri, run_dir))
-    return Mirror(run_dir, target)
+    """Return the URI of a database in ``folder``, which is made where it is absent."""
+    file = folder / "mlflow.db"
+    if folder.is_dir() and not file.exists():
+        file.write_bytes(_empty_database())
+    return f"sqlite:///{file}"
 
 
 def runs_of(uri: str) -> tuple[list[Run], list[Run]]:

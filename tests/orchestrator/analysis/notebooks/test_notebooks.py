@@ -23,7 +23,6 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, di
     from mlflow import MlflowClient
 
     from orchestrator.tracking.mlflow.mirror import Mirror
-    from orchestrator.tracking.mlflow.store import Target
 
     folder = tmp_path_factory.mktemp("mlflow")
     uri = f"sqlite:///{folder / 'mlflow.db'}"
@@ -31,8 +30,7 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, di
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
         for run_dir in sorted(RECORDED.iterdir()):
-            target = Target(uri=uri, experiment=run_dir.name, artifact_root=folder / "artifacts")
-            Mirror(run_dir, target).finish(0)
+            Mirror(run_dir, uri, run_dir.name).finish(0)
             client = MlflowClient(uri)
             experiment = client.get_experiment_by_name(run_dir.name)
             runs = client.search_runs([experiment.experiment_id])

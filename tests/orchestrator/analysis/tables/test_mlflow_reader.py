@@ -41,7 +41,6 @@ def mirrored(written: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
 
 def _written(tmp_path: Path) -> tuple[Path, str]:
     from orchestrator.tracking.mlflow.mirror import Mirror
-    from orchestrator.tracking.mlflow.store import Target
 
     run_dir = tmp_path / "run"
     run_dir.mkdir()
@@ -61,8 +60,7 @@ def _written(tmp_path: Path) -> tuple[Path, str]:
     journal.close()
     write_tables(run_dir, complete=with_run_intervals)
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    target = Target(uri=uri, experiment="products_loader", artifact_root=tmp_path / "artifacts")
-    Mirror(run_dir, target).finish(0)
+    Mirror(run_dir, uri, "products_loader").finish(0)
     return run_dir, uri
 
 
@@ -135,14 +133,12 @@ def test_a_factored_sweep_is_composed_from_mlflow_as_from_its_directory(
     mirrored: tuple[Path, str], tmp_path: Path
 ) -> None:
     from orchestrator.tracking.mlflow.mirror import Mirror
-    from orchestrator.tracking.mlflow.store import Target
 
     run_dir, _ = mirrored
     run = factored_run()
     write_candidates(run_dir, run.candidates)
     uri = f"sqlite:///{tmp_path / 'second.db'}"
-    target = Target(uri=uri, experiment="products_loader", artifact_root=tmp_path / "more")
-    mirror = Mirror(run_dir, target)
+    mirror = Mirror(run_dir, uri, "products_loader")
     mirror.finish(0)
     here, there = load_run(run_dir), load_run("products_loader", uri)
     assert here.is_composed

@@ -25,7 +25,7 @@ def test_a_sweep_whose_mlflow_is_down_goes_on_and_keeps_its_password_to_itself(
 
     assert done.returncode == 0, done.stderr
     assert list(trials_of(out)["state"]) == ["completed"] * 2
-    assert done.stdout.count("The sweep goes on") + done.stderr.count("The sweep goes on") == 1
+    assert done.stdout.count("The sweep continues") + done.stderr.count("The sweep continues") == 1
     assert f"--resume {out} completes it" in done.stdout
     written = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
     assert [name for name, content in written.items() if b"secret" in content] == []

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from mlflow.utils.validation import _validate_metric_name
 
 from orchestrator.storage.history import TrialHistory, read_history
-from orchestrator.tracking.mlflow.content import (
-    child_name,
-    points,
-    tags,
-)
+from orchestrator.tracking.mlflow.content import child_name, points, tags
 from orchestrator.trial import Stage, TrialResult, TrialState
 from tests.orchestrator.tracking.journals import Scribe, events_of, figures, make_trial
 
@@ -38,17 +33,13 @@ def test_a_trial_that_runs_has_only_tags_that_cannot_change(scribe: Scribe) -> N
     assert tags(trial_of(scribe))["state"] == "completed"
 
 
-def test_points_that_are_known_are_not_given_again(scribe: Scribe) -> None:
+def test_each_point_is_given_once_and_figures_of_the_result_last(scribe: Scribe) -> None:
     scribe.whole(make_trial(0))
     trial = trial_of(scribe)
     every = points(trial)
     assert {point.step for point in points(trial, 2)} == {300}
     assert len(every) == len(set(every)), "none twice"
-
-
-def test_figures_of_the_result_come_last(scribe: Scribe) -> None:
-    scribe.whole(make_trial(0))
-    latest = max(points(trial_of(scribe)), key=lambda point: point.at_ms)
+    latest = max(every, key=lambda point: point.at_ms)
     assert (latest.name, latest.value) == ("peak_rss_gib", 1.25)
 
 
@@ -71,11 +62,6 @@ def test_a_curve_of_very_many_reports_is_thinned_and_has_its_end(scribe: Scribe)
     assert parts == points(history)[-len(parts) :], "what is left out depends on the report alone"
 
 
-def test_a_failed_trial_keeps_its_reason(scribe: Scribe) -> None:
-    scribe.whole(make_trial(0), TrialState.FAILED)
-    assert tags(trial_of(scribe))["reason"].startswith("RuntimeError: no luck")
-
-
 def test_a_child_is_named_by_what_differs_from_the_baseline(scribe: Scribe) -> None:
     baseline = {"lr": 0.003, "num_workers": 0, "pin_memory": False, "fanouts": [10, 25]}
     trial = TrialHistory(trial=make_trial(5, stage=Stage.CONFIRM, repeat=1), index=0)
@@ -83,14 +69,9 @@ def test_a_child_is_named_by_what_differs_from_the_baseline(scribe: Scribe) -> N
     assert child_name(trial, baseline) == named, "a knob that the baseline lacks is named, too"
     baseline["amp"] = "off"
     assert child_name(TrialHistory(trial=make_trial(0), index=0), baseline) == "baseline"
-    long = {f"knob_{number}": number for number in range(60)}
-    many = TrialHistory(trial=replace(make_trial(0), config=long), index=0)
-    assert len(child_name(many, {})) == 250
 
 
-@pytest.mark.parametrize(
-    "name", ["..", ".", "a//b", "/x", "../x", "a/../b", "./a", "a/", "", "a b"]
-)
+@pytest.mark.parametrize("name", ["..", "a//b", "/x", "../x", "a/", "", "a b"])
 def test_mlflow_takes_every_name_of_a_figure(scribe: Scribe, name: str) -> None:
     trial = scribe.asked(make_trial(0))
     scribe.started(trial)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pandas as pd
@@ -12,11 +11,12 @@ from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
 from orchestrator.storage.files import RunFile
+from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.views import ANSWER, CHARTS, NAMES, VIEW_TAG
 from orchestrator.trial import Stage, TrialState
-from tests.orchestrator.tracking.in_mlflow import assert_mirrored, mirror_of, runs_of, sqlite
-from tests.orchestrator.tracking.journals import Scribe, config, make_trial
-from tests.orchestrator.tracking.mlflow.test_answer import RECOMMENDED, write_answer
+from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of, sqlite
+from tests.orchestrator.tracking.journals import Scribe, make_trial
+from tests.orchestrator.tracking.mlflow.test_parent import RECOMMENDED, write_answer
 
 TRIALS = (make_trial(0), make_trial(1), make_trial(2), make_trial(1, stage=Stage.CONFIRM))
 
@@ -43,7 +43,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("ended")
     run_dir = swept(folder / "run").run_dir
     for _ in range(2):  # written again, it is the same
-        mirror_of(run_dir, sqlite(folder)).finish(0)
+        Mirror(run_dir, sqlite(folder)).finish(0)
     assert_mirrored(sqlite(folder), run_dir)
     return sqlite(folder)
 
@@ -59,13 +59,6 @@ def roles_of(uri: str) -> dict[str, str]:
         child.data.tags["mlflow.runName"]: child.data.tags.get("sweep.role", "")
         for child in children
     }
-
-
-def answer_again(run_dir: Path, **changes: object) -> None:
-    """Write another answer, later by the file's own time."""
-    write_answer(run_dir, **changes)
-    later = (run_dir / RunFile.RECOMMENDED).stat().st_mtime + 2
-    os.utime(run_dir / RunFile.RECOMMENDED, (later, later))
 
 
 def test_the_parent_shows_the_answer(ended: str) -> None:
@@ -110,12 +103,6 @@ def test_the_front_is_a_table_as_mlflow_logs_one(ended: str, tmp_path: Path) -> 
     assert tag == [{"path": name, "type": "table"} for name in ("front.json", "peers.json")]
 
 
-def test_nothing_goes_to_the_model_registry(ended: str) -> None:
-    client = MlflowClient(ended)
-    assert not client.search_registered_models()
-    assert not client.search_logged_models([parent_of(ended).info.experiment_id])
-
-
 def test_the_views_are_of_the_run(ended: str) -> None:
     client = MlflowClient(ended)
     tags = client.get_experiment(parent_of(ended).info.experiment_id).tags
@@ -130,31 +117,25 @@ def test_the_views_are_of_the_run(ended: str) -> None:
 
 def test_an_answer_that_changes_fails_nothing(scribe: Scribe, tmp_path: Path) -> None:
     uri = sqlite(tmp_path)
-    mirror_of(scribe.run_dir, uri).finish(0)
+    Mirror(scribe.run_dir, uri).finish(0)
     other = {**RECOMMENDED["config"], "num_workers": 6}
-    answer_again(scribe.run_dir, config=other, speedup=None)
-    mirror_of(scribe.run_dir, uri).finish(0)
-    data = parent_of(uri).data
-    assert data.params["recommended.num_workers"] == "3", "MLflow changes no param"
-    assert data.tags["recommended.num_workers"] == "6"
-    assert "`recommended.num_workers` (now 6)" in data.tags["mlflow.note.content"]
-    assert str(data.metrics["speedup"]) == "nan", "it is not known any more"
-    roles = roles_of(uri)
-    assert roles["num_workers=6"] == "recommended"
-    assert roles["num_workers=3, confirm"] == ""
-
-    answer_again(scribe.run_dir)
-    mirror_of(scribe.run_dir, uri).finish(0)
-    data = parent_of(uri).data
-    assert "recommended.num_workers" not in data.tags
-    assert "earlier answer" not in data.tags["mlflow.note.content"]
+    for recommended, now in ((other, "6"), (None, "nothing is")):
+        write_answer(scribe.run_dir, config=recommended, speedup=None)
+        scribe.resumed()
+        Mirror(scribe.run_dir, uri).finish(0)
+        data = parent_of(uri).data
+        assert data.params["recommended.num_workers"] == "3", "MLflow changes no param"
+        assert data.tags["recommended.num_workers"].startswith(now)
+        assert str(data.metrics["speedup"]) == "nan", "it is not known any more"
+        assert roles_of(uri)["num_workers=6"] == ("recommended" if now == "6" else "")
+        assert "recommended" not in roles_of(uri)["num_workers=3, confirm"]
 
 
-def test_half_a_sweep_gives_no_params_and_while_it_goes_on_no_answer(
+def test_half_a_sweep_gives_no_params_and_a_resumed_one_no_answer(
     scribe: Scribe, tmp_path: Path
 ) -> None:
     uri = sqlite(tmp_path)
-    mirror = mirror_of(scribe.run_dir, uri)
+    mirror = Mirror(scribe.run_dir, uri)
     mirror.catch_up()
     assert roles_of(uri)["baseline"] == "baseline", "known before there is an answer"
     mirror.finish(130)
@@ -164,7 +145,7 @@ def test_half_a_sweep_gives_no_params_and_while_it_goes_on_no_answer(
     assert data.params == {}
 
     scribe.resumed()
-    mirror = mirror_of(scribe.run_dir, uri)
+    mirror = Mirror(scribe.run_dir, uri)
     mirror.catch_up()
     assert "3 workers" not in parent_of(uri).data.tags["mlflow.note.content"]
     mirror.finish(0)
@@ -176,26 +157,7 @@ def test_without_the_analysis_the_parent_has_its_question_and_totals(
 ) -> None:
     uri = sqlite(tmp_path)
     (scribe.run_dir / RunFile.RECOMMENDED).unlink()
-    mirror_of(scribe.run_dir, uri).finish(1)
+    Mirror(scribe.run_dir, uri).finish(1)
     data = parent_of(uri).data
     assert "How many workers?" in data.tags["mlflow.note.content"]
     assert data.metrics.keys() == {"num_trials", "trial_hours", "core_hours"}
-
-
-def test_views_are_of_the_latest_run_and_an_edited_one_stays(
-    scribe: Scribe, tmp_path: Path
-) -> None:
-    uri = sqlite(tmp_path)
-    mirror_of(scribe.run_dir, uri).finish(0)
-    client, experiment = MlflowClient(uri), parent_of(uri).info.experiment_id
-    before = client.get_experiment(experiment).tags
-    mine = json.dumps({"name": "Answer", "createdAt": 1, "state": "{}"})
-    client.set_experiment_tag(experiment, f"{VIEW_TAG}{ANSWER}", mine)
-    second = Scribe(tmp_path / "second")
-    second.sweep(question="Again?")
-    second.whole(make_trial(0))
-    write_answer(second.run_dir, config={**config(0), "fanouts": [10, 25]})
-    mirror_of(second.run_dir, uri).finish(0)
-    now = client.get_experiment(experiment).tags
-    assert now[f"{VIEW_TAG}{ANSWER}"] == mine
-    assert now[f"{VIEW_TAG}{CHARTS}"] != before[f"{VIEW_TAG}{CHARTS}"]

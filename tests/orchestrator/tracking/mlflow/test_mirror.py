@@ -17,15 +17,15 @@ from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
 from orchestrator.storage.tables import trials_of
+from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.in_mlflow import (
     assert_mirrored,
-    mirror_of,
     runs_of,
     search,
     sqlite,
 )
-from tests.orchestrator.tracking.journals import Scribe, histories, make_trial
+from tests.orchestrator.tracking.journals import Scribe, make_trial
 
 
 def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
     scribe.sweep()
     for number, state in enumerate((TrialState.COMPLETED, TrialState.STOPPED, TrialState.FAILED)):
         scribe.whole(make_trial(number), state)
-    mirror_of(run_dir, uri).finish(0)
+    Mirror(run_dir, uri).finish(0)
 
     trials = trials_of(read_history(read_journal(run_dir / RunFile.JOURNAL))).set_index("trial_id")
     found = search(uri).set_index("tags.sweep.trial_id").loc[trials.index]
@@ -61,7 +61,7 @@ def test_a_metric_that_is_no_number_is_kept_as_nan(run_dir: Path, tmp_path: Path
         scribe.record("report", trial_id=trial.id, report=report)
     result = {"state": "infeasible", "reason": "NaN", "metrics": {"train_loss": float("nan")}}
     scribe.record("finished", trial_id=trial.id, result=result)
-    mirror_of(run_dir, sqlite(tmp_path)).finish(0)
+    Mirror(run_dir, sqlite(tmp_path)).finish(0)
     table = trials_of(read_history(read_journal(run_dir / RunFile.JOURNAL)))
     assert table["metrics.train_loss"].isna().all()
     assert search(sqlite(tmp_path))["metrics.train_loss"].isna().all()
@@ -81,13 +81,13 @@ def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path)
     for epoch in (1, 2):
         scribe.reported(cut_short, epoch)
     scribe.ended(130)
-    mirror_of(run_dir, uri).finish(None)
+    Mirror(run_dir, uri).finish(None)
     (parent,), children = runs_of(uri)
     assert parent.info.status == "KILLED"
     assert sorted(c.info.status for c in children) == ["FINISHED", "KILLED", "KILLED"]
 
     scribe.resumed()
-    resumed = mirror_of(run_dir, uri)
+    resumed = Mirror(run_dir, uri)
     resumed.catch_up()
     (parent,), children = runs_of(uri)
     assert parent.info.status == "RUNNING"
@@ -106,79 +106,22 @@ def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path)
     assert runs_of(uri)[0][0].info.status == "FINISHED"
 
 
-def test_a_trial_that_was_run_after_all_does_not_keep_the_reason_why_it_was_not(
+def test_a_moved_run_is_still_the_same_and_a_copy_takes_nothing_from_it(
     run_dir: Path, tmp_path: Path
 ) -> None:
     uri = sqlite(tmp_path)
     scribe = Scribe(run_dir)
     scribe.sweep()
-    trial = scribe.whole(make_trial(0), TrialState.NOT_RUN)
-    scribe.ended(0)
-    mirror_of(run_dir, uri).finish(None)
-    time.sleep(0.002)
-    scribe.resumed()
-    scribe.started(trial)
-    scribe.reported(trial, 1)
-    mirror = mirror_of(run_dir, uri)
-    mirror.catch_up()
-    (child,) = runs_of(uri)[1]
-    assert "state" not in child.data.tags, "its fate is open"
-    scribe.finished(trial)
-    scribe.ended(0)
-    mirror.finish(0)
-    (child,) = runs_of(uri)[1]
-    assert child.data.tags["state"] == "completed"
-    assert "reason" not in child.data.tags
-    assert_mirrored(uri, run_dir)
-
-
-def test_a_moved_run_is_still_the_same(run_dir: Path, tmp_path: Path) -> None:
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
     scribe.whole(make_trial(0))
-    mirror_of(run_dir, uri).finish(0)
+    Mirror(run_dir, uri).finish(0)
     moved = run_dir.rename(tmp_path / "elsewhere")
-    mirror_of(moved, uri).finish(0)
+    Mirror(moved, uri).finish(0)
     assert_mirrored(uri, moved)
-
-
-def test_a_copied_run_that_is_gone_on_with_in_both_places_gets_runs_of_its_own(
-    run_dir: Path, tmp_path: Path
-) -> None:
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
-    scribe.whole(make_trial(0))
-    cut_short = scribe.asked(make_trial(1))
-    scribe.started(cut_short)
-    scribe.ended(130)
-    mirror_of(run_dir, uri).finish(None)
-    copy = Path(shutil.copytree(run_dir, tmp_path / "copy"))
-
-    def gone_on_with(folder: Path, number: int) -> set[str]:
-        """Resume, run one more trial, and return the parents that MLflow has then."""
-        again = Scribe(folder)
-        again.resumed()
-        time.sleep(0.002)  # a start in the same millisecond would be the same start
-        again.whole(make_trial(number))
-        again.ended(0)
-        mirror_of(folder, uri).finish(0)
-        return {run.info.run_id for run in runs_of(uri)[0]}
-
-    first = gone_on_with(copy, 1)
-    assert len(first) == 1, "the copy was the first to be gone on with"
-    assert len(gone_on_with(run_dir, 2)) == 2
-    gone_on_with(copy, 3)
-    assert len(gone_on_with(run_dir, 1)) == 2, "each has its own by now"
-
-    for folder in (copy, run_dir):
-        parents, children = runs_of(uri)
-        (own,) = [run for run in parents if run.data.tags["sweep.run_dir"] == str(folder)]
-        assert (own.info.run_id in first) == (folder == copy)
-        of_it = [c for c in children if c.data.tags["mlflow.parentRunId"] == own.info.run_id]
-        assert sorted(c.data.tags["sweep.trial_id"] for c in of_it) == sorted(histories(folder))
-        assert {c.data.tags["sweep.run"] for c in of_it} == {own.data.tags["sweep.run"]}
+    copy = Path(shutil.copytree(moved, tmp_path / "copy"))
+    Scribe(copy).whole(make_trial(1))
+    Mirror(copy, uri).finish(0)
+    Mirror(moved, uri).finish(0)
+    assert_mirrored(uri, copy)
 
 
 def test_killed_before_any_request_and_started_again_it_writes_everything_once(
@@ -192,7 +135,7 @@ def test_killed_before_any_request_and_started_again_it_writes_everything_once(
     scribe.ended()
     for num_requests in (0, 1, 2, 3, 4, 7, 11):
         assert _finish_in_child(run_dir, uri, num_requests) == -signal.SIGKILL
-    mirror_of(run_dir, uri).finish(0)
+    Mirror(run_dir, uri).finish(0)
     assert_mirrored(uri, run_dir)
 
 
@@ -201,7 +144,7 @@ def _finish_in_child(run_dir: Path, uri: str, num_requests: int) -> int:
     pid = os.fork()
     if pid == 0:
         _die_after(num_requests)
-        mirror_of(run_dir, uri).finish(0)
+        Mirror(run_dir, uri).finish(0)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -231,7 +174,7 @@ def test_an_error_at_any_call_is_made_good(
     for number in range(3):
         scribe.whole(make_trial(number))
     scribe.ended()
-    mirror = mirror_of(run_dir, uri)
+    mirror = Mirror(run_dir, uri)
     num_errors = 0
     for name in ("create_run", "log_batch", "set_terminated"):
         original = getattr(MlflowClient, name)

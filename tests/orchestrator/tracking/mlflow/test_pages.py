@@ -13,8 +13,7 @@ from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.findings.words import sentence as sentence_of
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.tracking.mlflow.mirror import Mirror
-from orchestrator.tracking.mlflow.store import Target
-from orchestrator.tracking.mlflow.uris import artifact_root, how_to_open
+from orchestrator.tracking.mlflow.uris import how_to_open
 from tests.orchestrator.analysis.made_runs import products_run
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.made_journal import write_run
@@ -77,8 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     tables = load_run(run_dir)
     sentence = sentence_of(findings(tables))
     uri = sqlite(folder)
-    target = Target(uri=uri, experiment="", artifact_root=artifact_root(uri, run_dir))
-    mirror = Mirror(run_dir, target)
+    mirror = Mirror(run_dir, uri)
     mirror.finish(0)
     store = ["--backend-store-uri", uri]
     with serving(folder, free_port(), *store) as address, sync_playwright() as playwright:

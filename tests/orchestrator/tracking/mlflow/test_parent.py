@@ -1,28 +1,110 @@
-"""The parent run's tags and note, and params that MLflow never changes."""
+"""The parent run: its tags and note, and what the analysis leaves, as MLflow gets it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from orchestrator.storage.history import read_history
-from orchestrator.tracking.mlflow.answer import RunAnswer
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun, Status
 from orchestrator.tracking.mlflow.parent import (
-    answer_params,
+    RunAnswer,
     note,
     parent_status,
     parent_tags,
+    read_answer,
+    totals,
 )
-from tests.orchestrator.tracking.journals import Scribe, events_of
+from orchestrator.trial import TrialState
+from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_trial
+
+RECOMMENDED: dict[str, Any] = {
+    "config": {**config(1), "fanouts": [10, 25]},
+    "speedup": {"ratio": 1.3, "low": 1.2, "high": 1.4},
+    "accuracy_difference": {"metric": "val_acc", "centre": -0.01, "low": -0.02, "high": 0.0},
+    "figures": {"samples_per_s": 1300.0, "samples_per_s_low": 1200.0, "test_acc": None},
+}
+
+
+def write_answer(run_dir: Path, **changes: object) -> None:
+    run_dir.mkdir(parents=True, exist_ok=True)
+    (run_dir / RunFile.RECOMMENDED).write_text(json.dumps({**RECOMMENDED, **changes}))
+    front = f"params.lr,metrics.val_acc,trial_ids\n0.003,0.9,{make_trial(1).id} abc\n0.01,,def\n"
+    (run_dir / RunFile.FRONT).write_text(front)
+    (run_dir / RunFile.ANSWER).write_text("**3 workers are 1.3 times as fast.**\n")
+
+
+KNOWN = {"speedup": 1.3, "speedup_low": 1.2, "speedup_high": 1.4, "val_acc_difference": -0.01}
+
+
+@pytest.mark.parametrize(
+    ("changes", "figures"),
+    [
+        ({}, {**KNOWN, "samples_per_s": 1300.0}),
+        (
+            {"speedup": {"ratio": None, "low": None, "high": None}, "accuracy_difference": None},
+            {"samples_per_s": 1300.0},
+        ),
+        (
+            {"config": None, "speedup": None, "accuracy_difference": None, "figures": {"a": None}},
+            {},
+        ),
+    ],
+)
+def test_the_figures_that_are_known_are_read(
+    tmp_path: Path, changes: dict[str, Any], figures: dict[str, float]
+) -> None:
+    write_answer(tmp_path, **changes)
+    answer = read_answer(tmp_path)
+    assert answer.note == "**3 workers are 1.3 times as fast.**"
+    assert answer.figures == figures
+    assert bool(answer.config) == (changes.get("config", True) is not None)
+
+
+def test_without_an_answer_nothing_is_read(tmp_path: Path) -> None:
+    write_answer(tmp_path)
+    (tmp_path / RunFile.ANSWER).unlink()
+    assert read_answer(tmp_path) == RunAnswer()
+
+
+def test_the_front_is_a_table_as_mlflow_shows_it(tmp_path: Path) -> None:
+    write_answer(tmp_path)
+    table = json.loads(read_answer(tmp_path).front_table())
+    assert table["columns"] == ["params.lr", "metrics.val_acc", "trial_ids"]
+    assert table["data"][0][:2] == [0.003, 0.9]
+    assert table["data"][1] == [0.01, None, "def"]
+
+
+def test_roles_go_by_the_config_and_by_the_trials_of_the_front(tmp_path: Path) -> None:
+    write_answer(tmp_path)
+    answer = read_answer(tmp_path)
+    baseline = {**config(0), "fanouts": [10, 25]}  # as sweep.json has it
+    roles = [
+        answer.role(TrialHistory(trial=make_trial(number), index=number), baseline)
+        for number in (0, 1, 2)
+    ]
+    assert roles == ["baseline", "recommended, front", ""]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> MirroredRun:
+    """A run of a trial that completed, one that could not run and one that runs."""
     scribe = Scribe(tmp_path / "run")
     scribe.sweep()
+    scribe.whole(make_trial(0))
+    scribe.whole(make_trial(1), TrialState.INFEASIBLE)
+    scribe.started(scribe.asked(make_trial(2)))
     return MirroredRun(run_dir=Path("/runs/a"), history=read_history(events_of(scribe.run_dir)))
+
+
+def test_the_totals_are_of_the_trials_that_have_ended(run: MirroredRun) -> None:
+    # One ran for 1.5 s on two cores.
+    expected = {"num_trials": 2.0, "trial_hours": 1.5 / 3600, "core_hours": 3.0 / 3600}
+    assert totals(run.history.trials.values()) == pytest.approx(expected)
 
 
 def test_the_parent_describes_the_sweep(run: MirroredRun) -> None:
@@ -30,7 +112,6 @@ def test_the_parent_describes_the_sweep(run: MirroredRun) -> None:
     assert described["mlflow.source.git.commit"] == "c0ffee"
     assert "How many workers?" in described["mlflow.note.content"]
     assert described["data"] == "products-synthetic"
-    assert "reason" not in described
 
 
 @pytest.mark.parametrize(
@@ -45,33 +126,6 @@ def test_the_answer_comes_before_question_and_command(run: MirroredRun) -> None:
     text = note(run, "**3 workers are 1.3 times as fast.**")
     places = [text.index(part) for part in ("**3 workers", "How many workers?", "```\npython -m")]
     assert places == sorted(places)
-    assert "**Data:**" not in text, "the answer has said it"
-    assert "**Data:** ogbn-products is not here" in note(run)
-
-
-def test_a_long_answer_leaves_room_for_the_question(run: MirroredRun) -> None:
-    text = note(run, "word " * MAX_TEXT)
-    assert len(text) <= MAX_TEXT
-    assert "the rest is in report.html" in text
-    assert text.endswith("Run directory: `/runs/a`")
-
-
-def test_a_param_is_written_once_and_what_holds_now_is_a_tag() -> None:
-    answer = RunAnswer(config={"lr": 0.01, "fanouts": [10, 25], "pin_memory": True})
-    first, changed = answer_params(answer, {})
-    assert first == {
-        "recommended.lr": "0.01",
-        "recommended.fanouts": "10,25",
-        "recommended.pin_memory": "True",
-    }
-    assert not changed
-    assert answer_params(answer, first) == ({}, {})
-
-    other = RunAnswer(config={"lr": 0.03, "fanouts": [10, 25], "pin_memory": True})
-    new, changed = answer_params(other, first)
-    assert (new, changed) == ({}, {"recommended.lr": "0.03"})
-
-
-def test_where_nothing_is_recommended_any_more_each_param_is_outdated() -> None:
-    _, changed = answer_params(RunAnswer(), {"recommended.lr": "0.01", "own": "1"})
-    assert changed == {"recommended.lr": "nothing is recommended"}
+    long = note(run, "word " * MAX_TEXT)
+    assert len(long) <= MAX_TEXT
+    assert long.endswith("Run directory: `/runs/a`")

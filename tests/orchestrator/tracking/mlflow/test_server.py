@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
-from orchestrator.kernel.events import Event, Resumed, Started
+from orchestrator.kernel.events import Event, Started
 from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of
@@ -55,38 +55,6 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
         (parent,), _ = runs_of(uri)
         assert parent.info.status == "FINISHED"
         assert lines[0].endswith(f"{parent.info.run_id}?workflowType=machine_learning")
-
-
-def test_a_run_whose_files_cannot_be_stored_has_ended_and_is_completed_later(
-    tmp_path: Path,
-) -> None:
-    root, run_dir = tmp_path / "artifacts", tmp_path / "run"
-    root.write_text("a file, so that no folder can be made below it")
-    store = ["--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}"]
-    store += ["--no-serve-artifacts", "--default-artifact-root", str(root)]
-    with serving(tmp_path, free_port(), *store) as uri:
-        said: list[str] = []
-        tracker = MlflowMirror(run_dir, uri, say=said.append)
-        scribe = Scribe(run_dir, tracker.apply)
-        scribe.sweep()
-        scribe.whole(make_trial(0))
-        scribe.ended()
-        write_tables(run_dir, complete=with_run_intervals)
-        (line,) = tracker.close(0)
-        assert "all runs are there, the files are not" in line
-        assert f"--resume {run_dir} completes it" in line
-        assert len(said) == 1
-        (parent,), (child,) = runs_of(uri)
-        assert (parent.info.status, child.info.status) == ("FINISHED", "FINISHED")
-
-        root.unlink()
-        again = MlflowMirror(run_dir, uri, say=pytest.fail)
-        again.apply(Resumed(sweep={}))
-        assert again.close(0)[0].startswith("MLflow:      ")
-        assert_mirrored(uri, run_dir)
-        ((parent,), _) = runs_of(uri)
-        assert parent.info.status == "FINISHED"
-        assert list(root.rglob("trials.csv"))
 
 
 def _until(happened: object, tracker: MlflowMirror) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import shlex
 import sys
 from pathlib import Path
@@ -13,14 +11,12 @@ import pytest
 
 from orchestrator.errors import SweepError
 from orchestrator.tracking.mlflow.uris import (
-    RedactedStream,
-    Redaction,
     checked_uri,
     default_uri,
     how_to_open,
     shown,
     shown_words,
-    without_proxy,
+    without_secrets,
 )
 
 
@@ -71,10 +67,8 @@ def test_a_uri_without_a_secret_is_shown_as_it_is(uri: str) -> None:
         ("https://s3cret@host", "https://***@host"),
         ("https://s3cret:@host/?token=s3cret#s3cret", "https://***@host/?***"),
         ("http://me:s3/cret@host", "http://***@host"),
-        ("http://me:s3cret@host:s3cret", "http://***"),
-        ("postgresql://me:s3@cret@db/x", "postgresql://***"),
-        ("postgresql://m/e:s3cret@db/x", "postgresql://***"),
-        ("postgresql://db/x#s3cret", "postgresql://***"),
+        ("postgresql://me:s3@cret@db/x", "postgresql://me:***@db/x"),
+        ("postgresql://db/x#s3cret", "postgresql://db/x?***"),
         ("oracle://me:s3cret@db/x", "***"),
         ("me:s3cret@db/x", "***"),
     ],
@@ -90,35 +84,19 @@ def test_a_command_line_is_kept_without_secrets() -> None:
     assert shown_words(words) == kept
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "postgresql://me:{}@db/x",
-        "postgresql://db/x?password={}",
-        "mssql+pyodbc://?odbc_connect=UID%3Dme%3BPWD%3D{}",
-        "http://me:{}@host",
-        "http://{}@host",
-        "http://host/?token={}",
-    ],
-)
-def test_what_libraries_write_of_a_secret_is_hidden(uri: str) -> None:
-    secret = "s3/cr t'é"
-    uri = uri.format(quote(secret, safe=""))
-    for text in (secret, quote(secret), quote(secret, safe=""), uri):
-        written = Redaction(uri)(f"cannot connect with {text}: refused")
-        assert "cr" not in written
-        assert written.startswith("cannot connect with")
-        assert written.endswith(": refused")
-
-
-def test_a_stream_passes_on_what_is_written_without_secrets(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("uri", ["postgresql://me:{}@db/x", "http://me:{}@host", "http://{}@host"])
+def test_what_libraries_write_of_a_secret_is_hidden(
+    uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0ken")
-    stream = RedactedStream(kept := io.StringIO(), Redaction("http://me:s3cret@host"))
-    header = base64.b64encode(b"me:s3cret").decode()
-    print(f"GET http://me:s3cret@host with {header} or t0ken", file=stream, flush=True)
-    assert kept.getvalue() == "GET http://***@host with *** or ***\n"
+    secret = "s3/cr t'é"
+    uri = uri.format(quote(secret, safe=""))
+    for text in (secret, quote(secret, safe=""), uri, "t0ken"):
+        written = without_secrets(f"cannot connect with {text}: refused", uri)
+        assert "cr" not in written
+        assert "t0ken" not in written
+        assert written.startswith("cannot connect with")
+        assert written.endswith(": refused")
 
 
 # -- places
@@ -136,16 +114,8 @@ def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
     assert then.startswith("then http://127.0.0.1:5000/#/experiments/1/runs/2?")
 
 
-@pytest.mark.parametrize("name", ["h?y", "50%20off", "n\nl", "caf\udce9"])
-def test_a_folder_that_no_uri_names_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SweepError, match="MLflow cannot keep its database there: the path") as got:
-        default_uri(tmp_path / name)
-    assert str(tmp_path) in got.value.message
-    assert "\n" not in got.value.message
-
-
-@pytest.mark.parametrize("name", ["a b", "x#y", "50%", "\u00e9"])
-def test_other_folders_have_the_database(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["a b", "x#y", "\u00e9"])
+def test_the_database_lies_in_the_folder_of_the_runs(tmp_path: Path, name: str) -> None:
     assert checked_uri(default_uri(tmp_path / name)) == f"sqlite:///{tmp_path}/{name}/mlflow.db"
 
 
@@ -154,10 +124,3 @@ def test_the_address_opens_the_run_among_models_not_prompts() -> None:
     assert how_to_open("http://host:5000/", "1", "2") == [f"http://host:5000/{page}"]
     assert how_to_open("http://me:secret@host", "1", "2") == [f"http://***@host/{page}"]
     assert how_to_open("databricks", "1", "2") == ["experiment 1, run 2 at databricks"]
-
-
-def test_no_proxy_is_asked_for_a_server_on_this_machine() -> None:
-    here, proxy = "localhost,127.0.0.1,::1", {"HTTP_PROXY": "http://proxy:3128"}
-    assert without_proxy({"NO_PROXY": "a"}) == {}
-    assert without_proxy(proxy) == {"no_proxy": here}
-    assert without_proxy({**proxy, "NO_PROXY": "a, b"}) == {"no_proxy": f"a,b,{here}"}
