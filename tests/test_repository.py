@@ -105,12 +105,6 @@ SHOWN_BY = {
     "orchestrator/metric_table.py": "tests/orchestrator/test_metrics.py",
     # The codes of an answer and their words stand on one page.
     "orchestrator/analysis/findings/codes.py": "tests/orchestrator/analysis/findings/test_words.py",
-    "orchestrator/analysis/findings/caveat_words.py": (
-        "tests/orchestrator/analysis/findings/test_words.py"
-    ),
-    "orchestrator/analysis/findings/reason_words.py": (
-        "tests/orchestrator/analysis/findings/test_words.py"
-    ),
     "orchestrator/analysis/findings/reasons.py": (
         "tests/orchestrator/analysis/findings/test_findings.py"
     ),

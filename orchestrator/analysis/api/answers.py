@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.analysis.columns import Config, TableError
-from orchestrator.analysis.findings import words
-from orchestrator.analysis.findings.caveat_words import notes
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.findings import findings as findings_of
 from orchestrator.analysis.recommendation.speedup import Speedup
@@ -58,11 +56,11 @@ def recommend(run: RunTables) -> Recommendation:
     found = findings_of(run)
     return Recommendation(
         config=found.config,
-        sentence=words.sentence(found),
-        why=words.why(found),
-        how_sure=words.how_sure(found),
+        sentence=found.sentence,
+        why=found.why.text,
+        how_sure=found.how_sure,
         speedup=found.speedup,
         figures=found.figures,
-        notes=notes(found),
+        notes=found.notes,
         findings=found,
     )

@@ -1,4 +1,4 @@
-"""Caveats: what the figures of a run rest on, and what weakens them, each with its figures."""
+"""Caveats: what the figures of a run rest on, and what weakens them, each with its words."""
 
 from __future__ import annotations
 
@@ -13,34 +13,41 @@ from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.recommendation.choice import Choice
+from orchestrator.analysis.recommendation.front import rests_on
 from orchestrator.analysis.recommendation.speedup import Basis
-from orchestrator.analysis.rule import Rule, column_of, reaches
-from orchestrator.analysis.statistics.against_best import Verdict
+from orchestrator.analysis.rule import column_of, reaches
+from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, contaminated
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.metrics import Objective
-from orchestrator.rules import RuleKind
+from orchestrator.analysis.wording import MOST_FACTOR, short, shown
+from orchestrator.formats import counted, percent
 from orchestrator.trial import Isolation, Stage, TrialState
 
 _CLASSES: Final = "metrics.val_classes_predicted"
 _ACCURACY: Final = "metrics.val_acc"
 _FOREIGN: Final = "metrics.foreign_share"
 
+_BUSY_SHARE: Final = 0.25
+"""A machine is busy where other load disturbed at least this share of the runs."""
 
-def _found(code: Caveat, health: Health = Health.WARNING, **figures: object) -> Finding:
-    return Finding(code=code, health=health, figures=figures)
+
+def busy_text(load: Finding) -> str:
+    """Return a sentence on a machine that was busy with something else; "" for another one."""
+    if not load["watched"] or load["disturbed"] < _BUSY_SHARE * load["watched"]:
+        return ""
+    return f"Other load: {load.text}: run the sweep again when the machine is idle"
 
 
 def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
-    """Yield what there is to know of a run, whichever config is recommended."""
+    """Yield the caveats of a run, whichever config is recommended."""
     sweep = tables.sweep
     if sweep.replayed:
-        yield _found(Caveat.REPLAY, source=sweep.replayed)
-    health = Health.WARNING if sweep.data_note else Health.PASS
-    yield _found(Caveat.DATA, health, name=sweep.data)
-    yield from (_found(Caveat.BUDGET, text=text) for text in sweep.cuts)
+        text = f"recorded runs of {sweep.replayed}: nothing was measured"
+        yield Finding(code=Caveat.REPLAY, text=text)
+    yield _data(sweep.data, is_stand_in=bool(sweep.data_note))
+    yield from (_both(Caveat.BUDGET, text) for text in sweep.cuts)
     for text in group_notes(tables.grouped, tables.main_group, sweep):
-        yield _found(Caveat.CONDITIONS, text=text)
+        yield _both(Caveat.CONDITIONS, text)
     yield _other_load(tables.trials)
     yield _drift(tables)
     yield from _short_epochs(tables.trials)
@@ -52,7 +59,7 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
 def caveats_of_choice(
     choice: Choice, tables: RunTables, figures: Mapping[Any, Any], stage: Stage
 ) -> Iterator[Finding]:
-    """Yield what there is to know of the config that is recommended.
+    """Yield the caveats of the config that is recommended.
 
     Args:
         choice: The config to use.
@@ -61,39 +68,47 @@ def caveats_of_choice(
         stage: The stage that they are of.
     """
     if tables.is_composed:
-        yield _composed(choice, figures, stage)
+        yield _composed(choice, tables, figures, stage)
     yield from _one_class(tables, choice.config)
-    comparable = tables.ranked[tables.ranked[GROUP] == choice.row.get(GROUP)]
-    yield from _baseline_short(comparable, tables.rule, tables.sweep.baseline)
-    if choice.selection.state is TrialState.STOPPED:
-        yield _found(Caveat.STOPPED)
-    if choice.is_slower and choice.rejected is None:
-        yield _found(Caveat.SLOWER)
-    yield from _searching_runs(choice.row)
-    yield from _confirm_runs(choice, tables)
-    if stage is Stage.CONFIRM:
-        yield from _confirm_short(figures, comparable, tables.rule)
-    yield from _worse_than_best(ranked_row(choice.config, tables), tables.rule)
+    yield from _short_of_the_rule(choice, tables, figures if stage is Stage.CONFIRM else {})
+    if choice.row.get("interval") == OVER_ONE_RUN:
+        note = "selected from one run of each config: the noise between runs was not known then"
+        yield Finding(code=Caveat.ONE_RUN, note=note)
+    yield from _contaminated(choice.row)
+    yield from _shared(choice, tables)
     yield from _edges(tables, choice.config)
 
 
-def ranked_row(config: Mapping[str, Any], tables: RunTables) -> Mapping[Any, Any]:
-    """Return the config's row among those that are ranked; {} where it is not among them."""
-    ranked = tables.ranked
-    own = ranked[rows_of(ranked, config) & (ranked["verdict"] != "")]
-    return own.iloc[0].to_dict() if len(own) else {}
+def _both(code: Caveat, text: str, **figures: object) -> Finding:
+    """Return a warning whose check and note have the same words."""
+    return Finding(code=code, text=text, note=text, figures=figures)
 
 
-def _composed(choice: Choice, figures: Mapping[Any, Any], stage: Stage) -> Finding:
-    is_composed, row = bool(figures.get(COMPOSED, False)), choice.row
-    return _found(
-        Caveat.COMPOSED,
-        Health.WARNING if is_composed else Health.PASS,
-        selected=bool(row.get(COMPOSED, False)),
-        row=row,
-        speed=int(figures["num_runs"]),
-        accuracy=int(figures["num_all_runs"]),
-        stage=stage,
+def _data(name: str, *, is_stand_in: bool) -> Finding:
+    if is_stand_in:
+        return Finding(code=Caveat.DATA, text=f"{name}, a stand-in for the set that was asked for")
+    return Finding(code=Caveat.DATA, health=Health.PASS, text=name or "made by the trainable")
+
+
+def _composed(
+    choice: Choice, tables: RunTables, figures: Mapping[Any, Any], stage: Stage
+) -> Finding:
+    learned, is_composed = learned_word(tables.rule), bool(figures.get(COMPOSED, False))
+    runs = counted(int(figures["num_runs"]), "confirm run" if stage is Stage.CONFIRM else "probe")
+    curves = counted(int(figures["num_all_runs"]), "curve")
+    rests = f"speed of {runs}, {learned} of {curves}"
+    note = ""
+    if choice.row.get(COMPOSED, False):
+        since = "" if is_composed else "; confirm runs trained it since"
+        note = f"selected by composed figures, {rests_on(choice.row, learned)}{since}"
+    return Finding(
+        code=Caveat.COMPOSED,
+        health=Health.WARNING if is_composed else Health.PASS,
+        text=f"{rests} of other settings"
+        if is_composed
+        else "the settings were trained end to end",
+        note=note,
+        figures={"rests": rests},
     )
 
 
@@ -108,79 +123,67 @@ def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding
         known = trials[trained & rows_of(trials, which)].dropna(subset=[_CLASSES])
         runs = known[known[_CLASSES] == 1]
         if len(runs):
-            best = runs[_ACCURACY].max()
-            yield _found(Caveat.ONE_CLASS, whose=whose, num=len(runs), of=len(known), accuracy=best)
-
-
-def _baseline_short(
-    searched: pd.DataFrame, rule: Rule, baseline: Mapping[str, Any]
-) -> Iterator[Finding]:
-    """Yield the first condition that keeps the rule from recommending the baseline.
-
-    Args:
-        searched: Comparable configs of the searching runs, which the limits are taken from.
-        rule: The rule.
-        baseline: The baseline.
-    """
-    own = searched[rows_of(searched, baseline)]
-    if own.empty or rule.acceptable(searched)[own.index].any():
-        return
-    for objective, limit in _limits(searched, rule):
-        figures = own[column_of(objective)].dropna()
-        if len(figures) and pd.notna(limit) and not reaches(objective, figures, limit).any():
-            yield _found(
-                Caveat.BASELINE_SHORT, metric=objective.metric, value=figures.iloc[0], limit=limit
+            text = (
+                f"in {len(runs)} of {whose} {counted(len(known), 'run')} the model predicts one "
+                "class for the whole validation split: val_acc "
+                f"{shown('val_acc', runs[_ACCURACY].max())} is no more than that class's share"
             )
-            return
+            yield _both(Caveat.ONE_CLASS, text, whose=whose)
 
 
-def _confirm_short(
-    confirmed: Mapping[Any, Any], searched: pd.DataFrame, rule: Rule
+def _short_of_the_rule(
+    choice: Choice, tables: RunTables, confirmed: Mapping[Any, Any]
 ) -> Iterator[Finding]:
-    """Yield the figures of confirm runs that are short of the limits of the searching runs."""
-    for objective, limit in _limits(searched, rule):
-        reached = confirmed.get(column_of(objective))
-        if reached is None or pd.isna(reached) or pd.isna(limit):
-            continue
-        if not reaches(objective, pd.Series([reached]), limit).all():
-            yield _found(Caveat.CONFIRM_SHORT, metric=objective.metric, value=reached, limit=limit)
-
-
-def _limits(searched: pd.DataFrame, rule: Rule) -> list[tuple[Objective, float]]:
+    """Yield where the baseline, and confirm runs, are short of the limits of the searching runs."""
+    rule, ranked = tables.rule, tables.ranked
+    searched = ranked[ranked[GROUP] == choice.row.get(GROUP)]
     limits = rule.limits(searched)
-    return [(objective, limits[objective.metric]) for objective in rule.conditions]
+    known = [(o, limits[o.metric]) for o in rule.conditions if pd.notna(limits[o.metric])]
+    own = searched[rows_of(searched, tables.sweep.baseline)]
+    if len(own) and not rule.acceptable(searched)[own.index].any():
+        for objective, limit in known:
+            figures = own[column_of(objective)].dropna()
+            if len(figures) and not reaches(objective, figures, limit).any():
+                metric, value = objective.metric, float(figures.iloc[0])
+                text = (
+                    f"the baseline itself has {metric} {shown(metric, value)}, short of the "
+                    f"{shown(metric, limit)} that the rule asks for"
+                )
+                yield _both(Caveat.BASELINE_SHORT, text, value=value, limit=limit)
+                break
+    for objective, limit in known:
+        reached = pd.Series([confirmed.get(column_of(objective), float("nan"))]).dropna()
+        if len(reached) and not reaches(objective, reached, limit).all():
+            metric, value = objective.metric, float(reached.iloc[0])
+            text = (
+                f"its confirm runs reach {metric} {shown(metric, value)}, short of the "
+                f"{shown(metric, limit)} that the rule asks for"
+            )
+            yield _both(Caveat.CONFIRM_SHORT, text, value=value, limit=limit)
 
 
-def _searching_runs(row: Mapping[Any, Any]) -> Iterator[Finding]:
-    if row.get("interval") == OVER_ONE_RUN:
-        yield _found(Caveat.ONE_RUN)
+def _contaminated(row: Mapping[Any, Any]) -> Iterator[Finding]:
+    num = int(row.get("num_left_out") or 0)
     if row.get("contaminated"):
-        yield _found(Caveat.ALL_CONTAMINATED)
-    if row.get("num_left_out"):
-        yield _found(Caveat.LEFT_OUT, num=int(row["num_left_out"]))
-    if row.get("isolation") == Isolation.SHARED:
-        yield _found(Caveat.SHARED)
-    if row.get("num_lost"):
-        yield _found(Caveat.LOST, num=int(row["num_lost"]))
-
-
-def _confirm_runs(choice: Choice, tables: RunTables) -> Iterator[Finding]:
-    """Yield confirm runs on shared cores, of the config or the baseline, behind a claim."""
-    rows = tables.confirm_rows
-    if choice.speedup.basis is not Basis.CONFIRM or "isolation" not in rows.columns:
+        note = "all of its runs were contaminated by other load, and its speed is of them"
+    elif num:
+        note = f"its speed leaves out {counted(num, 'contaminated run')}, what it learned does not"
+    else:
         return
-    done = rows[rows["state"] == TrialState.COMPLETED]
-    own = done[rows_of(done, choice.config) | rows_of(done, tables.sweep.baseline)]
-    if num := int((own["isolation"] == Isolation.SHARED).sum()):
-        yield _found(Caveat.CONFIRM_SHARED, num=num)
+    yield Finding(code=Caveat.CONTAMINATED, note=note, figures={"num": num})
 
 
-def _worse_than_best(ranked: Mapping[Any, Any], rule: Rule) -> Iterator[Finding]:
-    """Yield a config that was selected as a tie, and is worse by all that is known of the noise."""
-    ratio = ranked.get("ratio_to_best", 0.0)
-    is_worse = ranked.get("verdict") == Verdict.WORSE and ratio >= 1 - rule.tie_margin
-    if is_worse and rule.how.kind is RuleKind.FASTEST_WITHIN:
-        yield _found(Caveat.WORSE_THAN_BEST, ratio=ratio)
+def _shared(choice: Choice, tables: RunTables) -> Iterator[Finding]:
+    """Yield runs on shared cores: of the config's search, or of confirm runs behind a claim."""
+    is_shared = choice.row.get("isolation") == Isolation.SHARED
+    rows = tables.confirm_rows
+    if choice.speedup.basis is Basis.CONFIRM and "isolation" in rows.columns:
+        done = rows[(rows["state"] == TrialState.COMPLETED)]
+        both = rows_of(done, choice.config) | rows_of(done, tables.sweep.baseline)
+        is_shared |= bool((done.loc[both, "isolation"] == Isolation.SHARED).any())
+    if is_shared:
+        note = "runs of it or of the baseline were timed on shared cores, which nothing isolates"
+        yield Finding(code=Caveat.SHARED, note=note)
 
 
 def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -200,40 +203,53 @@ def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
         if not domain.startswith("choice(") or column not in trained.columns or not is_number:
             continue
         tried = trained[column].unique()
+        if len(tried) < 3:
+            continue
         smallest = re.search(r">= (\S+)", sweep.knobs[name].allowed)
         is_least = smallest is not None and value == float(smallest[1])
-        if len(tried) >= 3 and (value == max(tried) or (value == min(tried) and not is_least)):
+        is_largest = value == max(tried)
+        if is_largest or (value == min(tried) and not is_least):
             is_inside = False
-            yield _found(Caveat.EDGE, knob=name, value=value, is_largest=value == max(tried))
+            most, way = ("largest", "beyond") if is_largest else ("smallest", "below")
+            text = f"the {most} {name} tried, {short(value)}, was chosen: the best may lie {way} it"
+            yield _both(Caveat.EDGE, text, knob=name, is_largest=is_largest)
     if is_inside:
-        yield _found(Caveat.EDGE, Health.PASS)
+        text = "no recommended value lies at the edge of what was tried"
+        yield Finding(code=Caveat.EDGE, health=Health.PASS, text=text)
 
 
 def _other_load(trials: pd.DataFrame) -> Finding:
     """Return the runs that other load disturbed, among those that were watched for it."""
     ran = trials[trials["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     dirty = contaminated(ran)
-    shares = ran.get(_FOREIGN, pd.Series(float("nan"), index=ran.index))
     tags = ran.get("tags.contaminated", pd.Series("", index=ran.index))
     watched = int((tags.map(text_of) != "").sum())  # "false" where nothing was found
     disturbed = int(dirty.sum())
+    share = float(ran.get(_FOREIGN, pd.Series(float("nan"), index=ran.index))[dirty].mean())
+    others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"
+    text = f"{disturbed} of {counted(watched, 'run')} disturbed{others}"
     health = Health.WARNING if disturbed else Health.PASS
-    return _found(
-        Caveat.OTHER_LOAD,
-        health if watched else Health.UNKNOWN,
-        disturbed=disturbed,
-        watched=watched,
-        foreign_share=float(shares[dirty].mean()),
+    return Finding(
+        code=Caveat.OTHER_LOAD,
+        health=health if watched else Health.UNKNOWN,
+        text=text if watched else "no run was watched for other load",
+        figures={"disturbed": disturbed, "watched": watched},
     )
 
 
 def _drift(tables: RunTables) -> Finding:
     drift = tables.drift
-    health = Health.UNKNOWN
-    if drift is not None and drift.is_known:
-        is_large = drift.is_significant and abs(drift.change) > tables.rule.tie_margin
-        health = Health.WARNING if is_large else Health.PASS
-    return _found(Caveat.DRIFT, health, drift=drift)
+    if drift is None or not drift.is_known:
+        text = "too few configs were repeated, or their runs differ too much"
+        return Finding(code=Caveat.DRIFT, health=Health.UNKNOWN, text=text)
+    is_large = drift.is_significant and abs(drift.change) > tables.rule.tie_margin
+    change = f"{100 * drift.change:+.1f} %"
+    return Finding(
+        code=Caveat.DRIFT,
+        health=Health.WARNING if is_large else Health.PASS,
+        text=f"speeds changed by {change}" if drift.is_significant else f"none shown ({change})",
+        note=drift.text if drift.is_significant else "",
+    )
 
 
 def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
@@ -243,40 +259,63 @@ def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
     rates = trials.loc[trials["state"] == TrialState.COMPLETED, "tags.rate"].dropna()
     num = int((rates == "epochs").sum())
     if num not in (0, len(rates)):
-        yield _found(Caveat.SHORT_EPOCHS, num=num, of=len(rates))
+        note = (
+            f"{counted(num, 'trial')} of {len(rates)} had epochs too short for a steady state: "
+            "their speeds are of whole epochs, starts included; on a larger set they would be "
+            "higher"
+        )
+        yield Finding(code=Caveat.SHORT_EPOCHS, note=note)
 
 
 def _interference(tables: RunTables) -> Iterator[Finding]:
     effect, why = tables.interference, tables.why_no_interference
-    if effect is None:
-        if why:
-            yield _found(Caveat.INTERFERENCE, Health.UNKNOWN, effect=None, why=why)
+    if effect is None or not effect.is_known:
+        if effect is not None or why:
+            text = why or f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
+            yield Finding(code=Caveat.INTERFERENCE, health=Health.UNKNOWN, text=text, note=why)
         return
-    health = Health.UNKNOWN
-    if effect.is_known:
-        health = Health.WARNING if effect.is_shown and not effect.acted_on else Health.PASS
-    yield _found(Caveat.INTERFERENCE, health, effect=effect, why="")
+    ratio, is_shown = percent(effect.ratio), effect.is_shown
+    yield Finding(
+        code=Caveat.INTERFERENCE,
+        health=Health.WARNING if is_shown and not effect.acted_on else Health.PASS,
+        text=f"co-located trials have {ratio} of the isolated speed"
+        if is_shown
+        else f"not shown ({ratio})",
+        note=effect.text if is_shown else "",
+    )
 
 
 def _noise(tables: RunTables, choice: Choice | None) -> Finding:
     noise = tables.noise_floor
     if noise is None:
-        return _found(Caveat.NOISE, Health.UNKNOWN, noise=None)
+        text = "the baseline was not repeated"
+        return Finding(code=Caveat.NOISE, health=Health.UNKNOWN, text=text)
     within = choice is not None and choice.speedup.is_within(noise)
-    health = Health.WARNING if within or not noise.is_known else Health.PASS
-    return _found(Caveat.NOISE, health, noise=noise, within=within)
+    size = f"more than a factor of {MOST_FACTOR:g}"
+    if noise.is_known:
+        size = f"up to {percent(noise.largest_ratio - 1, digits=1)}"
+    return Finding(
+        code=Caveat.NOISE,
+        health=Health.WARNING if within or not noise.is_known else Health.PASS,
+        text=f"runs of the baseline differ by {size}"
+        + (": the speed-up is within it" if within else ""),
+    )
 
 
 def _lost_trials(trials: pd.DataFrame) -> Finding:
-    failed, infeasible, not_run = (
-        int((trials["state"] == state).sum())
-        for state in (TrialState.FAILED, TrialState.INFEASIBLE, TrialState.NOT_RUN)
-    )
-    return _found(
-        Caveat.TRIALS,
-        Health.PASS if len(trials) and not failed and not not_run else Health.WARNING,
-        num=len(trials),
-        failed=failed,
-        infeasible=infeasible,
-        not_run=not_run,
+    words = {
+        TrialState.FAILED: "failed",
+        TrialState.INFEASIBLE: "cannot run here",
+        TrialState.NOT_RUN: "were not run",
+    }
+    counts = {state: int((trials["state"] == state).sum()) for state in words}
+    lost = ", ".join(f"{count} {words[state]}" for state, count in counts.items() if count)
+    if trials.empty:
+        return Finding(code=Caveat.TRIALS, text="no trial ran")
+    total = counted(len(trials), "trial")
+    is_whole = not counts[TrialState.FAILED] + counts[TrialState.NOT_RUN]
+    return Finding(
+        code=Caveat.TRIALS,
+        health=Health.PASS if is_whole else Health.WARNING,
+        text=f"{lost} of {total}" if lost else f"{total}, each with a result",
     )

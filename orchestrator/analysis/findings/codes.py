@@ -1,11 +1,11 @@
-"""Codes of what a run shows; the sentences are made of them in ``words`` and ``caveat_words``."""
+"""Codes of what a run shows; the finding, a code with its weight and words; the checks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from typing import Any
+from typing import Any, Final
 
 
 class Status(StrEnum):
@@ -73,39 +73,28 @@ class Reason(Enum):
     BASELINE_NOT_RUN = auto()
     BASELINE_WITHOUT = auto()
     BASELINE_LOST = auto()
-    NO_CONFIRM_STAGE = auto()
-    NO_CONFIRM_RUN = auto()
-    NO_PAIR = auto()
+    NOT_CONFIRMED = auto()
     OTHER_LOAD = auto()
     ONE_PAIR = auto()
     WIDE = auto()
     NOT_TOLD_APART = auto()
-    # For an empty front:
-    NO_CONFIG_WITHIN = auto()
-    NO_CONFIG_MEASURED = auto()
 
 
 class Caveat(Enum):
-    """What weakens an answer, or shows that nothing does."""
+    """What weakens an answer, or shows that nothing does; notes come in this order."""
 
     COMPOSED = auto()
     BUDGET = auto()
     ONE_CLASS = auto()
     BASELINE_SHORT = auto()
-    STOPPED = auto()
     CONDITIONS = auto()
-    SLOWER = auto()
     ONE_RUN = auto()
-    ALL_CONTAMINATED = auto()
-    LEFT_OUT = auto()
+    CONTAMINATED = auto()
     SHARED = auto()
-    LOST = auto()
-    CONFIRM_SHARED = auto()
     CONFIRM_SHORT = auto()
     DRIFT = auto()
     SHORT_EPOCHS = auto()
     INTERFERENCE = auto()
-    WORSE_THAN_BEST = auto()
     EDGE = auto()
     REPLAY = auto()
     DATA = auto()
@@ -121,12 +110,58 @@ class Finding:
     Attributes:
         code: What it is.
         health: How grave it is.
+        text: It as a clause without a full stop; of a caveat its check, or "".
+        note: Of a caveat its note on the answer, or "".
         figures: Its figures by name.
     """
 
     code: Lead | Reason | Caveat
     health: Health = Health.WARNING
+    text: str = ""
+    note: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - figures are of several types
         return self.figures[name]
+
+
+_CHECKS: Final = {
+    Caveat.REPLAY: "replay",
+    Caveat.DATA: "data",
+    Caveat.ONE_CLASS: "one class",
+    Caveat.OTHER_LOAD: "other load",
+    Caveat.COMPOSED: "composed",
+    Caveat.DRIFT: "drift",
+    Caveat.INTERFERENCE: "interference",
+    Caveat.NOISE: "noise floor",
+    Caveat.EDGE: "edge of range",
+    Caveat.CONFIRM_SHORT: "rule",
+    Caveat.BASELINE_SHORT: "rule",
+    Caveat.CONDITIONS: "conditions",
+    Caveat.BUDGET: "budget",
+    Caveat.TRIALS: "trials",
+}
+"""Names of the checks, the gravest first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One check of what the figures rest on: noise floor, contamination, drift, edge of range.
+
+    Attributes:
+        name: Two or three words.
+        health: How it went.
+        text: A short sentence with the figure.
+    """
+
+    name: str
+    health: Health
+    text: str
+
+
+def checks_of(caveats: Iterable[Finding]) -> tuple[Check, ...]:
+    """Return the checks of a run: warnings first, then what is not known, then what is in order."""
+    order, healths = list(_CHECKS), [Health.WARNING, Health.UNKNOWN, Health.PASS]
+    known = [(Caveat(one.code), one) for one in caveats if one.code in _CHECKS]
+    known.sort(key=lambda pair: (healths.index(pair[1].health), order.index(pair[0])))
+    return tuple(Check(name=_CHECKS[c], health=one.health, text=one.text) for c, one in known)

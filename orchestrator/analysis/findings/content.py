@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.findings import words
-from orchestrator.analysis.findings.caveat_words import checks, notes
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.rule_words import rule_text
 from orchestrator.storage.belonging import RUN_KEY
@@ -31,7 +29,7 @@ def recommended_json(found: Findings, key: str = "") -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "status": found.status,
-        "sentence": words.sentence(found),
+        "sentence": found.sentence,
         "config": config,
         "changed": {
             change.knob: {"value": (config or {})[change.knob], "baseline": baseline[change.knob]}
@@ -43,7 +41,7 @@ def recommended_json(found: Findings, key: str = "") -> dict[str, Any]:
         "figures": _plain(found.figures),
         "baseline": {"config": baseline, "figures": _plain(found.baseline_figures)},
         "cost": dict(found.cost),
-        "checks": [asdict(check) for check in checks(found)],
+        "checks": [asdict(check) for check in found.checks],
         "interval": found.interval,
         "measured_in": found.measured_in,
         "composed": found.composed,
@@ -52,9 +50,9 @@ def recommended_json(found: Findings, key: str = "") -> dict[str, Any]:
         "noise_floor": found.noise and found.noise.to_json(),
         "drift": found.drift and found.drift.to_json(),
         "interference": found.interference and found.interference.to_json(),
-        "why": words.why(found),
-        "how_sure": words.how_sure(found),
-        "notes": list(notes(found)),
+        "why": found.why.text,
+        "how_sure": found.how_sure,
+        "notes": list(found.notes),
         "rule": rule_text(found.rule),
         "data": found.sweep.data,
         "as_fast": list(choice.tied if choice else ()),
@@ -74,8 +72,8 @@ def _speedup(found: Findings) -> dict[str, Any] | None:
         "basis": str(speedup.basis),
         "num_pairs": speedup.num_pairs,
         "searching_ratio": known and known.searching_ratio,
-        "why_not_known": words.why_speedup_not_known(found),
-        "text": words.speedup_text(found, speedup),
+        "why_not_known": found.why_not_known,
+        "text": found.speedup_text,
     }
 
 

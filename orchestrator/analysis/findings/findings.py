@@ -1,4 +1,4 @@
-"""The findings of a run: what it answers, why, and how sure that is, as data alone."""
+"""The findings of a run: what it answers, why, and how sure that is, as data and in words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 from orchestrator.analysis.columns import Config, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings.caveats import caveats_of_choice, caveats_of_run, ranked_row
-from orchestrator.analysis.findings.codes import Caveat, Finding, Lead, Status
-from orchestrator.analysis.findings.figures import (
+from orchestrator.analysis.findings.answer_figures import (
     Difference,
     accuracy_difference,
     baseline_figures,
@@ -19,29 +17,28 @@ from orchestrator.analysis.findings.figures import (
     named_figures,
     row_of_figures,
 )
+from orchestrator.analysis.findings.caveats import busy_text, caveats_of_choice, caveats_of_run
+from orchestrator.analysis.findings.codes import Caveat, Check, Finding, Lead, Status, checks_of
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
-from orchestrator.analysis.recommendation.choice import Choice, choose, confirmed_configs
-from orchestrator.analysis.recommendation.selection import Selection, select
-from orchestrator.analysis.recommendation.speedup import Speedup, speed_up
+from orchestrator.analysis.findings.words import (
+    Change,
+    accuracy_clause,
+    answer_of,
+    changes_of,
+    how_sure,
+    speedup_text,
+)
+from orchestrator.analysis.recommendation.choice import Choice, choose
+from orchestrator.analysis.recommendation.selection import select
+from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.drift import Drift
 from orchestrator.analysis.statistics.interference import Interference
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.rules import RuleKind
 from orchestrator.space.configs import format_value
-from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """A knob whose recommended value differs from the baseline's, both as ``--set`` takes them."""
-
-    knob: str
-    value: str
-    baseline: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +51,13 @@ class Findings:
         status: What was shown.
         lead: The statement of the first sentence.
         why: Why this config; where there is none, why.
-        selection: The choice of the searching runs.
         choice: The way to ``config``; None where there is none.
         difference: Recommended less baseline in the accuracy's own unit; None where it is not
             known, and where the baseline itself is recommended.
         unknown: Why the speed-up does not lead, the gravest reason first; of the config that the
             baseline took the place of, where it did.
+        speedup_text: The speed-up with what it rests on, or why it is not known.
+        how_sure: The same, with whether it exceeds the noise.
         changes: The knobs that differ from the baseline's, those that change the speed first.
         figures: Figures of the config by metric, from its confirm runs where it has any, otherwise
             from the runs that selected it; NaN where one is not known.
@@ -67,13 +65,13 @@ class Findings:
         measured_in: The stage that ``figures`` are from.
         composed: True where some of ``figures`` are composed: of probes of its setting, and of
             curves that were trained with another one.
-        num_runs: Runs that its ``speed`` and its ``accuracy`` are of: contaminated runs tell an
-            accuracy, too.
+        num_runs: Runs that its ``speed`` and its ``accuracy`` are of: contaminated runs count for
+            an accuracy, too.
         interval: What the interval of the speed in ``figures`` is over.
         verdict: How the config compares with the best, by all that is known of the noise.
         caveats: What the figures rest on, and what weakens them, in the order of the codes.
         cost: What the search took and what its answer saves, each where it is known; see
-            :func:`~orchestrator.analysis.findings.figures.cost_of_run`.
+            :func:`~orchestrator.analysis.findings.answer_figures.cost_of_run`.
         command: Arguments of ``python -m orchestrator SWEEP.py`` that fix the config and the data.
         noise: What the baseline's own runs differ by, or None where it was not repeated.
         drift: Whether the machine became slower or faster, or None where that is not known.
@@ -85,10 +83,11 @@ class Findings:
     status: Status
     lead: Finding
     why: Finding
-    selection: Selection
     choice: Choice | None = None
     difference: Difference | None = None
     unknown: tuple[Finding, ...] = ()
+    speedup_text: str = ""
+    how_sure: str
     changes: tuple[Change, ...] = ()
     figures: Mapping[str, float]
     baseline_figures: Mapping[str, float]
@@ -103,6 +102,11 @@ class Findings:
     noise: NoiseFloor | None
     drift: Drift | None
     interference: Interference | None
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        return self.lead.text
 
     @property
     def config(self) -> Config | None:
@@ -120,9 +124,30 @@ class Findings:
         return self.speedup if self.speedup is not None and self.speedup.leads else None
 
     @property
+    def why_not_known(self) -> str:
+        """Why the speed-up does not lead; "" where it does, or the baseline is recommended."""
+        return "" if self.is_baseline else "; ".join(one.text for one in self.unknown)
+
+    @property
     def is_baseline(self) -> bool:
         """True where the baseline itself is recommended."""
         return self.config is not None and same_config(self.config, self.sweep.baseline)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What weakens the recommendation, a clause each; nothing without a config."""
+        return tuple(one.note for one in self.caveats if one.note and self.config is not None)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of what the figures rest on, the gravest first."""
+        return checks_of(self.caveats)
+
+    @property
+    def busy(self) -> str:
+        """A sentence on a machine that was busy with something else, or ""."""
+        load = self.caveat(Caveat.OTHER_LOAD)
+        return busy_text(load) if load is not None else ""
 
     def caveat(self, code: Caveat) -> Finding | None:
         """Return the first caveat of a code; None without one."""
@@ -139,11 +164,12 @@ def findings(tables: RunTables) -> Findings:
     choice = choose(tables, selection)
     if choice is not None:
         return _of_choice(choice, tables)
+    why = why_none(selection, tables)
     return Findings(
         status=Status.NOTHING,
-        lead=Finding(code=Lead.NOTHING),
-        why=why_none(selection, tables),
-        selection=selection,
+        lead=Finding(code=Lead.NOTHING, text=f"no settings can be recommended: {why.text}"),
+        why=why,
+        how_sure="nothing is recommended",
         figures=named_figures({}, tables.rule),
         baseline_figures=baseline_figures(tables, Stage.TRAIN, tables.main_group),
         caveats=_in_order(caveats_of_run(tables, None)),
@@ -168,84 +194,40 @@ def _in_order(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _of_choice(choice: Choice, tables: RunTables) -> Findings:
-    config, speedup = choice.config, choice.speedup
+    config, speedup, rule = choice.config, choice.speedup, tables.rule
     row, stage = row_of_figures(choice, tables)
     is_baseline = same_config(config, tables.sweep.baseline)
     unknown = why_not_known(choice.against or speedup, tables)
-    status, lead = _of_baseline(choice, tables) if is_baseline else _of_other(choice, tables)
+    difference = None if is_baseline else accuracy_difference(tables, config)
+    figures = named_figures(row, rule)
+    clause = accuracy_clause(rule, figures, difference)
+    status, lead = answer_of(choice, tables, clause, unknown)
+    text = speedup_text(speedup, unknown, rule, tables.sweep)
+    caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
+    ranked = tables.ranked
+    verdicts = ranked.loc[rows_of(ranked, config) & (ranked["verdict"] != ""), "verdict"]
     return Findings(
         status=status,
         lead=lead,
         why=why_chosen(choice, tables),
-        selection=choice.selection,
         choice=choice,
-        difference=None if is_baseline else accuracy_difference(tables, config),
+        difference=difference,
         unknown=unknown,
+        speedup_text=text,
+        how_sure=how_sure(speedup, tables.noise_floor, text),
         changes=changes_of(config, tables),
-        figures=named_figures(row, tables.rule),
+        figures=figures,
         baseline_figures=baseline_figures(tables, stage, str(row[GROUP])),
         measured_in=stage,
         composed=bool(row.get(COMPOSED, False)),
         num_runs={"speed": int(row["num_runs"]), "accuracy": int(row["num_all_runs"])},
         interval=str(row.get("interval", "")),
-        verdict=str(ranked_row(config, tables).get("verdict", "")),
-        caveats=_in_order(
-            [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
-        ),
+        verdict=str(verdicts.iloc[0]) if len(verdicts) else "",
+        caveats=_in_order(caveats),
         cost=cost_of_run(tables, config, speedup),
         command=command_of(config, tables.sweep),
         **_of_run(tables),
     )
-
-
-def _lead(code: Lead, **figures: object) -> Finding:
-    return Finding(code=code, figures=figures)
-
-
-def _of_other(choice: Choice, tables: RunTables) -> tuple[Status, Finding]:
-    """Return the status and the lead where another config than the baseline is recommended."""
-    speedup = choice.speedup
-    if speedup.leads:
-        is_short = choice.is_slower and tables.rule.how.kind is RuleKind.FASTEST_WITHIN
-        return Status.CONFIRMED, _lead(Lead.TIMES, baseline_is_short=is_short)
-    if speedup.is_known and speedup.is_tie:
-        return Status.CONFIRMED, _lead(Lead.AS_FAST)
-    if speedup.is_shown or speedup.is_slower:
-        return Status.CONFIRMED, _lead(Lead.FASTER if speedup.is_shown else Lead.SLOWER)
-    return Status.NOT_CONFIRMED, _lead(Lead.SELECTED)
-
-
-def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, Finding]:
-    """Return the status and the lead where the baseline is the config to use."""
-    selection = choice.selection
-    if choice.rejected is not None and choice.against is not None:
-        changes = changes_of(choice.rejected, tables)
-        if choice.against.leads:
-            return Status.CONFIRMED, _lead(Lead.STAYS_TIMES, changes=changes)
-        if choice.is_slower:
-            return Status.CONFIRMED, _lead(Lead.STAYS_SLOWER, changes=changes)
-        return Status.TIE, _lead(Lead.STAYS_TIE, changes=changes)
-    if selection.num_configs < 2:
-        is_only = bool(rows_of(tables.searched, tables.sweep.baseline).all())
-        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_ALONE, is_only=is_only)
-    if tables.rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_BY_RULE)
-    others = [speed_up(tables, config) for config in confirmed_configs(tables)]
-    if not others or not all(each.is_known and each.is_decided for each in others):
-        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_IN_SEARCH)
-    status = Status.TIE if any(each.is_tie for each in others) else Status.CONFIRMED
-    return status, _lead(Lead.STAYS_IN_CONFIRM, num=len(others))
-
-
-def changes_of(config: Mapping[str, Any], tables: RunTables) -> tuple[Change, ...]:
-    """Return the knobs of a config that differ from the baseline's, those of the speed first."""
-    baseline, roles = tables.sweep.baseline, tables.roles
-    changes = [
-        Change(knob=name, value=format_value(value), baseline=format_value(baseline[name]))
-        for name, value in config.items()
-        if name in baseline and format_value(value) != format_value(baseline[name])
-    ]
-    return tuple(sorted(changes, key=lambda change: roles.get(change.knob) is Role.LEARNING))
 
 
 def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
-"""Reasons: for the config that is recommended, for none, for a speed-up that is not known."""
+"""Reasons in words: for the config, for none, for an empty front, for a speed-up not known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import pandas as pd
 
@@ -10,78 +11,167 @@ from orchestrator.analysis.columns import config_of, rows_of, text_of
 from orchestrator.analysis.findings.codes import Finding, Health, Reason
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.cost import dearest_difference
+from orchestrator.analysis.recommendation.pairs import Pairs
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import Basis, Speedup
-from orchestrator.analysis.rule import best_of, column_of, unreported
+from orchestrator.analysis.rule import Rule, best_of, column_of, unreported
+from orchestrator.analysis.rule_words import condition_text
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.wording import MOST_FACTOR, format_config, shown
+from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
+from orchestrator.metrics import batches_hint
 from orchestrator.rules import RuleKind
 from orchestrator.trial import Stage, TrialState
 
+_NOUNS: Final = {
+    "gpus": "GPU", "num_gpus": "GPU", "ranks": "rank", "num_workers": "worker",
+    "workers": "worker", "threads": "thread",
+}  # fmt: skip
 
-def _found(code: Reason, **figures: object) -> Finding:
-    return Finding(code=code, health=Health.UNKNOWN, figures=figures)
+
+def _found(code: Reason, text: str, **figures: object) -> Finding:
+    return Finding(code=code, health=Health.UNKNOWN, text=text, figures=figures)
 
 
 def why_chosen(choice: Choice, tables: RunTables) -> Finding:
     """Return the reason for the config that is recommended."""
-    selection, rule = choice.selection, tables.rule
-    row, fastest = selection.row or {}, selection.fastest or {}
+    selection, rule, sweep = choice.selection, tables.rule, tables.sweep
+    fast = "fast" if rule.is_of_speed else "good"
     if choice.rejected is not None:
-        return _found(Reason.NOT_FASTER)
+        about = f"is as {fast} within the margin of a tie, and not cheaper"
+        if choice.is_slower:
+            about = "looked faster in the runs that selected it and is slower"
+        text = f"the baseline; {format_config(choice.rejected, sweep)} {about}"
+        return _found(Reason.NOT_FASTER, text)
     if choice.finalist is not None:
-        return _found(Reason.FINALIST)
+        pairs = choice.finalist.pairs
+        other = format_config(selection.config or {}, sweep)
+        text = (
+            f"the fastest of the finalists: {_times(pairs)} {other}, which was selected before, "
+            f"over {pairs_of(pairs)}"
+        )
+        return _found(Reason.FINALIST, text)
+    start = f"in the runs that selected it {_selected_by(selection, rule)}"
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        return _found(Reason.BY_RULE)
+        return _found(Reason.BY_RULE, f"{start}; {taken_by(rule)}")
+    row, fastest = selection.row or {}, selection.fastest or {}
+    best = "fastest" if rule.is_of_speed else "best"
     if row["trial_ids"] == fastest["trial_ids"]:
-        return _found(Reason.FASTEST)
-    return _found(
-        Reason.CHEAPER,
-        than=config_of(fastest, tables.sweep),
-        speed=fastest[rule.speed_column],
-        cost=dearest_difference(row, fastest, rule, tables.sweep),
+        return _found(Reason.FASTEST, f"{start}; of these it is the {best}")
+    than = config_of(fastest, sweep)
+    speed = shown(rule.speed.metric, fastest[rule.speed_column])
+    cost = dearest_difference(row, fastest, rule, sweep)
+    text = (
+        f"{start}; within {percent(rule.tie_margin)} of the {best}, {format_config(than, sweep)} "
+        f"({speed}){_cheaper(cost) if cost else ''}"
     )
+    return _found(Reason.CHEAPER, text, than=than, cost=cost)
+
+
+def _selected_by(selection: Selection, rule: Rule) -> str:
+    """Return the figures of the selected config, the conditions, and how many configs hold them."""
+    row: Mapping[Any, Any] = selection.row or {}
+    others = [objective for objective in rule.objectives if objective is not rule.speed]
+    own = " and ".join(f"{o.metric} {shown(o.metric, row[column_of(o)])}" for o in others)
+    figures = shown(rule.speed.metric, row[rule.speed_column]) + (f" at {own}" if own else "")
+    if not rule.is_of_speed:
+        figures = f"{rule.speed.metric} {figures}"
+    if not rule.conditions:
+        return f"{figures} (of {counted(selection.num_configs, 'config')})"
+    asked = ", ".join(condition_text(objective) for objective in rule.conditions)
+    held = f"{selection.num_accurate:,} of {counted(selection.num_configs, 'config')}"
+    return f"{figures}; asked for: {asked} ({held})"
+
+
+def taken_by(rule: Rule) -> str:
+    """Return how a rule other than the fastest takes its config."""
+    match rule.how.kind:
+        case RuleKind.KNEE:
+            return "it is the knee of the front"
+        case RuleKind.WEIGHTED:
+            return "its weighted sum is the largest"
+        case _:
+            return f"the sweep's function {rule.how.name} chose it"
+
+
+def _cheaper(cost: tuple[str, float, float]) -> str:
+    """Return ``, and needs 0 workers instead of 8``."""
+    name, own, its = cost
+    if name == "device":
+        return f", and needs {'no' if own < its else 'a'} GPU"
+    if name == "settings":
+        return f", and changes {own:g} of the baseline's settings instead of {its:g}"
+    if name in _NOUNS:
+        return f", and needs {counted(int(own), _NOUNS[name])} instead of {its:g}"
+    metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
+    return f", and has {metric} {shown(metric, own)} instead of {shown(metric, its)}"
+
+
+def pairs_of(pairs: Pairs) -> str:
+    """Return ``3 pairs of interleaved confirm runs``."""
+    kind = "interleaved " if pairs.interleaved else ""
+    return f"{counted(len(pairs), 'pair')} of {kind}confirm runs"
+
+
+def _times(pairs: Pairs) -> str:
+    interval = pairs.interval
+    if not is_narrow(interval.low, interval.high):
+        return "by an unknown factor faster than"
+    return f"{interval.centre:.2f}x ({interval.low:.2f}x to {interval.high:.2f}x) the speed of"
 
 
 def why_none(selection: Selection, tables: RunTables) -> Finding:
     """Return the reason why no config can be recommended."""
     if selection.refusal:
-        return _found(Reason.REFUSED, text=selection.refusal)
+        return _found(Reason.REFUSED, selection.refusal)
     if selection.num_configs:
         bounds = [o for o in selection.rule.objectives if o.bound is not None]
-        best = {o: selection.best[o.metric] for o in bounds}
-        return _found(Reason.NO_CONFIG_HOLDS, num=selection.num_configs, best=best)
-    rule, rows = tables.rule, tables.grouped
+        texts = [
+            f"{condition_text(o)} (the best: {shown(o.metric, selection.best[o.metric])})"
+            for o in bounds
+        ]
+        num = counted(selection.num_configs, "config")
+        return _found(Reason.NO_CONFIG_HOLDS, f"none of {num} holds: {' and '.join(texts)}")
+    rows = tables.grouped
     of_stage = rows[rows["stage"] == Stage.TRAIN]
     if of_stage.empty:
-        return _found(Reason.NOT_TRAINED)
+        return _found(Reason.NOT_TRAINED, "no trial was trained")
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
-    if ended.empty:
-        reasons = of_stage["reason"].str.partition("\n")[0].value_counts()
-        most = str(reasons.index[0]) if len(reasons) else None
-        return _found(Reason.NOT_COMPLETED, states=_states(of_stage), most=most)
+    if len(ended):
+        return _why_unmeasured(ended, tables.rule)
+    reasons = of_stage["reason"].str.partition("\n")[0].value_counts()
+    most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
+    return _found(Reason.NOT_COMPLETED, f"no trial completed ({_states(of_stage)}{most})")
+
+
+def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> Finding:
+    """Return why none of some trials that ended has every objective."""
     missing = unreported(ended, rule.objectives)
     if rule.target is not None and set(missing) & set(OF_THE_TARGET):
-        figures = ended.get(column_of(rule.target))
-        best_known = None
-        if figures is not None and figures.notna().any():
-            best_known = best_of(rule.target, figures)
-        return _found(Reason.TARGET_NOT_REACHED, target=rule.target, best=best_known)
+        figures = ended.get(column_of(rule.target), pd.Series(dtype="float64")).dropna()
+        text = f"no completed trial reached the target: {condition_text(rule.target)}"
+        if len(figures):
+            best = best_of(rule.target, figures)
+            text += f" (the best: {shown(rule.target.metric, best)})"
+        return _found(Reason.TARGET_NOT_REACHED, text)
     if missing:
-        return _found(Reason.NOT_REPORTED, metrics=missing)
-    return _found(Reason.NOT_TOGETHER, metrics=[o.metric for o in rule.objectives])
+        text = f"no completed trial has reported {' and '.join(missing)}{batches_hint(missing)}"
+        return _found(Reason.NOT_REPORTED, text, metrics=missing)
+    metrics = " and ".join(o.metric for o in rule.objectives)
+    return _found(Reason.NOT_TOGETHER, f"no completed trial has {metrics}")
 
 
-def why_no_front(tables: RunTables) -> Finding:
+def why_no_front(tables: RunTables) -> str:
     """Return the reason why no config is on the front, for a front that is empty."""
     done = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
     missing = unreported(done, tables.rule.objectives) if len(done) else []
     if missing:
-        return _found(Reason.NOT_REPORTED, metrics=missing, is_front=True)
+        return f"no completed trial has reported {' and '.join(missing)}"
     if len(tables.configs) and any(o.bound is not None for o in tables.rule.objectives):
-        return _found(Reason.NO_CONFIG_WITHIN)
-    return _found(Reason.NO_CONFIG_MEASURED)
+        return "no config that completed holds the bounds"
+    return "no config completed with every objective measured"
 
 
 def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[Finding, ...]:
@@ -91,54 +181,67 @@ def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[Finding, ...]:
     if speedup.ratio is None:
         return (_why_no_ratio(speedup, tables),)
     if speedup.pairs is None:
-        return (_why_not_confirmed(tables),)
-    return tuple(_why_open(speedup))
+        confirm = tables.confirm_rows
+        text = "the sweep has no confirm stage"
+        if tables.sweep.rigor.confirm:
+            text = "no confirm run was made"
+        if len(confirm):
+            text = f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})"
+        return (_found(Reason.NOT_CONFIRMED, text),)
+    return tuple(_why_open(speedup.pairs, tables.rule))
 
 
-def _why_open(speedup: Speedup) -> Iterator[Finding]:
+def _why_open(pairs: Pairs, rule: Rule) -> Iterator[Finding]:
     """Yield what keeps a ratio over confirm runs from leading."""
-    pairs = speedup.pairs
-    assert pairs is not None
-    num, interval = len(pairs), pairs.interval
+    num, interval = counted(len(pairs), "pair"), pairs.interval
     if pairs.num_contaminated:
-        yield _found(Reason.OTHER_LOAD, num=pairs.num_contaminated, of=num)
+        text = f"other load disturbed {pairs.num_contaminated} of {num} of confirm runs"
+        yield _found(Reason.OTHER_LOAD, text)
     if not interval.is_known:
-        yield _found(Reason.ONE_PAIR)
+        yield _found(Reason.ONE_PAIR, "one pair of confirm runs is too few for an interval")
     elif not is_narrow(interval.low, interval.high):
-        yield _found(Reason.WIDE, num=num)
+        text = (
+            f"its {num} of confirm runs allow for ratios that differ by more than a factor of "
+            f"{MOST_FACTOR:g}"
+        )
+        yield _found(Reason.WIDE, text)
     elif interval.low <= 1 <= interval.high:
-        yield _found(Reason.NOT_TOLD_APART, num=num, low=interval.low, high=interval.high)
-
-
-def _why_not_confirmed(tables: RunTables) -> Finding:
-    confirm = tables.confirm_rows
-    if not tables.sweep.rigor.confirm:
-        return _found(Reason.NO_CONFIRM_STAGE)
-    if confirm.empty:
-        return _found(Reason.NO_CONFIRM_RUN)
-    return _found(Reason.NO_PAIR, states=_states(confirm))
+        like = f"times as {'fast' if rule.is_of_speed else 'good'}"
+        text = (
+            f"{num} of confirm runs do not tell it from the baseline "
+            f"({interval.low:.2f} to {interval.high:.2f} {like})"
+        )
+        yield _found(Reason.NOT_TOLD_APART, text)
 
 
 def _why_no_ratio(speedup: Speedup, tables: RunTables) -> Finding:
-    pairs, rule = speedup.pairs, tables.rule
+    pairs, rule, metric = speedup.pairs, tables.rule, tables.rule.speed.metric
     if pairs is not None and pairs.num_one_sided:
-        return _found(
-            Reason.ONE_SIDED, ours=pairs.num_ours, theirs=pairs.num_theirs, of=pairs.num_rounds
+        have = "reached the target" if metric in OF_THE_TARGET else f"have {metric}"
+        text = (
+            f"its confirm runs {have} in {pairs.num_ours} of {counted(pairs.num_rounds, 'round')}, "
+            f"the baseline's in {pairs.num_theirs}"
         )
+        return _found(Reason.ONE_SIDED, text)
     rows = tables.trials[rows_of(tables.trials, tables.sweep.baseline)]
     lost = rows[rows["state"] != TrialState.COMPLETED]
-    if pairs is not None or (
-        len(rows) and lost.empty and (tables.searched[rule.speed_column] <= 0).any()
-    ):
-        return _found(Reason.NOT_POSITIVE)
+    is_whole = len(rows) > 0 and lost.empty
+    if pairs is not None or (is_whole and (tables.searched[rule.speed_column] <= 0).any()):
+        text = f"a ratio takes figures above 0, and {metric} of it or of the baseline is not"
+        return _found(Reason.NOT_POSITIVE, text)
     if rows.empty:
-        return _found(Reason.BASELINE_NOT_RUN)
+        return _found(Reason.BASELINE_NOT_RUN, "the baseline was not run")
     if lost.empty:
-        return _found(Reason.BASELINE_WITHOUT)
+        text = f"the baseline has no {'speed of its own' if rule.is_of_speed else metric}"
+        if rule.target is not None and metric in OF_THE_TARGET:
+            text = f"the baseline did not reach the target: {condition_text(rule.target)}"
+        return _found(Reason.BASELINE_WITHOUT, text)
     last = lost.iloc[-1]
     reason = text_of(last["reason"]).partition("\n")[0]
-    return _found(Reason.BASELINE_LOST, state=last["state"], reason=reason)
+    text = f"the baseline is {last['state']}{f': {reason}' if reason else ''}"
+    return _found(Reason.BASELINE_LOST, text)
 
 
-def _states(rows: pd.DataFrame) -> dict[str, int]:
-    return {str(state): int(num) for state, num in rows["state"].value_counts().items()}
+def _states(rows: pd.DataFrame) -> str:
+    """Return ``2 infeasible, 1 failed``."""
+    return ", ".join(f"{num} {state}" for state, num in rows["state"].value_counts().items())

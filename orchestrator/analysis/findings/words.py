@@ -1,4 +1,4 @@
-"""The findings of a run in sentences: its answer, why, and how sure that is.
+"""The answer of a run in words: its status, its first sentence, and how sure that is.
 
 A text is a clause without a full stop, for a page, a terminal, Markdown and MLflow alike.
 """
@@ -6,85 +6,55 @@ A text is a clause without a full stop, for a page, a terminal, Markdown and MLf
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.findings.codes import Lead, Reason
-from orchestrator.analysis.findings.findings import Change, Findings
-from orchestrator.analysis.findings.reason_words import reason
-from orchestrator.analysis.recommendation.pairs import Pairs, interim_analyses
-from orchestrator.analysis.recommendation.speedup import Basis, Speedup
-from orchestrator.analysis.rule import Rule, column_of
-from orchestrator.analysis.rule_words import condition_text, held_by, times_baseline
-from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.wording import (
-    counted,
-    format_config,
-    percent,
-    shown,
-    shown_difference,
-)
+from orchestrator.analysis.columns import same_config
+from orchestrator.analysis.findings.answer_figures import Difference
+from orchestrator.analysis.findings.codes import Finding, Lead, Status
+from orchestrator.analysis.findings.reasons import pairs_of, taken_by
+from orchestrator.analysis.recommendation.choice import Choice, confirmed_configs
+from orchestrator.analysis.recommendation.pairs import interim_analyses
+from orchestrator.analysis.recommendation.speedup import Basis, Speedup, speed_up
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.rule_words import held_by, times_baseline
+from orchestrator.analysis.statistics.noise_floor import NoiseFloor
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.wording import shown_difference
+from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, is_accuracy
 from orchestrator.rules import RuleKind
+from orchestrator.space.configs import format_value
+from orchestrator.space.knob import Role
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
 MOST_NAMED: Final = 4
 """A sentence names no more settings than these."""
-_NOUNS: Final = {
-    "gpus": "GPU", "num_gpus": "GPU", "ranks": "rank", "num_workers": "worker",
-    "workers": "worker", "threads": "thread",
-}  # fmt: skip
+_STAYS: Final = "the baseline stays"
 
 
-def sentence(found: Findings) -> str:
-    """Return the answer of a run."""
-    rule, choice, lead = found.rule, found.choice, found.lead
-    if choice is None:
-        return f"no settings can be recommended: {why(found)}"
-    speedup, better = choice.speedup, "faster" if rule.is_of_speed else "better"
-    as_fast = f"{_verb(rule)} as {_fast(rule)}"
-    within = percent(rule.tie_margin)
-    name, stays = named(lead.figures.get("changes", found.changes)), "the baseline stays"
-    match lead.code:
-        case Lead.TIMES:
-            short = "; the baseline falls short of the rule" if lead["baseline_is_short"] else ""
-            return f"{name} {_times_as_fast(speedup, rule)}{accuracy_clause(found)}{short}"
-        case Lead.AS_FAST:
-            tie = f"{as_fast} as the baseline within {within}{_ends(speedup)}"
-            return f"{name} {tie}{accuracy_clause(found)}"
-        case Lead.FASTER | Lead.SLOWER:
-            way = "faster" if lead.code is Lead.FASTER else "slower"
-            start = f"{name} is {way} than the baseline{accuracy_clause(found)}"
-            return f"{start}; how many times as fast is not known: {reason(found.unknown[0], rule)}"
-        case Lead.SELECTED:
-            ended = choice.selection.state is TrialState.COMPLETED
-            among = "" if ended else " among trainings that did not come to their end"
-            because = "".join(reason(one, found.rule) for one in found.unknown[:1])
-            return f"{name} was selected{among}; its speed-up is not known: {because}"
-        case Lead.STAYS_TIMES:
-            assert choice.against is not None
-            return f"{stays}: {name} {_times_as_fast(choice.against, rule)}"
-        case Lead.STAYS_SLOWER:
-            return f"{stays}: {name} is slower"
-        case Lead.STAYS_TIE:
-            assert choice.against is not None
-            return f"{stays}: {name} {as_fast} within {within}{_ends(choice.against)}"
-        case Lead.STAYS_ALONE:
-            return f"{stays}: no other config {'was tried' if lead['is_only'] else 'completed'}"
-        case Lead.STAYS_BY_RULE:
-            return f"{stays}: of {counted(found.selection.num_configs, 'config')} {_taken_by(rule)}"
-        case Lead.STAYS_IN_SEARCH:
-            searched = found.selection
-            some_are_not = searched.num_accurate < searched.num_configs
-            held = f" and {held_by(rule)}" if some_are_not else ""
-            of = f"of {searched.num_configs:,} configs no other one was"
-            return f"{stays}: {of} {better}{held} in the search"
-    which = "the one config that was run again was not"
-    if lead["num"] > 1:
-        which = f"none of the {lead['num']} configs that were run again was"
-    return f"{stays}: {which} {better} in the confirm runs"
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A knob whose recommended value differs from the baseline's, both as ``--set`` takes them."""
+
+    knob: str
+    value: str
+    baseline: str
+
+
+def changes_of(config: Mapping[str, object], tables: RunTables) -> tuple[Change, ...]:
+    """Return the knobs of a config that differ from the baseline's, those of the speed first."""
+    baseline, roles = tables.sweep.baseline, tables.roles
+    changes = [
+        Change(knob=name, value=format_value(value), baseline=format_value(baseline[name]))
+        for name, value in config.items()
+        if name in baseline and format_value(value) != format_value(baseline[name])
+    ]
+    return tuple(sorted(changes, key=lambda change: roles.get(change.knob) is Role.LEARNING))
 
 
 def named(changes: Sequence[Change]) -> str:
@@ -101,14 +71,83 @@ def named(changes: Sequence[Change]) -> str:
     return f"{first} with {', '.join(middle)} and {last}" if middle else f"{first} with {last}"
 
 
-def accuracy_clause(found: Findings) -> str:
+def answer_of(
+    choice: Choice, tables: RunTables, clause: str, unknown: Sequence[Finding]
+) -> tuple[Status, Finding]:
+    """Return the status of a run with a config to recommend, and the answer's sentence.
+
+    Args:
+        choice: The config to use.
+        tables: The run.
+        clause: From :func:`accuracy_clause`.
+        unknown: Why the speed-up does not lead.
+    """
+    if same_config(choice.config, tables.sweep.baseline):
+        return _of_baseline(choice, tables)
+    rule, speedup = tables.rule, choice.speedup
+    name = named(changes_of(choice.config, tables))
+    if speedup.leads:
+        is_short = choice.is_slower and rule.how.kind is RuleKind.FASTEST_WITHIN
+        short = "; the baseline falls short of the rule" if is_short else ""
+        text = f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
+        return Status.CONFIRMED, _lead(Lead.TIMES, text)
+    if speedup.is_known and speedup.is_tie:
+        return Status.CONFIRMED, _lead(Lead.AS_FAST, f"{name} {_tie(speedup, rule)}{clause}")
+    reason = "".join(one.text for one in unknown[:1])
+    if speedup.is_shown or speedup.is_slower:
+        code, way = Lead.SLOWER, "slower"
+        if speedup.is_shown:
+            code, way = Lead.FASTER, "faster"
+        start = f"{name} is {way} than the baseline{clause}"
+        text = f"{start}; how many times as fast is not known: {reason}"
+        return Status.CONFIRMED, _lead(code, text)
+    ended = choice.selection.state is TrialState.COMPLETED
+    among = "" if ended else " among trainings that did not come to their end"
+    text = f"{name} was selected{among}; its speed-up is not known: {reason}"
+    return Status.NOT_CONFIRMED, _lead(Lead.SELECTED, text)
+
+
+def _lead(code: Lead, text: str) -> Finding:
+    return Finding(code=code, text=text)
+
+
+def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, Finding]:
+    """Return the status and the sentence where the baseline is the config to use."""
+    selection, rule, against = choice.selection, tables.rule, choice.against
+    better = "faster" if rule.is_of_speed else "better"
+    if choice.rejected is not None and against is not None:
+        start = f"{_STAYS}: {named(changes_of(choice.rejected, tables))}"
+        if against.leads:
+            text = f"{start} {_times_as_fast(against, rule)}"
+            return Status.CONFIRMED, _lead(Lead.STAYS_TIMES, text)
+        if choice.is_slower:
+            return Status.CONFIRMED, _lead(Lead.STAYS_SLOWER, f"{start} is slower")
+        return Status.TIE, _lead(Lead.STAYS_TIE, f"{start} {_tie(against, rule)}")
+    configs = counted(selection.num_configs, "config")
+    if selection.num_configs < 2:
+        text = f"{_STAYS}: no other config completed"
+        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_ALONE, text)
+    if rule.how.kind is not RuleKind.FASTEST_WITHIN:
+        text = f"{_STAYS}: of {configs} {taken_by(rule)}"
+        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_BY_RULE, text)
+    others = [speed_up(tables, config) for config in confirmed_configs(tables)]
+    if not others or not all(each.is_known and each.is_decided for each in others):
+        held = f" and {held_by(rule)}" if selection.num_accurate < selection.num_configs else ""
+        text = f"{_STAYS}: of {configs} no other one was {better}{held} in the search"
+        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_IN_SEARCH, text)
+    status = Status.TIE if any(each.is_tie for each in others) else Status.CONFIRMED
+    text = f"{_STAYS}: no config that was run again was {better} in the confirm runs"
+    return status, _lead(Lead.STAYS_IN_CONFIRM, text)
+
+
+def accuracy_clause(rule: Rule, figures: Mapping[str, float], difference: Difference | None) -> str:
     """Return ``" and is 2.5 points more accurate"``; "" where nothing was learned.
 
     For the runs that selected the config it ends in ``in the search``.
     """
-    objective, difference = found.rule.accuracy, found.difference
+    objective = rule.accuracy
     metric = objective.metric
-    if objective is found.rule.speed or pd.isna(found.figures.get(metric)):
+    if objective is rule.speed or pd.isna(figures.get(metric)):
         return ""
     what = "accuracy" if is_accuracy(metric) else metric
     if difference is None:
@@ -129,156 +168,46 @@ def accuracy_clause(found: Findings) -> str:
     return f"; no difference in {what} is shown"
 
 
-def why(found: Findings) -> str:
-    """Return the reason for the config, or for none."""
-    choice, rule, code = found.choice, found.rule, found.why.code
-    if choice is None:
-        return reason(found.why, rule)
-    if code is Reason.NOT_FASTER:
-        assert choice.against is not None
-        assert choice.rejected is not None
-        about = f"is as {_fast(rule)} within the margin of a tie, and not cheaper"
-        if choice.is_slower:
-            about = "looked faster in the runs that selected it and is slower"
-        shows = speedup_text(found, choice.against).removeprefix(_NOT_KNOWN)
-        return f"the baseline; {format_config(choice.rejected, found.sweep)} {about}: {shows}"
-    if code is Reason.FINALIST:
-        return _why_finalist(found)
-    start = f"in the runs that selected it {_selected_by(found)}"
-    if code is Reason.BY_RULE:
-        return f"{start}; {_taken_by(rule)}"
-    best = "fastest" if rule.is_of_speed else "best"
-    if code is Reason.FASTEST:
-        return f"{start}; of these it is the {best}"
-    other = format_config(found.why["than"], found.sweep)
-    speed = shown(rule.speed.metric, found.why["speed"])
-    cheaper = _cheaper_text(found.why["cost"])
-    return (
-        f"{start}; within {percent(rule.tie_margin)} of the {best}, {other} ({speed})"
-        f"{f', and {cheaper}' if cheaper else ''}"
-    )
-
-
-def _why_finalist(found: Findings) -> str:
-    assert found.choice is not None
-    assert found.choice.finalist is not None
-    pairs = found.choice.finalist.pairs
-    interval = pairs.interval
-    other = format_config(found.selection.config or {}, found.sweep)
-    if not is_narrow(interval.low, interval.high):
-        return (
-            f"the fastest of the finalists: faster than {other}, which was selected before, "
-            f"in {_pairs_text(pairs)}; by how much is not known"
-        )
-    return (
-        f"the fastest of the finalists: {interval.centre:.2f}x the speed of {other}, which was "
-        f"selected before, 95 % interval {interval.low:.2f}x to {interval.high:.2f}x over "
-        f"{_pairs_text(pairs)}"
-    )
-
-
-def _selected_by(found: Findings) -> str:
-    """Return the figures of the selected config, the best of each, and how many hold the rule."""
-    selection, rule = found.selection, found.rule
-    row: Mapping[Any, Any] = selection.row or {}
-    others = [objective for objective in rule.objectives if objective is not rule.speed]
-    own = " and ".join(f"{o.metric} {shown(o.metric, row[column_of(o)])}" for o in others)
-    figures = shown(rule.speed.metric, row[rule.speed_column]) + (f" at {own}" if own else "")
-    if not rule.is_of_speed:
-        figures = f"{rule.speed.metric} {figures}"
-    if not rule.conditions:
-        return f"{figures} (of {counted(selection.num_configs, 'config')})"
-    held = f"{selection.num_accurate:,} of {selection.num_configs:,})"
-    if rule.conditions == tuple(others) and len(others) == 1 and others[0].bound is None:
-        best = shown(others[0].metric, selection.best[others[0].metric])
-        return f"{figures}; the best is {best} (configs close enough to it: {held}"
-    asked = ", ".join(condition_text(objective) for objective in rule.conditions)
-    return f"{figures}; asked for: {asked} (configs that hold this: {held}"
-
-
-def _taken_by(rule: Rule) -> str:
-    match rule.how.kind:
-        case RuleKind.KNEE:
-            return "it is the knee of the front"
-        case RuleKind.WEIGHTED:
-            return "its weighted sum is the largest"
-        case _:
-            return f"the sweep's function {rule.how.name} chose it"
-
-
-def _cheaper_text(cost: tuple[str, float, float] | None) -> str:
-    """Return ``needs 0 workers instead of 8``; "" where the two cost the same."""
-    if cost is None:
-        return ""
-    name, own, its = cost
-    if name == "device":
-        return "needs no GPU" if own < its else "needs a GPU"
-    if name == "settings" and not own:
-        return "it is the baseline"
-    if name == "settings":
-        return f"changes {own:g} of the baseline's settings instead of {its:g}"
-    if name in _NOUNS:
-        return f"needs {counted(int(own), _NOUNS[name])} instead of {its:g}"
-    metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
-    return f"has {metric} {shown(metric, own)} instead of {shown(metric, its)}"
-
-
-_NOT_KNOWN: Final = "speed-up not known: "
-
-
-def speedup_text(found: Findings, speedup: Speedup) -> str:
-    """Return a speed-up of the findings with what it rests on, or why it is not known."""
+def speedup_text(
+    speedup: Speedup, unknown: Sequence[Finding], rule: Rule, sweep: SweepRecord
+) -> str:
+    """Return a speed-up with what it rests on, or why it is not known."""
     if speedup.basis is Basis.SAME:
         return "it is the baseline itself"
     if not speedup.is_known or speedup.pairs is None:
-        return _NOT_KNOWN + "; ".join(reason(one, found.rule) for one in found.unknown)
-    pairs, searching, interval = speedup.pairs, speedup.searching_ratio, speedup.pairs.interval
-    planned = interim_analyses(found.sweep).first
-    extended = f" (extended from {planned})" if len(pairs) > planned else ""
-    out = f"; {counted(pairs.num_left_out, 'pair')} left out: a run of it was contaminated"
-    elsewhere = f"; {counted(pairs.num_elsewhere, 'pair')} under other conditions left out"
-    return (
-        f"{times_baseline(found.rule, f'{interval.centre:.2f}')}, 95 % interval "
-        f"{interval.low:.2f}x to {interval.high:.2f}x, over {_pairs_text(pairs)}{extended}"
-        f"{out if pairs.num_left_out else ''}{elsewhere if pairs.num_elsewhere else ''}"
-        f"{'' if searching is None else f'; {searching:.2f}x in the runs that selected it'}"
-    )
+        return f"speed-up not known: {'; '.join(one.text for one in unknown)}"
+    pairs, interval = speedup.pairs, speedup.pairs.interval
+    planned = interim_analyses(sweep).first
+    left_out = pairs.num_left_out + pairs.num_elsewhere
+    parts = [
+        f"{times_baseline(rule, f'{interval.centre:.2f}')}, 95 % interval {interval.low:.2f}x to "
+        f"{interval.high:.2f}x, over {pairs_of(pairs)}"
+        + (f" (extended from {planned})" if len(pairs) > planned else ""),
+        f"{counted(left_out, 'pair')} left out, contaminated or under other conditions"
+        if left_out
+        else "",
+        ""
+        if speedup.searching_ratio is None
+        else f"{speedup.searching_ratio:.2f}x in the runs that selected it",
+    ]
+    return "; ".join(filter(None, parts))
 
 
-def why_speedup_not_known(found: Findings) -> str:
-    """Return why the speed-up does not lead, the gravest reason first.
+def how_sure(speedup: Speedup, noise: NoiseFloor | None, text: str) -> str:
+    """Return what the speed-up rests on, and whether it exceeds the noise.
 
-    "" where it does, and where the baseline is recommended.
+    Args:
+        speedup: The speed-up.
+        noise: What runs of the baseline differ by.
+        text: From :func:`speedup_text`.
     """
-    return "" if found.is_baseline else "; ".join(reason(one, found.rule) for one in found.unknown)
-
-
-def how_sure(found: Findings) -> str:
-    """Return what the speed-up rests on, and if it exceeds the noise."""
-    speedup, noise = found.speedup, found.noise
-    if speedup is None:
-        return "nothing is recommended"
-    text = speedup_text(found, speedup)
     if not speedup.is_known:
         return text
     if speedup.is_tie or speedup.is_within_margin:
         text += f"; that is within the {percent(speedup.tie_margin)} that make a tie"
     if noise is not None and speedup.is_within(noise):
         text += f"; that is within the noise: {noise.text}"
-        if speedup.num_pairs > 1:
-            left = percent(noise.of_means(speedup.num_pairs) - 1, digits=1)
-            text += f", of which {left} is left for means over {speedup.num_pairs}"
     return text
-
-
-def pairs_of(pairs: Pairs) -> str:
-    """Return ``3 pairs of interleaved confirm runs``."""
-    kind = "interleaved " if pairs.interleaved else ""
-    return f"{counted(len(pairs), 'pair')} of {kind}confirm runs"
-
-
-def _pairs_text(pairs: Pairs) -> str:
-    return pairs_of(pairs) + ("" if pairs.interleaved else " in alternation")
 
 
 def _times_as_fast(speedup: Speedup, rule: Rule) -> str:
@@ -286,6 +215,12 @@ def _times_as_fast(speedup: Speedup, rule: Rule) -> str:
     of = "" if rule.is_of_speed else f" in {rule.speed.metric}"
     like = f"as {_fast(rule)} as the baseline{of}"
     return f"{_verb(rule)} {speedup.ratio:.2f} times {like}{_ends(speedup)}"
+
+
+def _tie(speedup: Speedup, rule: Rule) -> str:
+    """Return ``trains as fast as the baseline within 2 % (0.99 to 1.01)``."""
+    within = percent(rule.tie_margin)
+    return f"{_verb(rule)} as {_fast(rule)} as the baseline within {within}{_ends(speedup)}"
 
 
 def _verb(rule: Rule) -> str:

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.findings import words
-from orchestrator.analysis.findings.caveat_words import busy_machine, checks, notes
 from orchestrator.analysis.findings.codes import Health, Status
 from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.reasons import pairs_of
 from orchestrator.analysis.report.to_copy import command_of, to_copy
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, counted, is_share, short, shown
@@ -61,8 +60,8 @@ def headline_of(view: View) -> dict[str, Any]:
     """Return what the first screen says, ready to be shown."""
     found = view.findings
     return {
-        "busy": busy_machine(found),
-        "sentence": as_sentence(words.sentence(found), view.sweep.knobs),
+        "busy": found.busy,
+        "sentence": as_sentence(found.sentence, view.sweep.knobs),
         "status": str(found.status),
         "symbol": _SYMBOLS[found.status],
         "style": _WORDS[found.status],
@@ -79,13 +78,13 @@ def headline_of(view: View) -> dict[str, Any]:
                 "health": str(check.health),
                 "text": check.text,
             }
-            for check in checks(found)
+            for check in found.checks
         ],
         "to_copy": to_copy(view),
         "searching": _searching(found),
-        "why": words.why(found),
-        "how_sure": words.how_sure(found),
-        "notes": notes(found),
+        "why": found.why.text,
+        "how_sure": found.how_sure,
+        "notes": found.notes,
     }
 
 
@@ -94,7 +93,7 @@ def _basis(found: Findings) -> str:
     speedup = found.speedup
     if speedup is None or speedup.pairs is None or found.status is not Status.CONFIRMED:
         return ""
-    return f"{words.pairs_of(speedup.pairs)}, which did not select"
+    return f"{pairs_of(speedup.pairs)}, which did not select"
 
 
 def _number(label: str, figure: str, *under: str, known: bool = True) -> dict[str, Any]:
@@ -111,7 +110,7 @@ def _speedup(found: Findings) -> dict[str, Any]:
         return _number(label, f"{known.ratio:.2f}\N{MULTIPLICATION SIGN}", ends)
     if found.is_baseline:
         return _number(label, "none", "the baseline itself is recommended")
-    return _number(label, "not known", words.why_speedup_not_known(found), known=False)
+    return _number(label, "not known", found.why_not_known, known=False)
 
 
 def _accuracy(found: Findings) -> dict[str, Any]:

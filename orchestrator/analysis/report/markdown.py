@@ -10,10 +10,7 @@ import pandas as pd
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings import words
-from orchestrator.analysis.findings.caveat_words import notes
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.reason_words import reason
 from orchestrator.analysis.findings.reasons import why_no_front
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import as_sentence, counted, interval_text, short, shown
@@ -32,11 +29,11 @@ def answer_markdown(tables: RunTables, found: Findings) -> str:
         tables: The run.
         found: Its findings.
     """
-    parts = [f"**{words.sentence(found)}.**"]
+    parts = [f"**{found.sentence}.**"]
     if tables.sweep.data_note:
         parts.append(f"**Data:** {tables.sweep.data_note.partition('. To get')[0]}.")
     parts.append(_table(tables, found))
-    said = list(dict.fromkeys(filter(None, (words.why_speedup_not_known(found), *notes(found)))))
+    said = list(dict.fromkeys(filter(None, (found.why_not_known, *found.notes))))
     lines = [f"- {as_sentence(note, tables.sweep.knobs)}." for note in said[:MAX_NOTES]]
     if len(said) > MAX_NOTES:
         lines.append(f"- {counted(len(said) - MAX_NOTES, 'more note')} in the report.")
@@ -53,7 +50,7 @@ def _table(tables: RunTables, found: Findings) -> str:
         tables.rule.speed_column, ascending=tables.rule.speed.sign < 0, kind="stable"
     )
     if front.empty:
-        return f"The front is empty: {reason(why_no_front(tables), tables.rule)}."
+        return f"The front is empty: {why_no_front(tables)}."
     named = {
         name: ranked[rows_of(ranked, one)].head(1)
         for name, one in (("**recommended**", found.config), ("baseline", tables.sweep.baseline))

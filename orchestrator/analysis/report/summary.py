@@ -9,12 +9,9 @@ from typing import Final
 import pandas as pd
 
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings import words
-from orchestrator.analysis.findings.caveat_words import checks, composed_text
 from orchestrator.analysis.findings.codes import Caveat, Health, Status
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.reason_words import reason
-from orchestrator.analysis.findings.reasons import why_no_front
+from orchestrator.analysis.findings.reasons import pairs_of, why_no_front
 from orchestrator.analysis.recommendation.front import front_table, main_front
 from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.rule_words import learned_word
@@ -46,7 +43,7 @@ def summary(
     """
     trials, sweep = tables.trials, tables.sweep
     lines = [
-        f"{sweep.name}: {words.sentence(found)}",
+        f"{sweep.name}: {found.sentence}",
         *_status(found),
         _states(trials),
         *_stand_in(sweep),
@@ -74,9 +71,9 @@ def _status(found: Findings) -> list[str]:
     """Return the status with what it rests on, and the settings to change."""
     if found.speedup is None:
         return []
-    rests_on = words.why_speedup_not_known(found)
+    rests_on = found.why_not_known
     if found.status is Status.CONFIRMED:
-        rests_on = words.pairs_of(found.speedup.pairs) if found.speedup.pairs else ""
+        rests_on = pairs_of(found.speedup.pairs) if found.speedup.pairs else ""
     figures = _figures(found)
     changes = [f"{c.knob}={c.value} (baseline {c.baseline})" for c in found.changes]
     return [
@@ -98,7 +95,7 @@ def _figures(found: Findings) -> str:
     timed, trained = found.num_runs["speed"], found.num_runs["accuracy"]
     composed = found.caveat(Caveat.COMPOSED)
     if composed is not None and found.composed:
-        figures.append(f"composed: {composed_text(composed, rule)}")
+        figures.append(f"composed: {composed['rests']}")
     elif figures and timed != trained:
         figures.append(f"{learned_word(rule)} of {counted(trained, 'run')}, speed of {timed}")
     return ", ".join(figures)
@@ -108,7 +105,7 @@ def _checks(found: Findings) -> list[str]:
     """Return the gravest warnings, those aside that have lines of their own."""
     warnings = [
         f"{check.name}: {check.text}"
-        for check in checks(found)
+        for check in found.checks
         if check.health is Health.WARNING and check.name not in _SAID_ELSEWHERE
     ]
     if more := len(warnings) - _MOST_CHECKS:
@@ -145,7 +142,7 @@ def _front(tables: RunTables) -> str:
     objectives = (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
     table = main_front(front_table(tables))
     if table.empty:
-        return f"front:       none: {reason(why_no_front(tables), rule)}"
+        return f"front:       none: {why_no_front(tables)}"
     metrics = [objective.metric for objective in objectives]
     ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
     texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]

@@ -9,7 +9,6 @@ import pytest
 
 from orchestrator.analysis.__main__ import main
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.findings.words import sentence
 from tests.orchestrator.analysis.made_runs import MadeRun
 
 
@@ -21,7 +20,7 @@ def test_a_run_is_one_document(
     document = json.loads(output.out)
     assert output.err == ""
     found = findings(made.tables)
-    assert document["answer"]["sentence"] == sentence(found)
+    assert document["answer"]["sentence"] == found.sentence
     assert document["answer"]["status"] == found.status
     assert document["answer"]["config"]["num_workers"] == 3
     assert len(document["front"]) == 3

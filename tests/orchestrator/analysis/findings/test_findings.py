@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from orchestrator.analysis.findings.codes import Caveat, Lead, Reason, Status
-from orchestrator.analysis.findings.findings import changes_of, command_of, findings
+from orchestrator.analysis.findings.findings import command_of, findings
+from orchestrator.analysis.findings.words import changes_of
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
@@ -43,7 +44,7 @@ FORMAT_1 = Path(__file__).parents[3] / "fixtures" / "run_format_1"
         ("disturbed and wide", Status.NOT_CONFIRMED, Lead.SELECTED,
          [Reason.OTHER_LOAD, Reason.WIDE]),
         ("one pair", Status.NOT_CONFIRMED, Lead.SELECTED, [Reason.ONE_PAIR]),
-        ("no confirm run", Status.NOT_CONFIRMED, Lead.SELECTED, [Reason.NO_CONFIRM_RUN]),
+        ("no confirm run", Status.NOT_CONFIRMED, Lead.SELECTED, [Reason.NOT_CONFIRMED]),
         ("rounds that did not reach the target", Status.NOT_CONFIRMED, Lead.SELECTED,
          [Reason.ONE_SIDED]),
     ],

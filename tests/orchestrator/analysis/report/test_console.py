@@ -8,7 +8,6 @@ import pytest
 
 from orchestrator.analysis.comparison.compare import compare
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.findings.words import sentence
 from orchestrator.analysis.report.console import MAX_ROWS, show_comparison, show_front, show_run
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -35,7 +34,7 @@ def test_a_run_is_printed_with_its_answer_first_and_its_front_last(
 ) -> None:
     show_run(tables, view.findings, RUN_DIR)
     text = capsys.readouterr().out
-    assert sentence(view.findings) in text.splitlines()[0]
+    assert view.findings.sentence in text.splitlines()[0]
     assert f"report:      {RUN_DIR / 'report.html'}" in text
     assert "products_loader: the front of samples_per_s (maximize) and val_acc" in text
     assert "95 % intervals: between runs, spread pooled over configs" in text.splitlines()[-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.analysis.findings.words import why_speedup_not_known
 from orchestrator.analysis.report.headline import headline_of, settings_of
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.findings.runs import FAST, confirmed
@@ -48,7 +47,7 @@ def test_a_factor_that_is_not_known_is_not_shown() -> None:
     figure, under = numbers_of(view_of_run(run))[0]
     assert (headline["status"], headline["symbol"]) == ("not confirmed", "?")
     assert (figure, headline["basis"]) == ("not known", "")
-    assert under == [why_speedup_not_known(view_of_run(run).findings)]
+    assert under == [view_of_run(run).findings.why_not_known]
     assert "\N{MULTIPLICATION SIGN}" not in text_of(page_of(run)).split("Speed against")[0]
 
 
@@ -57,10 +56,10 @@ def test_a_busy_machine_has_a_banner_and_no_factor() -> None:
     run = confirmed([27_570.0, 27_600.0, 27_580.0], [1000.0, 1001.0, 1002.0], **cells)
     headline = headline_of(view_of_run(run))
     assert headline["busy"].startswith(
-        "Other load disturbed 8 of 8 runs, where others took 40 % of their cores' time: "
+        "Other load: 8 of 8 runs disturbed, where others took 40 % of their cores' time: "
     )
     assert numbers_of(view_of_run(run))[0] == (
-        "not known", ["other load disturbed its 3 pairs of confirm runs"],
+        "not known", ["other load disturbed 3 of 3 pairs of confirm runs"],
     )  # fmt: skip
     page = text_of(page_of(run))
     assert "A busy machine." in page

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.findings.words import sentence
 from orchestrator.analysis.report.markdown import MAX_NOTES, MAX_ROWS, answer_markdown
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.findings.runs import confirmed
@@ -28,7 +27,7 @@ def text(tables: RunTables) -> str:
 
 def test_the_sentence_comes_first_then_the_data(tables: RunTables, text: str) -> None:
     first, second, *_ = text.split("\n\n")
-    assert first == f"**{sentence(findings(tables))}.**"
+    assert first == f"**{findings(tables).sentence}.**"
     assert "running on products-synthetic" in second
 
 

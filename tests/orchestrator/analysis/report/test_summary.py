@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.findings.words import sentence
 from orchestrator.analysis.report.summary import MAX_LINES, summary
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -29,7 +28,7 @@ def lines_of(run: MadeRun) -> list[str]:
 def test_a_whole_run_in_few_lines(tables: RunTables, view: View) -> None:
     lines = summary(tables, view.findings, run_dir=RUN_DIR)
     assert len(lines) == MAX_LINES
-    assert lines[0] == f"products_loader: {sentence(view.findings)}"
+    assert lines[0] == f"products_loader: {view.findings.sentence}"
     assert lines[1].startswith("status:      confirmed: 3 pairs of confirm runs  (val_acc 91.45 %")
     assert lines[2] == (
         "settings:    batch_size=4000 (baseline 1000)  num_workers=3 (baseline 0)  "

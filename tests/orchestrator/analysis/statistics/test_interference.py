@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.findings.caveat_words import checks, notes
 from orchestrator.analysis.findings.codes import Health
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.statistics.interference import Interference, interference_effect
@@ -69,7 +68,7 @@ def test_an_effect_is_found_and_stated() -> None:
     assert effect.low < 0.85 < effect.high
     assert (effect.num_configs, effect.num_runs) == (2, 12)
     assert "15." in effect.text or "14." in effect.text
-    assert any("slower than isolated ones" in note for note in notes(findings(run.tables)))
+    assert any("slower than isolated ones" in note for note in findings(run.tables).notes)
 
 
 def test_a_run_without_background_trials_was_not_co_located() -> None:
@@ -99,12 +98,12 @@ def test_trials_that_are_over_before_others_start_tell_nothing_and_that_is_said(
 
     assert run.tables.interference is None
     found = findings(run.tables)
-    said = [note for note in notes(found) if "co-located" in note]
+    said = [note for note in found.notes if "co-located" in note]
     assert said == [
         "what co-located trials lose is not known: 6 of 6 runs of the interference check had "
         f"nothing beside them for most of their {wall_s:.1f} s; trials that take longer would tell"
     ]
-    (check,) = (check for check in checks(found) if check.name == "interference")
+    (check,) = (check for check in found.checks if check.name == "interference")
     assert check.health is Health.UNKNOWN
     assert said[0][1:] in page_of(run)
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.findings.words import sentence as sentence_of
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.uris import how_to_open
@@ -74,7 +73,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("pages")
     run_dir = write_run(products_run(), folder / "runs" / "products_loader" / "now")
     tables = load_run(run_dir)
-    sentence = sentence_of(findings(tables))
+    sentence = findings(tables).sentence
     uri = sqlite(folder)
     mirror = Mirror(run_dir, uri)
     mirror.finish(0)

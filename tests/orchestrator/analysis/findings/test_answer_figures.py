@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy import stats
 
-from orchestrator.analysis.findings.figures import (
+from orchestrator.analysis.findings.answer_figures import (
     Difference,
     accuracy_difference,
     cost_of_run,

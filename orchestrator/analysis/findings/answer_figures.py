@@ -18,13 +18,12 @@ from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow, t_quantile
+from orchestrator.analysis.statistics.intervals import is_narrow, t_quantile
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import Goal, is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
-_EPOCH: Final = "metrics.epoch_s"
 _MEMORY: Final = ("peak_rss_gib", "peak_gpu_gib")
 
 
@@ -154,24 +153,25 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     """
     rule = tables.rule
     paired = _paired(tables, config)
-    mean, interval = paired or _unpaired(tables, config) or (0.0, None)
-    if interval is None:
+    known = paired or _unpaired(tables, config)
+    if known is None:
         return None
-    low, high = interval[1:]
-    if mean > 0 and not is_narrow(mean + low, mean + high):
+    mean, centre, error, df = known
+    half = float(t_quantile(np.array([float(df)]))[0]) * error
+    if mean > 0 and not is_narrow(mean + centre - half, mean + centre + half):
         return None
     return Difference(
-        centre=interval[0],
-        low=low,
-        high=high,
+        centre=centre,
+        low=centre - half,
+        high=centre + half,
         sign=1.0 if rule.accuracy.goal is Goal.MAXIMIZE else -1.0,
         tolerance=(rule.accuracy.tolerance or 0.0) * (abs(mean) if rule.accuracy.relative else 1),
         selected=paired is None,
     )
 
 
-_Known = tuple[float, tuple[float, float, float]]
-"""The baseline's mean, and the difference from it with its ends."""
+_Known = tuple[float, float, float, int]
+"""The baseline's mean; the difference from it, its standard error and degrees of freedom."""
 
 
 def _paired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
@@ -184,9 +184,8 @@ def _paired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
     differences = (ours - theirs).dropna()
     if len(differences) < 2:
         return None
-    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
-    values = _interval(float(differences.mean()), error, len(differences) - 1)
-    return float(theirs[differences.index].mean()), values
+    mean = float(theirs[differences.index].mean())
+    return mean, float(differences.mean()), float(differences.sem()), len(differences) - 1
 
 
 def _unpaired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
@@ -196,7 +195,7 @@ def _unpaired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
         return None
     squares = sum(float(((values - values.mean()) ** 2).sum()) for values in (ours, theirs))
     error = math.sqrt(squares / df * (1 / len(ours) + 1 / len(theirs)))
-    return float(theirs.mean()), _interval(float(ours.mean() - theirs.mean()), error, df)
+    return float(theirs.mean()), float(ours.mean() - theirs.mean()), error, df
 
 
 def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:
@@ -209,11 +208,6 @@ def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.fl
     return accuracies.to_numpy(dtype=np.float64)
 
 
-def _interval(centre: float, error: float, df: int) -> tuple[float, float, float]:
-    half = float(t_quantile(np.array([float(df)]), (1 + CONFIDENCE) / 2)[0]) * error
-    return centre, centre - half, centre + half
-
-
 def cost_of_run(
     tables: RunTables, config: Mapping[str, Any] | None, speedup: Speedup | None
 ) -> dict[str, float]:
@@ -224,33 +218,25 @@ def cost_of_run(
         the baseline's epoch by the speed-up where that leads; ``epochs_to_pay``, until ``search_s``
         is saved; ``peak_rss_gib`` and ``peak_gpu_gib`` of the config, and ``baseline_*`` of these.
     """
-    costs = _search(tables.trials)
-    if config is None:
-        return costs
-    saved = _saved_s(tables, speedup)
-    if saved is not None:
+    walls, cores = (
+        pd.to_numeric(tables.trials.get(name, pd.Series(dtype="float64")), errors="coerce")
+        for name in ("wall_s", "cores")
+    )
+    costs: dict[str, float | None] = {
+        "search_s": float(walls.sum()) if walls.notna().any() else None,
+        "search_core_hours": float((walls * cores).sum() / 3600)
+        if (walls * cores).notna().any()
+        else None,
+    }
+    if config is not None:
+        took, saved = costs["search_s"], _saved_s(tables, speedup)
         costs["saved_s_per_epoch"] = saved
-        if saved > 0 and "search_s" in costs:
-            costs["epochs_to_pay"] = costs["search_s"] / saved
-    for start, which in (("", config), ("baseline_", tables.sweep.baseline)):
-        for name in _MEMORY:
-            peak = _mean(tables, which, f"metrics.{name}")
-            if peak:
-                costs[f"{start}{name}"] = peak
-    return costs
-
-
-def _search(trials: pd.DataFrame) -> dict[str, float]:
-    if "wall_s" not in trials.columns:
-        return {}
-    walls = pd.to_numeric(trials["wall_s"], errors="coerce")
-    if walls.isna().all():
-        return {}
-    costs = {"search_s": float(walls.sum())}
-    core_s = walls * pd.to_numeric(trials.get("cores", math.nan), errors="coerce")
-    if core_s.notna().any():
-        costs["search_core_hours"] = float(core_s.sum() / 3600)
-    return costs
+        if took is not None and saved is not None and saved > 0:
+            costs["epochs_to_pay"] = took / saved
+        for start, which in (("", config), ("baseline_", tables.sweep.baseline)):
+            for name in _MEMORY:
+                costs[f"{start}{name}"] = _mean(tables, which, f"metrics.{name}") or None
+    return {name: cost for name, cost in costs.items() if cost is not None}
 
 
 def _saved_s(tables: RunTables, speedup: Speedup | None) -> float | None:
@@ -258,7 +244,7 @@ def _saved_s(tables: RunTables, speedup: Speedup | None) -> float | None:
         return None
     if tables.rule.speed.metric not in ("samples_per_s", "epoch_s"):
         return None
-    epoch_s = _mean(tables, tables.sweep.baseline, _EPOCH)
+    epoch_s = _mean(tables, tables.sweep.baseline, "metrics.epoch_s")
     return None if epoch_s is None else epoch_s * (1 - 1 / speedup.ratio)
 
 
