@@ -185,7 +185,8 @@ def _paired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
     if len(differences) < 2:
         return None
     mean = float(theirs[differences.index].mean())
-    return mean, float(differences.mean()), float(differences.sem()), len(differences) - 1
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    return mean, float(differences.mean()), error, len(differences) - 1
 
 
 def _unpaired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
