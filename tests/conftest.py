@@ -18,6 +18,7 @@ from typing import Protocol
 
 import pytest
 
+from tests import zygote
 from tests.forking import CONTEXT, Finished, TookTooLong, run_forked, start_server
 from tests.leaks import MARK, guarding
 
@@ -72,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="sweep-tests-", dir=root))
     tempfile.tempdir = os.environ["TMPDIR"] = str(config.stash[_CACHE] / "tmp")
     Path(tempfile.tempdir).mkdir()
+    os.environ[zygote.SOCKET] = str(config.stash[_CACHE] / "zygote")
     os.environ["SWEEP_CACHE"] = str(config.stash[_CACHE])
     os.environ["SWEEP_LEASES"] = str(config.stash[_CACHE] / "leases")
     os.environ.setdefault("DGLBACKEND", "pytorch")
@@ -89,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the cache of this run."""
+    zygote.stop()
     shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
 
 

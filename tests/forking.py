@@ -19,6 +19,8 @@ from multiprocessing import forkserver
 from pathlib import Path
 from unittest.mock import patch
 
+from tests import zygote
+
 PRELOADED = (
     "torch", "pandas", "pyarrow.parquet", "scipy.stats", "optuna", "plotly.graph_objects",
     "rich.live",
@@ -53,6 +55,7 @@ def start_server() -> None:
     """Start the process that commands are forked from; it ends with this process."""
     # The folder of its socket is removed with the run's other files, before multiprocessing would.
     multiprocessing.current_process()._config["tempdir"] = tempfile.mkdtemp()  # type: ignore[attr-defined]
+    zygote.start()
     CONTEXT.set_forkserver_preload(list(PRELOADED))
     forkserver.ensure_running()
 
@@ -120,6 +123,7 @@ def _run(
     sys.argv = [module, *args]
     if not page:
         patch(PAGE, no_page).start()
+    patch(zygote.PLACE, zygote.Forked).start()
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:

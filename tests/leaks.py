@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.zygote import STARTED
+
 MARK = "SWEEP_TESTS"
 """Environment variable by which every process that a test starts is known, daemons too."""
 
@@ -108,7 +110,13 @@ def children() -> list[psutil.Process]:
 
 
 def _stays(process: psutil.Process) -> bool:
+    if process.pid in _zygotes():
+        return True
     return any(name in " ".join(process.cmdline()) for name in STAYS_BY_DESIGN)
+
+
+def _zygotes() -> set[int]:
+    return {process.pid for process in STARTED}
 
 
 def _files(checkout: Path) -> set[Path]:
@@ -197,7 +205,7 @@ def _seen_now(before: frozenset[int]) -> list[psutil.Process]:
 
 def _belongs_to_older(process: psutil.Process, before: frozenset[int]) -> bool:
     for parent in process.parents():
-        if parent.pid in (os.getpid(), 1):
+        if parent.pid in {os.getpid(), 1, *_zygotes()}:
             return False
         if parent.pid in before and parent.environ().get(MARK) == os.environ[MARK]:
             return True

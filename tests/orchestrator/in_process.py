@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from orchestrator.cli import main
+from tests import zygote
 from tests.forking import PAGE, Finished, no_page
 
 
@@ -20,12 +21,14 @@ def run_main(*arguments: str | Path, page: bool = False) -> Finished:
         arguments: The arguments.
         page: True where a sweep writes its page, which takes longer than its trials.
     """
+    zygote.start()
     stdout, stderr = io.StringIO(), io.StringIO()
     with (
         redirect_stdout(stdout),
         redirect_stderr(stderr),
         importing_nothing_for_good(),
         nullcontext() if page else patch(PAGE, no_page),
+        patch(zygote.PLACE, zygote.Forked),
     ):
         try:
             code = main([str(argument) for argument in arguments])

@@ -10,9 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
 from orchestrator.repository import IMPORT_PATH, first_here, last_here, package_path
@@ -112,23 +113,10 @@ class ForkServers:
             # held until the server ends, however it ends. So a client in any process of the
             # node can tell a server that is still importing from one that has died.
             fcntl.flock(log, fcntl.LOCK_SH)
-            server = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",  # the current folder is on the path already, where it is to be
-                    "-m",
-                    "orchestrator.execution.process.forkserver",
-                    str(path),
-                    *modules,
-                ],
-                env=environment,
-                # Its end ends the server. The kernel closes it for an owner that is killed.
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                # A signal to the driver's process group is the driver's to handle.
-                start_new_session=True,
-            )
+            module = "orchestrator.execution.process.forkserver"
+            # -P: the current folder is on the path already, where it is to be.
+            command = [sys.executable, "-P", "-m", module, str(path), *modules]
+            server = _started(command, environment, log)
         _tell(server, map(str, self._owned))
         return server
 
@@ -148,6 +136,21 @@ class ForkServers:
         self._servers.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
         atexit.unregister(self.close)
+
+
+def _started(
+    command: list[str], environment: Mapping[str, str], log: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        env=environment,
+        # Its end ends the server. The kernel closes it for an owner that is killed.
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        # A signal to the driver's process group is the driver's to handle.
+        start_new_session=True,
+    )
 
 
 def _tell(server: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
