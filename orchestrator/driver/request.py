@@ -31,8 +31,7 @@ from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.machine import Machine
 from orchestrator.named_paths import named_path
-from orchestrator.replay.as_recorded import as_recorded, read_replay, require_recorded
-from orchestrator.replay.setup import Replay
+from orchestrator.replay.setup import Replay, as_recorded, read_replay, require_recorded
 from orchestrator.search.own import require_start
 from orchestrator.storage.run_directory import (
     RunDirectory,

@@ -1,18 +1,15 @@
-"""Choice of the recorded run that a trial is given.
+"""Choice of the recorded run that a trial plays.
 
 A run is drawn whole, and by one trial only: what a search has seen is not what a claim rests on.
-Of the runs of a trial's config come first
+The runs of a trial's config are ordered by
 
-1. those that fewer trials have drawn: none, unless repeats may be reused;
-2. those of its stage, before those of stage ``train``, from which probes and confirm runs are
-   drawn where too few of their own were recorded;
-3. the very run: of the same seed and repeat;
-4. those that are long enough, before those that a search had stopped earlier;
-5. those that were isolated, and looked at the test split, as the trial is to;
-6. the others, in an order drawn by the replay's seed.
-
-One that a search had stopped before the trial's end is drawn only where the search may stop the
-trial too.
+1. the number of trials that have drawn them: none, unless repeats may be reused;
+2. their stage: the trial's before ``train``, which probes and confirm runs are drawn from where
+   too few of their own were recorded;
+3. their seed and repeat: the very run first;
+4. their length: long enough before those that a search stopped earlier, which only trainings draw;
+5. their isolation and test split: as the trial's first;
+6. a random order of the replay's seed.
 """
 
 from __future__ import annotations
@@ -20,36 +17,17 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+from orchestrator.formats import counted
 from orchestrator.metrics import FIRST_LOSS
-from orchestrator.replay.recorded import RecordedRun, ReplayError
-from orchestrator.replay.segment import is_cut_short, shortfall
+from orchestrator.replay.recorded import RecordedRun, Recording, ReplayError
+from orchestrator.replay.segment import shortfall
 from orchestrator.trial import Budget, Stage, Trial
 
-V = TypeVar("V")
-
-_DRAWN_FROM: Final[Mapping[Stage, Sequence[Stage]]] = {
-    Stage.PROBE: (Stage.PROBE, Stage.TRAIN),
-    Stage.TRAIN: (Stage.TRAIN,),
-    Stage.CONFIRM: (Stage.CONFIRM, Stage.TRAIN),
-}
-"""The stages of recorded runs that a trial may be given, by its own stage."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recording:
-    """A recorded run, and the trial that it was.
-
-    Attributes:
-        trial: The trial; of a curve in pieces the last of them.
-        run: The run.
-    """
-
-    trial: Trial
-    run: RecordedRun
+_OF_ONE_SEED: Final = (FIRST_LOSS, "batches")
+"""Fingerprints, which trials of the same seed are compared by."""
 
 
 class Drawing:
@@ -60,7 +38,6 @@ class Drawing:
         source: Where they are from, for messages.
         seed: Seed of the order in which they are drawn.
         reuse: True where runs may be drawn again once all were.
-        may_stop: True where the search may stop its trainings before their end.
     """
 
     def __init__(
@@ -70,9 +47,7 @@ class Drawing:
         source: str = "the table",
         seed: int = 0,
         reuse: bool = False,
-        may_stop: bool = False,
     ) -> None:
-        self._may_stop = may_stop
         self._source, self._seed, self._reuse = source, seed, reuse
         self._pools: dict[str, list[Recording]] = {}
         self._num_drawn: Counter[int] = Counter()  # by identity
@@ -86,52 +61,41 @@ class Drawing:
             ReplayError: Its config was not tried, its budget is longer than what was recorded, or
                 all runs of the config were drawn.
         """
-        may_stop = self._may_stop and trial.stage is Stage.TRAIN
-        able = self.able(trial.config, trial.stage, trial.budget, may_stop=may_stop)
-        order = self._shuffled(trial, able)
+        able = self.able(trial.config, trial.stage, trial.budget)
+        rng = random.Random(f"runs of {config_key(trial.config)}, {self._seed}")
+        order = rng.sample(able, len(able))
         chosen = min(order, key=lambda recording: self._rank(trial, recording))
         if self._num_drawn[id(chosen)] and not self._reuse:
             raise ReplayError(
-                f"{self._source}: has {_counted(len(able), 'run')} to draw for stage "
+                f"{self._source}: has {counted(len(able), 'run')} to draw for stage "
                 f"{trial.stage} of {self.named(trial.config)}, and one more is asked for",
                 "record more repeats, ask for fewer (--set, another search), or give "
                 "--set replay.reuse_repeats=true",
             )
         self._num_drawn[id(chosen)] += 1
-        same_seed = chosen.trial.seed == trial.seed
-        return chosen.run if same_seed else _without_fingerprint(chosen.run)
+        if chosen.trial.seed == trial.seed:
+            return chosen.run
+        return chosen.run.only(lambda name: name not in _OF_ONE_SEED)
 
-    def able(
-        self, config: Mapping[str, Any], stage: Stage, budget: Budget, *, may_stop: bool = False
-    ) -> list[Recording]:
-        """Return the runs that a trial may be given, drawn ones among them; at least one.
-
-        Args:
-            config: Of the trial.
-            stage: Its purpose.
-            budget: Its length.
-            may_stop: True where the search may stop it earlier.
+    def able(self, config: Mapping[str, Any], stage: Stage, budget: Budget) -> list[Recording]:
+        """Return the runs that a trial may play, drawn ones among them; at least one.
 
         Raises:
             ReplayError: There is none, and never was.
         """
         pool = self._pools.get(config_key(config), [])
-        if not pool:
-            raise ReplayError(
-                f"{self._source}: has no run of {self.named(config)}",
-                "a replay tries what was recorded: leave it out of the space, or record it",
-            )
-        of_stage = [one for one in pool if one.trial.stage in _DRAWN_FROM[stage]]
+        of_stage = [one for one in pool if one.trial.stage in (stage, Stage.TRAIN)]
         if not of_stage:
             recorded = ", ".join(sorted({one.trial.stage for one in pool}))
+            only = f" for stage {stage}, only for {recorded}" if pool else ""
             raise ReplayError(
-                f"{self._source}: has no run for stage {stage} of {self.named(config)}, only of "
-                f"{recorded}"
+                f"{self._source}: has no run of {self.named(config)}{only}",
+                "a replay tries what was recorded: leave it out of the space, or record it",
             )
         able = [
             one
             for one in of_stage
-            if not shortfall(one.run, budget) or (may_stop and is_cut_short(one.run))
+            if not shortfall(one.run, budget) or (stage is Stage.TRAIN and one.run.is_cut_short)
         ]
         if not able:
             longest = max(of_stage, key=lambda one: one.run.num_epochs)
@@ -156,10 +120,6 @@ class Drawing:
         }
         return " ".join(f"{name}={value}" for name, value in (telling or config).items())
 
-    def _shuffled(self, trial: Trial, able: Sequence[Recording]) -> list[Recording]:
-        order = random.Random(f"runs of {config_key(trial.config)}, {self._seed}")
-        return order.sample(able, len(able))
-
     def _rank(self, trial: Trial, recording: Recording) -> tuple[Any, ...]:
         recorded = recording.trial
         return (
@@ -172,25 +132,6 @@ class Drawing:
         )
 
 
-def _without_fingerprint(run: RecordedRun) -> RecordedRun:
-    """Return the run without what trials of one seed are compared by: it was another seed's."""
-    if "batches" not in run.tags and FIRST_LOSS not in run.metrics:
-        return run
-    reports = [
-        replace(report, metrics=_left(report.metrics), tags=_left(report.tags))
-        for report in run.reports
-    ]
-    return replace(run, reports=reports, metrics=_left(run.metrics), tags=_left(run.tags))
-
-
-def _left(known: Mapping[str, V]) -> dict[str, V]:
-    return {name: value for name, value in known.items() if name not in (FIRST_LOSS, "batches")}
-
-
 def config_key(config: Mapping[str, Any]) -> str:
     """Return a text that is the same for the same config, from a journal or not."""
     return json.dumps(dict(config), sort_keys=True, default=str)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

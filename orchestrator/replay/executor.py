@@ -1,8 +1,8 @@
 """Replay executor: recorded runs in the place of trials, on one simulated clock.
 
-The clock goes from event to event of one heap: a report of a trial, or its end. Events of the same
-moment come reports first, then by trial id. So the same seed gives the same journal, byte for byte.
-What the search and the driver take themselves is not on the clock.
+The clock advances from event to event of one heap: a report of a trial, or its end. Events of the
+same moment come reports first, then by trial id. So the same seed gives the same journal, byte for
+byte. Time of the search and the driver is not on the clock.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import gc
 import heapq
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -19,16 +18,16 @@ from typing import Final
 from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
 from orchestrator.replay.nodes import Nodes, Place
-from orchestrator.replay.playing import Group, Play, stopped_result, whole_result
 from orchestrator.replay.recorded import RecordedRun, RecordedRuns, ReplayError
 from orchestrator.replay.segment import Segment, segment_of
-from orchestrator.trial import Trial, TrialResult, TrialState
+from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 """Real seconds between two calls of the conductor's ``tick``."""
 
 _SELDOM: Final = 1000
-"""Garbage collections of the middle generation before one of the oldest."""
+"""Garbage collections of the middle generation before one of the oldest: the history of trials has
+no cycles, and to collect all of it takes half as long as a replay of 20,000 trials."""
 
 
 class _Kind(IntEnum):
@@ -38,28 +37,91 @@ class _Kind(IntEnum):
     END = 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Begun:
-    """A run whose curve is paused: its reports that were played."""
+@dataclass(kw_only=True)
+class _Group:
+    """A launch that runs: one trial, or several interleaved ones.
 
+    Attributes:
+        launch: The launch.
+        place: Its room.
+        began_at: Time of its start.
+        held_s: Seconds of all of its trials, one time slice after another.
+        num_left: Trials that have not ended.
+    """
+
+    launch: Launch
+    place: Place
+    began_at: float
+    held_s: float
+    num_left: int
+
+
+@dataclass(kw_only=True)
+class _Play:
+    """A trial that runs.
+
+    Attributes:
+        group: Its launch.
+        trial: The trial.
+        run: Its recorded run.
+        segment: The part of the run that it plays.
+        num_reported: Reports of the segment that were handed out.
+    """
+
+    group: _Group
+    trial: Trial
     run: RecordedRun
-    num_reports: int
+    segment: Segment
+    num_reported: int = 0
+
+    @property
+    def num_played(self) -> int:
+        """Reports of the run that were played by now, by earlier trials of its curve as well."""
+        return self.segment.num_reports - len(self.segment.reports) + self.num_reported
+
+    def at(self, own_s: float) -> float:
+        """Return the time at which the trial is ``own_s`` seconds from its start.
+
+        Interleaved trials advance together: at half of the launch's time each is half done.
+        """
+        if not self.segment.held_s:
+            return self.group.began_at
+        return self.group.began_at + own_s * self.group.held_s / self.segment.held_s
+
+    def result(self, stopped_at: Report | None = None) -> TrialResult:
+        """Return the row of the trial at the end of its segment, or stopped at a report."""
+        segment, launch = self.segment, self.group.launch
+        state, reason, wall_s = segment.state, segment.reason, segment.wall_s
+        metrics, tags = segment.metrics, segment.tags
+        if stopped_at is not None:
+            state, reason, wall_s = TrialState.STOPPED, "", stopped_at.elapsed_s
+            metrics, tags = segment.stopped_at(stopped_at)
+        return TrialResult(
+            state=state,
+            reason=reason,
+            metrics=metrics,
+            tags=tags,
+            started_at=self.group.began_at,
+            wall_s=round(wall_s, 3),
+            node=self.group.place[0][0].node,
+            device=self.run.device,
+            cores=launch.num_cores,
+            isolation=str(launch.isolation),
+        )
 
 
 @dataclass(kw_only=True)
 class Spent:
-    """Time and resources of a replay so far, simulated and real.
+    """Time and cores of a replay so far, simulated and real.
 
     Attributes:
         simulated_s: Seconds on the simulated clock.
         core_s: Core-seconds that trials held, likewise.
-        gpu_s: GPU-seconds.
-        own_s: Real seconds of the search and the driver.
+        own_s: Real seconds of the search, the driver and the replay.
     """
 
     simulated_s: float = 0.0
     core_s: float = 0.0
-    gpu_s: float = 0.0
     own_s: float = 0.0
 
 
@@ -93,8 +155,8 @@ class ReplayExecutor(Executor):
         self._nodes = Nodes(machine, max_concurrent)
         self._run_of = run_of
         self._began_at = self._now = began_at
-        self._heap: list[tuple[float, _Kind, str, Play]] = []
-        self._begun: dict[str, _Begun] = {}
+        self._heap: list[tuple[float, _Kind, str, _Play]] = []
+        self._paused: dict[str, tuple[RecordedRun, int]] = {}  # by curve, with reports played
         self._pending: Launch | None = None
         self._num_cores = 1
         self._ended = False
@@ -112,9 +174,12 @@ class ReplayExecutor(Executor):
         """Play everything that ``conductor`` hands out.
 
         Raises:
-            ReplayError: What a trial asks for was not recorded, or only as far as it was stopped.
+            ReplayError: What a trial asks for was not recorded, or only until it was stopped; or
+                a launch fits on no node.
         """
-        with _seldom_going_through_all():
+        began, thresholds = time.perf_counter(), gc.get_threshold()
+        gc.set_threshold(*thresholds[:2], max(thresholds[2], _SELDOM))
+        try:
             self._fill(conductor)
             while self._heap and not conductor.interrupted:
                 self._now = self._heap[0][0]
@@ -122,88 +187,72 @@ class ReplayExecutor(Executor):
                 if self._pass_moment(conductor):
                     self._fill(conductor)
                 self._tick(conductor)
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+        finally:
+            gc.set_threshold(*thresholds)
+            self.spent.own_s += time.perf_counter() - began
 
     # -- from launches to events
 
     def _fill(self, conductor: Conductor) -> None:
-        """Start launches as long as there is room. One that waits for room holds up the others."""
+        """Start launches as long as there is room. A launch that waits holds up those behind it."""
         while not conductor.interrupted and (launch := self._next(conductor)) is not None:
             if too_late := launch.not_run(self._now):
-                self._finish_unrun(launch, too_late, conductor)
+                self._pending = None
+                for trial in launch.trials:
+                    conductor.finished(trial, too_late)
                 continue
             place = self._nodes.place(launch)
-            if place is not None:
-                self._pending = None
-                self._start(launch, place, conductor)
-            elif self._nodes.is_idle:
-                reason = f"{launch.num_cores} cores and {launch.demand.gpus} GPUs fit on no node"
-                never = TrialResult(state=TrialState.FAILED, reason=reason)
-                self._finish_unrun(launch, never, conductor)
-            else:
-                return
+            if place is None:
+                if not self._nodes.is_idle:
+                    return
+                raise ReplayError(
+                    f"{launch.num_cores} cores and {launch.demand.gpus} GPUs fit on no node",
+                    "give the simulated machine more: --set replay.cores=N replay.nodes=N",
+                )
+            self._pending = None
+            self._start(launch, place, conductor)
 
     def _next(self, conductor: Conductor) -> Launch | None:
         """Return the launch that waits for room, or ask for another where there is some."""
         if self._pending is None and not self._ended and self._nodes.may_take(self._num_cores):
-            with self._counting_own_time():
-                answer = conductor.next_launch()
+            answer = conductor.next_launch()
             self._ended = answer is None
             if isinstance(answer, Launch):
                 self._pending, self._num_cores = answer, answer.num_cores
         return self._pending
 
-    def _finish_unrun(self, launch: Launch, result: TrialResult, conductor: Conductor) -> None:
-        self._pending = None
-        with self._counting_own_time():
-            for trial in launch.trials:
-                conductor.finished(trial, result)
-
     def _start(self, launch: Launch, place: Place, conductor: Conductor) -> None:
-        played = [(each.trial, *self._played(each)) for each in launch.each()]
-        held_s = sum(segment.held_s for _, _, segment in played)
-        group = Group(
+        played = [(each.trial, *self._played(each.trial)) for each in launch.each()]
+        group = _Group(
             launch=launch,
             place=place,
             began_at=self._now,
-            held_s=held_s,
+            held_s=sum(segment.held_s for _, _, segment in played),
             num_left=len(played),
         )
-        self.spent.core_s += launch.num_cores * held_s
-        self.spent.gpu_s += launch.demand.gpus * held_s
+        self.spent.core_s += launch.num_cores * group.held_s
         for trial, run, segment in played:
-            with self._counting_own_time():
-                conductor.started(trial, node=place.node, cores=launch.num_cores)
-            self._push(Play(group=group, trial=trial, segment=segment, run=run))
+            conductor.started(trial, node=place[0][0].node, cores=launch.num_cores)
+            self._push(_Play(group=group, trial=trial, segment=segment, run=run))
 
-    def _played(self, launch: Launch) -> tuple[RecordedRun, Segment]:
+    def _played(self, trial: Trial) -> tuple[RecordedRun, Segment]:
         """Return the run of a trial, and the part of it that the trial plays."""
-        trial, demand = launch.trial, launch.demand
-        begun = self._begun.pop(trial.curve, None) if trial.curve else None
-        run = self._runs.draw(trial) if begun is None else begun.run
-        segment = segment_of(
-            run,
-            trial.budget,
-            burst=demand.burst,
-            ranks=demand.ranks,
-            begun=begun.num_reports if begun else 0,
-            evaluate_test=trial.evaluate_test,
-        )
+        run, begun = self._paused.pop(trial.curve, (None, 0)) if trial.curve else (None, 0)
+        run = run or self._runs.draw(trial)
+        segment = segment_of(run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
         if segment.too_short and not segment.reports:
             raise self._too_short(trial, segment)
         return run, segment
 
     def _too_short(self, trial: Trial, segment: Segment) -> ReplayError:
-        """Return the error of a trial that goes on behind the end of its recorded run."""
+        """Return the error of a trial that continues after the end of its recorded run."""
         return ReplayError(
             f"{self._run_of(trial)} was stopped too early: {segment.too_short}",
             "a search may decide otherwise than the recorded one: give it that one's seed, "
             "stopping and room, or replay a run whose trials were trained to the end",
         )
 
-    def _push(self, play: Play) -> None:
+    def _push(self, play: _Play) -> None:
         """Put the next event of a trial on the heap."""
         segment = play.segment
         if play.num_reported < len(segment.reports):
@@ -211,7 +260,7 @@ class ReplayExecutor(Executor):
             kind = _Kind.REPORT
         else:
             at, kind = play.at(segment.held_s), _Kind.END
-        # No trial goes back in time, whatever a recorded table says.
+        # No trial goes back in time, whatever a recorded table has.
         heapq.heappush(self._heap, (max(at, self._now), kind, play.trial.id, play))
 
     # -- from events to the conductor
@@ -226,60 +275,33 @@ class ReplayExecutor(Executor):
             elif play.segment.too_short:
                 raise self._too_short(play.trial, play.segment)
             else:
-                has_ended |= self._end(play, whole_result(play), conductor)
+                has_ended |= self._end(play, play.result(), conductor)
         return has_ended
 
-    def _report(self, play: Play, conductor: Conductor) -> bool:
+    def _report(self, play: _Play, conductor: Conductor) -> bool:
         """Hand out a report; return True if that has ended its launch."""
         report = play.segment.reports[play.num_reported]
         play.num_reported += 1
-        with self._counting_own_time():
-            is_to_stop = conductor.reported(play.trial, report)
         # As elsewhere: to stop is to end the whole launch, so none of several is stopped.
-        if not is_to_stop or play.group.launch.others:
+        if not conductor.reported(play.trial, report) or play.group.launch.others:
             self._push(play)
             return False
         unused_s = play.segment.held_s - report.elapsed_s
         self.spent.core_s -= play.group.launch.num_cores * unused_s
-        self.spent.gpu_s -= play.group.launch.demand.gpus * unused_s
-        return self._end(play, stopped_result(play, report), conductor)
+        return self._end(play, play.result(report), conductor)
 
-    def _end(self, play: Play, result: TrialResult, conductor: Conductor) -> bool:
+    def _end(self, play: _Play, result: TrialResult, conductor: Conductor) -> bool:
         """Hand out the row of a trial; return True if its launch has ended with it."""
         trial, group = play.trial, play.group
         if trial.budget.pause_after is not None and result.state is TrialState.STOPPED:
-            begun = _Begun(run=play.run, num_reports=play.num_played)
-            self._begun[trial.curve] = begun
+            self._paused[trial.curve] = play.run, play.num_played
         group.num_left -= 1
         if not group.num_left:
             self._nodes.release(group.place)
-        with self._counting_own_time():
-            conductor.finished(trial, result)
+        conductor.finished(trial, result)
         return not group.num_left
 
     def _tick(self, conductor: Conductor) -> None:
         if time.monotonic() - self._ticked >= TICK_S:
             self._ticked = time.monotonic()
             conductor.tick()
-
-    @contextmanager
-    def _counting_own_time(self) -> Iterator[None]:
-        began = time.perf_counter()
-        yield
-        self.spent.own_s += time.perf_counter() - began
-
-
-@contextmanager
-def _seldom_going_through_all() -> Iterator[None]:
-    """Within it the collector seldom goes through all that lives.
-
-    A replay keeps the history of every trial, and that makes no cycles. To go through all of it
-    time and again took half as long again as the replay of 20,000 trials. What is young is
-    collected as ever.
-    """
-    young, middle, oldest = gc.get_threshold()
-    gc.set_threshold(young, middle, max(oldest, _SELDOM))
-    try:
-        yield
-    finally:
-        gc.set_threshold(young, middle, oldest)

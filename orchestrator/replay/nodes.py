@@ -1,59 +1,41 @@
-"""Simulated nodes: cores and GPUs that launches hold, and nodes that one holds alone."""
+"""Simulated nodes: cores and GPUs that launches hold, and nodes that an isolated launch closes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.kernel.executor import Launch
-from orchestrator.machine import Machine, Node
+from orchestrator.machine import Machine
 from orchestrator.trial import Isolation
 
 
 @dataclass(kw_only=True)
-class _Room:
+class Room:
     """Free cores and GPUs of a node.
 
     Attributes:
-        node: The node.
+        node: Name of the node.
         cores: Free cores.
         gpus: Free GPUs.
-        num_held: Parts of launches that run there.
+        num_held: Launches that run there.
         is_closed: True where an isolated launch has the node to itself.
     """
 
-    node: Node
+    node: str
     cores: int
     gpus: int
     num_held: int = 0
     is_closed: bool = False
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Part:
-    """Cores and GPUs of one rank, or of several on the same node."""
-
-    room: _Room
-    cores: int
-    gpus: int
+    def has(self, cores: int, gpus: int, *, alone: bool = False) -> bool:
+        """Return True if there is room for a launch, ``alone`` for an isolated one."""
+        if self.is_closed or (alone and self.num_held):
+            return False
+        return self.cores >= cores and self.gpus >= gpus
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Room that a launch holds, on one node or several.
-
-    Attributes:
-        parts: One for each node or rank.
-        is_alone: True where it has its nodes to itself.
-    """
-
-    parts: Sequence[_Part]
-    is_alone: bool
-
-    @property
-    def node(self) -> str:
-        """Name of the node of its first rank."""
-        return self.parts[0].room.node.name
+Place = list[tuple[Room, int, int]]
+"""Room that a launch holds: nodes, with its cores and GPUs on each; that of rank 0 first."""
 
 
 class Nodes:
@@ -65,7 +47,7 @@ class Nodes:
     """
 
     def __init__(self, machine: Machine, max_concurrent: int | None = None) -> None:
-        self._rooms = [_Room(node=node, cores=node.cpus, gpus=node.gpus) for node in machine.nodes]
+        self._rooms = [Room(node=n.name, cores=n.cpus, gpus=n.gpus) for n in machine.nodes]
         self._max_concurrent = max_concurrent
         self._num_launches = 0
 
@@ -76,61 +58,52 @@ class Nodes:
 
     def may_take(self, num_cores: int) -> bool:
         """Return True if a launch of so many cores, not isolated, would find room."""
-        if self._is_full:
-            return False
-        return any(room.cores >= num_cores and not room.is_closed for room in self._rooms)
+        return not self._is_full and any(room.has(num_cores, 0) for room in self._rooms)
 
     def place(self, launch: Launch) -> Place | None:
         """Hold what ``launch`` needs; return None where that is not free."""
-        if self._is_full:
+        alone = launch.isolation is Isolation.EXCLUSIVE
+        place = (
+            None if self._is_full else self._whole(launch, alone) or self._by_rank(launch, alone)
+        )
+        if place is None:
             return None
-        is_alone = launch.isolation is Isolation.EXCLUSIVE
-        parts = self._whole(launch, is_alone) or self._by_rank(launch, is_alone)
-        if parts is None:
-            return None
-        for part in parts:
-            part.room.cores -= part.cores
-            part.room.gpus -= part.gpus
-            part.room.num_held += 1
-            part.room.is_closed = is_alone
+        for room, cores, gpus in place:
+            room.cores -= cores
+            room.gpus -= gpus
+            room.num_held += 1
+            room.is_closed = alone
         self._num_launches += 1
-        return Place(parts=parts, is_alone=is_alone)
+        return place
 
     def release(self, place: Place) -> None:
         """Give back what a launch held."""
-        for part in place.parts:
-            part.room.cores += part.cores
-            part.room.gpus += part.gpus
-            part.room.num_held -= 1
-            part.room.is_closed = False
+        for room, cores, gpus in place:
+            room.cores += cores
+            room.gpus += gpus
+            room.num_held -= 1
+            room.is_closed = False
         self._num_launches -= 1
 
     @property
     def _is_full(self) -> bool:
         return self._max_concurrent is not None and self._num_launches >= self._max_concurrent
 
-    def _whole(self, launch: Launch, is_alone: bool) -> list[_Part] | None:
+    def _whole(self, launch: Launch, alone: bool) -> Place | None:
         """Return all of the launch on one node."""
-        for room in self._rooms:
-            if _has(room, launch.num_cores, launch.demand.gpus, is_alone):
-                return [_Part(room=room, cores=launch.num_cores, gpus=launch.demand.gpus)]
-        return None
+        cores, gpus = launch.num_cores, launch.demand.gpus
+        rooms = (room for room in self._rooms if room.has(cores, gpus, alone=alone))
+        return next(([(room, cores, gpus)] for room in rooms), None)
 
-    def _by_rank(self, launch: Launch, is_alone: bool) -> list[_Part] | None:
+    def _by_rank(self, launch: Launch, alone: bool) -> Place | None:
         """Return its ranks, each on the first node with room, over as many nodes as that takes."""
-        ranks = launch.demand.ranks
+        ranks = left = launch.demand.ranks
         cores, gpus = max(launch.num_cores // ranks, 1), launch.demand.gpus // ranks
-        parts, left = list[_Part](), ranks
+        place: Place = []
         for room in self._rooms if ranks > 1 else ():
             num = 0
-            while left and _has(room, cores * (num + 1), gpus * (num + 1), is_alone):
+            while left and room.has(cores * (num + 1), gpus * (num + 1), alone=alone):
                 num, left = num + 1, left - 1
             if num:
-                parts.append(_Part(room=room, cores=cores * num, gpus=gpus * num))
-        return parts if parts and not left else None
-
-
-def _has(room: _Room, cores: int, gpus: int, is_alone: bool) -> bool:
-    if room.is_closed or (is_alone and room.num_held):
-        return False
-    return room.cores >= cores and room.gpus >= gpus
+                place.append((room, cores * num, gpus * num))
+        return place if place and not left else None

@@ -1,14 +1,24 @@
-"""A recorded run, and the protocol of what hands them out."""
+"""Recorded runs, and those of a run directory, read from its journal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol, TypeVar
 
-from orchestrator.errors import SweepError
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.kernel.events import Started, Timed
+from orchestrator.kernel.journal import read_journal, read_steps
+from orchestrator.machine import Machine, Node
 from orchestrator.measurement.blocks import Row
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import TrialHistory, read_history
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.trial import Budget, Report, Trial, TrialState
+
+V = TypeVar("V")
 
 
 class ReplayError(SweepError):
@@ -20,8 +30,7 @@ class RecordedRun:
     """One training run from its start to its end, as it was recorded or made.
 
     Attributes:
-        reports: Its reports in order. ``elapsed_s`` never goes back. ``blocks`` are the steps
-            timed since the report before, where they are known.
+        reports: Its reports in order. ``elapsed_s`` never decreases.
         wall_s: Seconds from the start of its process to its end.
         held_s: Seconds that it held its cores, the measurement of its ceilings included; None:
             as long as ``wall_s``.
@@ -31,9 +40,8 @@ class RecordedRun:
         tags: Its final verdicts.
         budget: Budget that it ran with; None: as many epochs as it reports.
         device: ``cpu``, or the GPU's name.
-        last_blocks: Steps timed since its last report.
-        tested: True where it looked at the test split, which another trial may not see.
-        gave_up: True where its own training function has stopped it.
+        blocks: Blocks of its timed steps, where they are known.
+        gave_up: True where its own training function stopped it.
     """
 
     reports: Sequence[Report] = ()
@@ -45,8 +53,7 @@ class RecordedRun:
     tags: Mapping[str, str] = field(default_factory=dict)
     budget: Budget | None = None
     device: str = "cpu"
-    last_blocks: Sequence[Row] = ()
-    tested: bool = False
+    blocks: Sequence[Row] = ()
     gave_up: bool = False
 
     @property
@@ -55,20 +62,186 @@ class RecordedRun:
         return self.gave_up or self.state in (TrialState.FAILED, TrialState.INFEASIBLE)
 
     @property
+    def is_cut_short(self) -> bool:
+        """True where a search stopped it."""
+        return self.state is TrialState.STOPPED and bool(self.reports)
+
+    @property
     def num_epochs(self) -> int:
         """Epochs up to its last report."""
         return self.reports[-1].epoch if self.reports else 0
+
+    def only(self, keep: Callable[[str], bool]) -> RecordedRun:
+        """Return the run with those figures and verdicts whose names ``keep`` allows."""
+
+        def left(known: Mapping[str, V]) -> dict[str, V]:
+            return {name: value for name, value in known.items() if keep(name)}
+
+        reports = [replace(r, metrics=left(r.metrics), tags=left(r.tags)) for r in self.reports]
+        return replace(self, reports=reports, metrics=left(self.metrics), tags=left(self.tags))
 
 
 class RecordedRuns(Protocol):
     """A source of recorded runs: a run directory, or a table that was made."""
 
     def draw(self, trial: Trial) -> RecordedRun:
-        """Return the run that ``trial`` plays, whole.
+        """Return the whole run that ``trial`` plays.
 
-        Called once for each trial that begins a learning curve; one that goes on from a pause
-        plays the rest of the same run.
+        Called once for each trial that begins a learning curve. A trial that continues after a
+        pause plays the rest of the same run.
 
         Raises:
             ReplayError: There is none for its config, or none is left.
         """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """A recorded run, and the trial that it was.
+
+    Attributes:
+        trial: The trial; of a curve in pieces the last of them.
+        run: The run.
+    """
+
+    trial: Trial
+    run: RecordedRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedTable:
+    """The runs that a sweep has left.
+
+    Attributes:
+        path: Its run directory.
+        sweep: Its record.
+        recordings: Its runs, in the order in which they were asked for.
+    """
+
+    path: Path
+    sweep: SweepRecord
+    recordings: Sequence[Recording]
+
+    @property
+    def metrics(self) -> frozenset[str]:
+        """Return the names of the figures that any run has."""
+        return frozenset(name for one in self.recordings for name in one.run.metrics)
+
+    def machine(self, *, cores: int | None = None, nodes: int | None = None) -> Machine:
+        """Return the simulated machine.
+
+        Args:
+            cores: Cores of a node that trials may use. Default: those that the recorded trials
+                had at a time.
+            nodes: Number of nodes. Default: as many as there were.
+        """
+        sweep = self.sweep
+        names = sorted({*sweep.nodes}) or ["node"]
+        if nodes is not None:
+            names = [f"node-{index}" for index in range(nodes)]
+        gpus = list(sweep.hardware.get("gpus", ()))
+        own = Node(
+            name="",
+            cpus=cores or sweep.cores_per_trial * sweep.capacity.per_node,
+            gpus=len(gpus),
+            gpu_name=str(gpus[0]).partition(",")[0] if gpus else "",
+        )
+        return Machine(nodes=tuple(replace(own, name=name) for name in names))
+
+
+def read_recorded(run_dir: Path) -> RecordedTable:
+    """Return the recorded runs of a run directory.
+
+    Raises:
+        RunDirectoryError: It is none, it is a replay itself, or no trial of it has ended.
+    """
+    sweep, where = read_sweep(run_dir), f"--table {run_dir}"
+    if sweep.replayed:
+        raise RunDirectoryError(
+            f"{where}: is itself a replay, of {sweep.replayed}", f"give --table {sweep.replayed}"
+        )
+    if not (run_dir / RunFile.JOURNAL).is_file():
+        raise RunDirectoryError(f"{where}: has no {RunFile.JOURNAL}, which has the recorded runs")
+    history = read_history(read_journal(run_dir / RunFile.JOURNAL))
+    blocks = _blocks(run_dir / RunFile.STEPS)
+    pieces: dict[str, list[Recording]] = {}
+    for trial in history.trials.values():
+        if (recording := _recording(trial, blocks[trial.trial.id])) is not None:
+            pieces.setdefault(trial.trial.curve or trial.trial.id, []).append(recording)
+    if not pieces:
+        raise RunDirectoryError(f"{where}: no trial of it has run to an end")
+    recordings = tuple(_joined(of_curve) for of_curve in pieces.values())
+    return RecordedTable(path=run_dir, sweep=sweep, recordings=recordings)
+
+
+def _recording(history: TrialHistory, blocks: Sequence[Row]) -> Recording | None:
+    """Return the run of a trial; None where it has not run to an end."""
+    result = history.concluded
+    if result is None or result.state is TrialState.NOT_RUN:
+        return None
+    is_pause = result.reason.startswith("paused")
+    run = RecordedRun(
+        reports=_monotone(report for _, report in history.reports),
+        wall_s=result.wall_s or 0.0,
+        held_s=history.taken_s or 0.0,
+        state=result.state,
+        reason=result.reason,
+        metrics=history.figures(),
+        tags=result.tags,
+        budget=replace(history.trial.budget, pause_after=None),
+        device=result.device,
+        blocks=blocks,
+        # A trial that a search stopped has no reason.
+        gave_up=result.state is TrialState.STOPPED and bool(result.reason) and not is_pause,
+    )
+    return Recording(trial=history.trial, run=run)
+
+
+def _monotone(reports: Iterable[Report]) -> list[Report]:
+    """Return reports on one clock: that of a retry begins at 0 again."""
+    offset_s, last_s, ordered = 0.0, 0.0, list[Report]()
+    for report in reports:
+        if offset_s + report.elapsed_s < last_s:
+            offset_s = last_s
+        last_s = offset_s + report.elapsed_s
+        ordered.append(replace(report, elapsed_s=last_s))
+    return ordered
+
+
+def _blocks(path: Path) -> dict[str, list[Row]]:
+    """Return the blocks of steps of each trial's last start."""
+    blocks: dict[str, list[Row]] = defaultdict(list)
+    for event in read_steps(path) if path.exists() else ():
+        if isinstance(event, Started):
+            blocks.pop(event.trial_id, None)
+        elif isinstance(event, Timed):
+            blocks[event.trial_id] += event.blocks
+    return blocks
+
+
+def _joined(pieces: Sequence[Recording]) -> Recording:
+    """Return one run of the trials of a learning curve, each of which continued the last."""
+    whole, *later = pieces
+    for piece in later:
+        begun = piece.run.reports[0].restored_epochs if piece.run.reports else 0
+        if not piece.run.reports and piece.run.ended_by_itself:
+            begun = whole.run.num_epochs  # it ended before it had trained anything more
+        if begun and begun == whole.run.num_epochs:
+            whole = Recording(trial=piece.trial, run=_appended(whole.run, piece.run))
+        elif piece.run.num_epochs >= whole.run.num_epochs:  # it was trained from the start
+            whole = piece
+    return whole
+
+
+def _appended(run: RecordedRun, rest: RecordedRun) -> RecordedRun:
+    moved = [
+        replace(report, elapsed_s=report.elapsed_s + run.wall_s, restored_epochs=0)
+        for report in rest.reports
+    ]
+    return replace(
+        rest,
+        reports=[*run.reports, *moved],
+        blocks=[*run.blocks, *rest.blocks],
+        wall_s=run.wall_s + rest.wall_s,
+        held_s=run.wall_s + (rest.held_s or rest.wall_s),
+    )

@@ -1,19 +1,19 @@
 """The part of a recorded run that a trial plays: what it reports when, and how it ends.
 
-Whatever a trial could not have known by its end is not in it: a report later than that, a figure of
-a later report. The machine's figures (memory, busy cores, other load) are taken over the whole
-recorded run, since no report has them.
+A trial's figures are those of its last report: later ones were not known by its end. The machine's
+figures (memory, busy cores, other load) are of the whole recorded run, since no report has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
-from orchestrator.measurement.blocks import Row
+from orchestrator.measurement.blocks import Block
+from orchestrator.measurement.throughput import HALF_WIDTH, measure_throughput
 from orchestrator.metrics import FIRST_LOSS, is_learned
-from orchestrator.replay.early_end import EarlyEnd, early_end, set_up_s
 from orchestrator.replay.recorded import RecordedRun, ReplayError
 from orchestrator.trial import Budget, Report, TrialState
 
@@ -22,12 +22,12 @@ OF_THE_WHOLE_RUN: Final = (
     "others_cores", "gpu_memory_gib", "gpu_util", "gpu_power_w", "gpu_clock_mhz",
     "gpu_slowed_share",
 )  # fmt: skip
-"""Figures of the telemetry, which a shorter run is given as well."""
-_CEILINGS: Final = (
-    "loader_only_samples_per_s", "compute_only_samples_per_s", "headroom", "bound", "no_ceilings",
-    "idle",
+"""Figures of the telemetry, which a shorter run has as well."""
+_OF_EVALUATED: Final = (
+    "eval_s", "loader_only_samples_per_s", "compute_only_samples_per_s", "headroom", "bound",
+    "no_ceilings", "idle",
 )  # fmt: skip
-"""Figures and verdicts of the ceilings, which a trial of speed alone does not measure."""
+"""Time of evaluations; figures and verdicts of the ceilings, which follow an evaluated run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +42,10 @@ class Segment:
         reason: Why it is not completed.
         metrics: Its final figures.
         tags: Its final verdicts.
-        blocks: Steps timed since its last report.
         num_reports: Reports of the run that are played by its end; a later trial of the same
-            curve goes on behind them.
+            curve continues after them.
         too_short: Why the recorded run is too short for the trial, which must have been stopped
-            by the end of this; empty where it is not.
+            by the end of this; empty where it is long enough.
     """
 
     reports: Sequence[Report]
@@ -56,7 +55,6 @@ class Segment:
     reason: str
     metrics: Mapping[str, float]
     tags: Mapping[str, str]
-    blocks: Sequence[Row] = ()
     num_reports: int = 0
     too_short: str = ""
 
@@ -79,60 +77,44 @@ def shortfall(run: RecordedRun, budget: Budget) -> str:
     target = budget.pause_after or budget.epochs
     if any(report.epoch == target for report in run.reports):
         return ""
-    if ends_early and run.reports and not _was_stopped_before(budget.steps, run):
-        return ""
+    if ends_early and run.reports:
+        was_cut = run.is_cut_short and 0 < run.reports[-1].step < (budget.steps or 0)
+        if not was_cut:
+            return ""
     epochs = f"{run.num_epochs} epoch{'s' * (run.num_epochs != 1)}"
     return f"it was recorded for {epochs}, and {target} are asked for"
 
 
-def is_cut_short(run: RecordedRun) -> bool:
-    """Return True where a search has stopped ``run``: it may be played up to there."""
-    return run.state is TrialState.STOPPED and bool(run.reports)
-
-
 def segment_of(
-    run: RecordedRun,
-    budget: Budget,
-    *,
-    burst: int = 1,
-    ranks: int = 1,
-    begun: int = 0,
-    evaluate_test: bool = True,
+    run: RecordedRun, budget: Budget, *, begun: int = 0, evaluate_test: bool = True
 ) -> Segment:
     """Return what a trial of ``budget`` plays of ``run``.
 
-    Of a run that a search has stopped, and that is too short, it plays what there is: the search
-    may stop the trial by then.
+    A run that a search stopped, and that is too short, is played to its end: the search may stop
+    the trial by then. A trial with a half width plays the run to its end.
 
     Args:
         run: The recorded run.
-        budget: Of the trial.
-        burst: Steps after which its loader's pattern repeats.
-        ranks: Its training processes; several never end at a half width.
+        budget: Budget of the trial.
         begun: Reports of the run that earlier trials of the same curve have played.
-        evaluate_test: False where the trial may not see what the run found on the test split.
+        evaluate_test: False where the trial may not have figures of the test split.
 
     Raises:
-        ReplayError: The run is shorter than the budget, and no search has stopped it.
+        ReplayError: The run is shorter than the budget, and no search stopped it.
     """
     why = shortfall(run, budget)
-    if why and not is_cut_short(run):
+    if why and not run.is_cut_short:
         raise ReplayError(f"the recorded run is too short: {why}")
     run = run if budget.evaluated else _unevaluated(run)
-    run = run if evaluate_test or not run.tested else _untested(run)
+    if not evaluate_test and any(name.startswith("test_") for name in run.metrics):
+        run = run.only(lambda name: not name.startswith("test_"))
     if why:
         return replace(_rest(run, begun), too_short=why)
-    within = replace(budget, half_width=None) if ranks > 1 else budget
-    if (within.half_width or within.steps) and not _is_whole(run, budget) and run.reports:
-        end = early_end(run, within, burst=burst)
-        if end is not None and end.report.epoch <= (budget.pause_after or budget.epochs):
-            return _ending_within_an_epoch(run, end, begun)
+    if budget.steps and not _is_whole(run, budget) and run.reports:
+        end = end_of_steps(run, budget.steps)
+        if end is not None and end[1].epoch <= (budget.pause_after or budget.epochs):
+            return _cut(run, [*run.reports[begun : end[0]], end[1]], begun)
     return _ending_with_an_epoch(run, budget, begun)
-
-
-def _was_stopped_before(steps: int | None, run: RecordedRun) -> bool:
-    """Return True where a search has stopped ``run`` before so many steps."""
-    return steps is not None and is_cut_short(run) and 0 < run.reports[-1].step < steps
 
 
 def _is_whole(run: RecordedRun, budget: Budget) -> bool:
@@ -151,120 +133,168 @@ def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> Segme
     is_rest = count == len(run.reports) and not is_paused
     if is_rest and (run.ended_by_itself or _is_whole(run, budget)):
         return _rest(run, begun)
-    reason = ""
-    if budget.pause_after is not None and budget.pause_after < budget.epochs:
-        reason = f"paused after {target} of {budget.epochs} epochs"
-    state = TrialState.STOPPED if reason else TrialState.COMPLETED
-    return _cut(run, run.reports[begun:count], begun, state=state, reason=reason)
-
-
-def _ending_within_an_epoch(run: RecordedRun, end: EarlyEnd, begun: int) -> Segment:
-    reports = [*run.reports[begun : end.num_reports], end.report]
-    return _cut(run, reports, begun, state=TrialState.COMPLETED, reason="")
+    segment = _cut(run, run.reports[begun:count], begun)
+    if budget.pause_after is None or budget.pause_after >= budget.epochs:
+        return segment
+    reason = f"paused after {target} of {budget.epochs} epochs"
+    return replace(segment, state=TrialState.STOPPED, reason=reason)
 
 
 def _rest(run: RecordedRun, begun: int) -> Segment:
     """Return all of the run that is left."""
     shift_s = _shift_s(run, begun)
     wall_s = run.wall_s + shift_s
-    after_s = max((run.held_s or 0.0) - run.wall_s, 0.0)
     return Segment(
-        reports=[_shifted(report, shift_s, run, begun) for report in run.reports[begun:]],
+        reports=_shifted(run, run.reports[begun:], begun),
         wall_s=wall_s,
-        held_s=wall_s + after_s,
+        held_s=wall_s + max((run.held_s or 0.0) - run.wall_s, 0.0),
         state=run.state,
         reason=run.reason,
         metrics=run.metrics,
         tags=run.tags,
-        blocks=run.last_blocks,
         num_reports=len(run.reports),
     )
 
 
-def _cut(
-    run: RecordedRun, reports: Sequence[Report], begun: int, *, state: TrialState, reason: str
-) -> Segment:
+def _cut(run: RecordedRun, reports: Sequence[Report], begun: int) -> Segment:
     """Return a part of the run that ends with the last of ``reports``."""
-    shift_s = _shift_s(run, begun)
     last = reports[-1] if reports else run.reports[begun - 1]
-    wall_s = max(last.elapsed_s + shift_s, 0.0) + _process_s(run)
-    whole = {name: run.metrics[name] for name in OF_THE_WHOLE_RUN if name in run.metrics}
-    first_loss = {FIRST_LOSS: run.metrics[FIRST_LOSS]} if FIRST_LOSS in run.metrics else {}
+    wall_s = max(last.elapsed_s + _shift_s(run, begun), 0.0)
+    if run.state is TrialState.COMPLETED:  # start and end of its process
+        wall_s += max(run.wall_s - run.reports[-1].elapsed_s, 0.0)
+    kept = (*OF_THE_WHOLE_RUN, FIRST_LOSS)
+    whole = {name: run.metrics[name] for name in kept if name in run.metrics}
     return Segment(
-        reports=[_shifted(report, shift_s, run, begun) for report in reports],
+        reports=_shifted(run, reports, begun),
         wall_s=wall_s,
         held_s=wall_s,
-        state=state,
-        reason=reason,
-        metrics={**whole, **first_loss, **last.metrics},
+        state=TrialState.COMPLETED,
+        reason="",
+        metrics={**whole, **last.metrics},
         tags={**run.tags, **last.tags},
         num_reports=begun + len(reports),
     )
 
 
-def _process_s(run: RecordedRun) -> float:
-    """Return what a completed run took beside its reports: start and end of its process."""
-    if run.state is not TrialState.COMPLETED or not run.reports:
-        return 0.0
-    return max(run.wall_s - run.reports[-1].elapsed_s, 0.0)
-
-
 def _shift_s(run: RecordedRun, begun: int) -> float:
-    """Return what is added to the run's times for a trial that goes on from a pause.
+    """Return what is added to the run's times for a trial that continues after a pause.
 
     It is set up again, but it does not train again what is in the checkpoint.
     """
     return set_up_s(run) - run.reports[begun - 1].elapsed_s if begun else 0.0
 
 
-def _shifted(report: Report, shift_s: float, run: RecordedRun, begun: int) -> Report:
+def _shifted(run: RecordedRun, reports: Sequence[Report], begun: int) -> Sequence[Report]:
     if not begun:
-        return report
-    return replace(
-        report,
-        elapsed_s=report.elapsed_s + shift_s,
-        restored_epochs=run.reports[begun - 1].epoch,
-    )
+        return reports
+    shift_s, restored = _shift_s(run, begun), run.reports[begun - 1].epoch
+    return [replace(r, elapsed_s=r.elapsed_s + shift_s, restored_epochs=restored) for r in reports]
+
+
+def set_up_s(run: RecordedRun) -> float:
+    """Return the seconds before its first epoch, from its first report; 0 if that has no time."""
+    first = run.reports[0]
+    if "train_s" not in first.metrics:
+        return 0.0
+    return max(first.elapsed_s - first.metrics["train_s"] - _eval_s(first), 0.0)
+
+
+def _eval_s(report: Report | None) -> float:
+    return report.metrics.get("eval_s", 0.0) if report else 0.0
 
 
 def _unevaluated(run: RecordedRun) -> RecordedRun:
-    """Return the run without its evaluations: neither what they took nor what they found.
-
-    Nor has it the ceilings that are measured after an evaluated run.
-    """
+    """Return the run without the time and the findings of its evaluations, and no ceilings."""
     was_evaluated = run.budget is None or run.budget.evaluated
-    spent_s = run.metrics.get("eval_s", 0.0)
-    reports = [
-        replace(
-            report,
-            elapsed_s=max(report.elapsed_s - report.metrics.get("eval_s", 0.0), 0.0),
-            metrics=_of_speed(report.metrics),
-        )
-        for report in run.reports
-    ]
-    return replace(
+    reports = [replace(r, elapsed_s=max(r.elapsed_s - _eval_s(r), 0.0)) for r in run.reports]
+    faster = replace(
         run,
         reports=reports,
-        wall_s=max(run.wall_s - spent_s, 0.0),
+        wall_s=max(run.wall_s - run.metrics.get("eval_s", 0.0), 0.0),
         held_s=None if was_evaluated else run.held_s,
-        metrics=_of_speed(run.metrics),
-        tags={name: tag for name, tag in run.tags.items() if name not in _CEILINGS},
+    )
+    return faster.only(
+        lambda name: name == FIRST_LOSS or not (name in _OF_EVALUATED or is_learned(name))
     )
 
 
-def _untested(run: RecordedRun) -> RecordedRun:
-    """Return the run without its figures of the test split."""
-    reports = [replace(report, metrics=_not_of_test(report.metrics)) for report in run.reports]
-    return replace(run, reports=reports, metrics=_not_of_test(run.metrics))
+# -- an end within an epoch
 
 
-def _not_of_test(metrics: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in metrics.items() if not name.startswith("test_")}
+def end_of_steps(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
+    """Return where ``run`` has trained so many steps; None: not before its own end.
+
+    Returns:
+        The number of reports before, and the report there in the place of the epoch's.
+    """
+    return _by_blocks(run, steps) if run.blocks else _by_reports(run, steps)
 
 
-def _of_speed(metrics: Mapping[str, float]) -> dict[str, float]:
-    return {
-        name: value
-        for name, value in metrics.items()
-        if name == FIRST_LOSS or not (name in ("eval_s", *_CEILINGS) or is_learned(name))
-    }
+def _by_blocks(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
+    every = [Block.from_row(row) for row in run.blocks]
+    trained = accumulate(block.num_steps for block in every)
+    last = next((place for place, num in enumerate(trained) if num >= steps), None)
+    if last is None or every[last].epoch >= run.num_epochs:
+        return None
+    blocks = every[: last + 1]
+    index = next(i for i, report in enumerate(run.reports) if report.epoch > every[last].epoch)
+    before = run.reports[index - 1] if index else None
+    began_s = before.elapsed_s if before else set_up_s(run)
+    first_epoch = before.epoch if before else 0
+    trained_s = sum(block.duration_s for block in blocks if block.epoch >= first_epoch)
+    metrics, tags = _speed(blocks)
+    metrics["train_s"] = sum(block.duration_s for block in blocks)
+    report = Report(
+        step=sum(block.num_steps for block in blocks),
+        epoch=run.reports[index].epoch,
+        samples=sum(block.samples for block in blocks),
+        elapsed_s=began_s + trained_s,
+        metrics={**metrics, **_evaluated(before)},
+        tags=tags,
+    )
+    return index, report
+
+
+def _speed(blocks: list[Block]) -> tuple[dict[str, float], Mapping[str, str]]:
+    throughput = measure_throughput(blocks)
+    if throughput is None:
+        return {}, {}
+    seconds = sum(block.duration_s for block in throughput.steady)
+    num_steps = sum(block.num_steps for block in throughput.steady)
+    metrics = {"samples_per_s": throughput.rate, "step_ms": 1000 * seconds / num_steps}
+    tags = {"rate": "epochs" if throughput.is_of_whole_epochs else "steady"}
+    if throughput.low is not None and throughput.high is not None:
+        metrics["samples_per_s_within_low"] = throughput.low
+        metrics["samples_per_s_within_high"] = throughput.high
+    if (width := throughput.half_width) is not None:
+        tags["interval"] = "narrow" if width <= HALF_WIDTH else "wide"
+    return metrics, tags
+
+
+def _by_reports(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
+    """Return the end without recorded blocks: in proportion between two reports."""
+    for index, report in enumerate(run.reports):
+        # A table that was made may count no steps: then the first report is the end.
+        if report.step and report.step < steps:
+            continue
+        before = run.reports[index - 1] if index else None
+        began_s = before.elapsed_s if before else set_up_s(run)
+        ended_s = report.elapsed_s - _eval_s(report) + _eval_s(before)
+        num_before = before.step if before else 0
+        share = (steps - num_before) / (report.step - num_before) if report.step else 1.0
+        timed = {name: value for name, value in report.metrics.items() if not is_learned(name)}
+        partial = Report(
+            step=steps if report.step else 0,
+            epoch=report.epoch,
+            samples=round(report.samples * (steps / report.step if report.step else 1.0)),
+            elapsed_s=began_s + share * max(ended_s - began_s, 0.0),
+            metrics={**timed, **_evaluated(before)},
+            tags=report.tags,
+        )
+        return index, partial
+    return None
+
+
+def _evaluated(before: Report | None) -> dict[str, float]:
+    """Return the time of the evaluations before this epoch."""
+    return {"eval_s": _eval_s(before)} if _eval_s(before) else {}

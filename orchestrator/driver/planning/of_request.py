@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from orchestrator.driver.budgets.expectation import Config, ConfirmStage, Expectation
 from orchestrator.driver.budgets.spending import Spending
@@ -57,9 +58,9 @@ def _earlier_runs(request: Request) -> list[Path]:
 
 
 def _recorded(replay: Replay) -> Earlier:
-    """Return what the trials of a recorded run took: on average, since they are summed up."""
-    cost = replay.grid_cost
-    return Earlier(num_trials=cost.num_runs, median_s=cost.mean_trial_s)
+    """Return what the trainings of a recorded run took."""
+    trials_s = replay.trials_s
+    return Earlier(num_trials=len(trials_s), median_s=median(trials_s) if trials_s else 0.0)
 
 
 def extended(request: Request, trials: int | None) -> Request:

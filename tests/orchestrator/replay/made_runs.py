@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +18,7 @@ STEPS = 1000
 """Steps of an epoch, in blocks of ten."""
 
 
-def made_run(
-    epochs: int = 3, *, blocks: bool = False, noise: float = 0.0, **fields: object
-) -> RecordedRun:
+def made_run(epochs: int = 3, *, blocks: bool = False, **fields: object) -> RecordedRun:
     """Return a run whose accuracy after an epoch is a tenth of the epochs."""
     each_s = TRAIN_S + EVAL_S
     reports = [
@@ -38,7 +35,6 @@ def made_run(
                 "first_loss": 2.5,
             },
             tags={"bound": "loader"},
-            blocks=tuple(made_blocks(epoch - 1, noise)) if blocks else (),
         )
         for epoch in range(1, epochs + 1)
     ]
@@ -49,18 +45,14 @@ def made_run(
         metrics={**(reports[-1].metrics if reports else {}), "peak_rss_gib": 2.0, "headroom": 1.2},
         tags={"cpu_model": "made"},
         budget=Budget(epochs=epochs),
+        blocks=[row for epoch in range(epochs) for row in made_blocks(epoch)] if blocks else (),
     )
     return replace(whole, **fields)  # type: ignore[arg-type]
 
 
-def made_blocks(epoch: int, noise: float = 0.0) -> list[Sequence[float]]:
-    """Return the blocks of an epoch of 1,000 steps, ten each, of the times of TRAIN_S in all."""
-    rng = random.Random(epoch)
-    seconds = [TRAIN_S / 100 * (1 + noise * rng.uniform(-1, 1)) for _ in range(100)]
-    scale = TRAIN_S / sum(seconds)
-    return [
-        (epoch, 10 * index, 10, 80, duration * scale, 0) for index, duration in enumerate(seconds)
-    ]
+def made_blocks(epoch: int) -> list[Sequence[float]]:
+    """Return the blocks of an epoch of 1,000 steps, ten each, that takes TRAIN_S."""
+    return [(epoch, 10 * index, 10, 80, TRAIN_S / 100, 0) for index in range(100)]
 
 
 def failed_run(wall_s: float = 7.0, state: TrialState = TrialState.FAILED) -> RecordedRun:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.replay.drawing import Drawing, Recording, config_key
-from orchestrator.replay.recorded import ReplayError
+from orchestrator.replay.drawing import Drawing, config_key
+from orchestrator.replay.recorded import Recording, ReplayError
 from orchestrator.trial import Budget, Stage, TrialState
 from tests.orchestrator.replay.made_runs import made_run, made_trial
 
@@ -55,11 +55,6 @@ def test_a_confirm_run_is_one_of_its_stage_then_one_to_train_that_is_left() -> N
         drawn(drawing, 2, stage=Stage.CONFIRM)
 
 
-def test_a_training_is_never_given_a_confirm_run() -> None:
-    with pytest.raises(ReplayError, match="has no run for stage train of name=a, only of confirm"):
-        drawn(Drawing(recorded(1, stage=Stage.CONFIRM)), 0)
-
-
 def test_runs_are_drawn_again_only_where_that_is_allowed() -> None:
     with pytest.raises(ReplayError, match="has 1 run to draw") as error:
         drawn(Drawing(recorded(1)), 0, 1)
@@ -67,31 +62,28 @@ def test_runs_are_drawn_again_only_where_that_is_allowed() -> None:
     assert drawn(Drawing(recorded(2), reuse=True), 0, 1, 2, 3).count("train 0") == 2
 
 
-def test_an_untried_config_and_a_longer_budget_are_refused() -> None:
+def test_what_was_not_recorded_is_refused() -> None:
     drawing = Drawing(recorded(), source="--table t")
-    with pytest.raises(ReplayError, match=r"^--table t: has no run of name=b"):
+    with pytest.raises(ReplayError, match=r"^--table t: has no run of name=b\n"):
         drawing.draw(made_trial("b"))
     with pytest.raises(ReplayError, match="for 3 epochs, and 9 are asked for"):
         drawing.draw(made_trial(budget=Budget(epochs=9)))
+    with pytest.raises(ReplayError, match="for stage train, only for confirm"):
+        drawn(Drawing(recorded(1, stage=Stage.CONFIRM)), 0)
 
 
-def test_runs_that_are_too_short_are_passed_over() -> None:
-    drawing = Drawing([*recorded(2, epochs=1), *recorded(1, epochs=3)])
-    assert drawing.draw(made_trial()).num_epochs == 3
-
-
-def test_a_run_that_was_stopped_is_drawn_where_the_search_may_stop_its_trial_too() -> None:
+def test_a_run_that_was_stopped_is_drawn_by_trainings_after_those_that_are_whole() -> None:
     (stopped,) = recorded(1, epochs=1)
     stopped = replace(stopped, run=replace(stopped.run, state=TrialState.STOPPED))
-    whole = recorded(2)[1]
-    for may_stop, epochs in ((False, [3]), (True, [1, 3])):
-        drawing = Drawing([stopped, whole], may_stop=may_stop)
-        trials = [made_trial(seed=repeat, repeat=repeat) for repeat in range(len(epochs))]
-        assert [drawing.draw(trial).num_epochs for trial in trials] == epochs
-    other = made_trial(seed=7, repeat=7)
-    assert Drawing([stopped, whole], may_stop=True).draw(other).num_epochs == 3
-    confirm = made_trial(stage=Stage.CONFIRM)
-    assert Drawing([stopped, whole], may_stop=True).draw(confirm).num_epochs == 3
+    runs = [stopped, recorded(2)[1]]
+    trials = [made_trial(seed=repeat, repeat=repeat) for repeat in range(2)]
+    drawing = Drawing(runs)
+    assert [drawing.draw(trial).num_epochs for trial in trials] == [1, 3], "the very runs"
+    assert Drawing(runs).draw(made_trial(seed=7, repeat=7)).num_epochs == 3
+    confirming = Drawing(runs)
+    assert confirming.draw(made_trial(stage=Stage.CONFIRM)).num_epochs == 3
+    with pytest.raises(ReplayError, match="has 1 run to draw"):
+        confirming.draw(made_trial(stage=Stage.CONFIRM, repeat=1))
 
 
 def test_a_config_from_a_journal_is_the_same_config() -> None:

@@ -11,13 +11,13 @@ import pytest
 from orchestrator.kernel.executor import Launch, TimeBudget
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine, Node
-from orchestrator.replay.drawing import Drawing, Recording
+from orchestrator.replay.drawing import Drawing
 from orchestrator.replay.executor import ReplayExecutor
-from orchestrator.replay.recorded import RecordedRun, ReplayError
+from orchestrator.replay.nodes import Nodes
+from orchestrator.replay.recorded import RecordedRun, Recording, ReplayError
 from orchestrator.trainable import Demand
 from orchestrator.trial import Budget, Isolation, Report, Trial, TrialResult, TrialState
 from tests.orchestrator.replay.made_runs import (
-    failed_run,
     made_launch,
     made_run,
     made_trial,
@@ -73,13 +73,12 @@ def played(
     cpus: int = 2,
     nodes: int = 1,
     gpus: int = 0,
-    may_stop: bool = False,
 ) -> Told:
     """Play the launches on runs of these configs."""
     recordings = [Recording(trial=made_trial(name), run=run) for name, run in runs]
     made = [Node(name=f"n{index}", cpus=cpus, gpus=gpus) for index in range(nodes)]
     machine = Machine(nodes=tuple(made))
-    drawing = Drawing(recordings, may_stop=may_stop)
+    drawing = Drawing(recordings)
     told.executor = ReplayExecutor(drawing, machine, began_at=BEGAN, run_of=drawing.run_of)
     told.executor.run(told)
     return told
@@ -104,11 +103,6 @@ def test_reports_and_end_come_at_their_recorded_seconds() -> None:
     assert told.when("end") == [(28.5, "a-0")], "its ceilings were measured until then"
     assert (result.started_at, result.wall_s) == (BEGAN, 25.5)
     assert (result.node, result.cores, result.isolation) == ("n0", 2, "leased")
-
-
-def test_one_after_another_where_there_is_room_for_one() -> None:
-    told = played(Told(launches("a", "b")), ("a", seconds(10)), ("b", seconds(4)))
-    assert told.when("end") == [(10.0, "a-0"), (14.0, "b-0")]
 
 
 def test_side_by_side_where_there_is_room() -> None:
@@ -171,10 +165,10 @@ def test_a_trial_must_be_stopped_where_its_run_was(stops: bool) -> None:
     stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
     told = Told(launches("a"), stops=lambda _trial, _report: stops)
     if stops:
-        assert played(told, ("a", stopped), may_stop=True).results["a-0"].state == "stopped"
+        assert played(told, ("a", stopped)).results["a-0"].state == "stopped"
     else:
         with pytest.raises(ReplayError, match="was stopped too early"):
-            played(told, ("a", stopped), may_stop=True)
+            played(told, ("a", stopped))
 
 
 def test_another_seed_of_the_config_is_another_curve() -> None:
@@ -186,12 +180,6 @@ def test_another_seed_of_the_config_is_another_curve() -> None:
     assert told.when("epoch 1")[1][1] == "a-1", "it trains from the start"
 
 
-def test_what_failed_ends_at_its_recorded_second() -> None:
-    told = played(Told(launches("a")), ("a", failed_run(7.0)))
-    assert told.when("end") == [(7.0, "a-0")]
-    assert told.results["a-0"].state is TrialState.FAILED
-
-
 def test_the_time_budget_is_of_the_simulated_clock() -> None:
     budget = TimeBudget(seconds=5, ends_at=BEGAN + 5)
     late = [made_launch(made_trial(name), time_budget=budget) for name in "ab"]
@@ -199,11 +187,10 @@ def test_the_time_budget_is_of_the_simulated_clock() -> None:
     assert told.results["b-0"].state is TrialState.NOT_RUN
 
 
-def test_what_fits_on_no_node_fails_and_the_rest_goes_on() -> None:
+def test_what_fits_on_no_node_ends_the_replay() -> None:
     needy = made_launch(made_trial("a"), demand=Demand(gpus=1))
-    told = played(Told([needy, *launches("b")]), ("a", seconds(1)), ("b", seconds(4)))
-    assert "fit on no node" in told.results["a-0"].reason
-    assert told.results["b-0"].state is TrialState.COMPLETED
+    with pytest.raises(ReplayError, match="2 cores and 1 GPUs fit on no node"):
+        played(Told([needy]), ("a", seconds(1)))
 
 
 def test_events_of_one_moment_come_reports_first_then_by_id() -> None:
@@ -225,12 +212,7 @@ def test_an_interrupt_starts_and_ends_nothing_more() -> None:
     assert told.when("end") == []
 
 
-def test_what_was_not_recorded_ends_the_replay_with_its_message() -> None:
-    with pytest.raises(ReplayError, match="has no run of name=b"):
-        played(Told(launches("a", "b")), ("a", seconds(1)))
-
-
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
     rng = random.Random(seed)
     num_slots = rng.randint(1, 5)
@@ -246,3 +228,39 @@ def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
         free_at[slot] += wall_s
         expected.append((free_at[slot], f"{name}-0"))
     assert told.when("end") == sorted(expected)
+
+
+# -- nodes
+
+
+def nodes(*cpus: int, gpus: int = 0, most: int | None = None) -> Nodes:
+    made = [Node(name=f"n{index}", cpus=count, gpus=gpus) for index, count in enumerate(cpus)]
+    return Nodes(Machine(nodes=tuple(made)), most)
+
+
+def placed(cluster: Nodes, launch: Launch) -> list[str]:
+    """Return the nodes that a launch is placed on, none where there is no room."""
+    return [room.node for room, _, _ in cluster.place(launch) or ()]
+
+
+PLAIN = made_launch(made_trial())
+
+
+def test_launches_fill_one_node_after_the_other() -> None:
+    cluster = nodes(4, 2)
+    assert [placed(cluster, PLAIN) for _ in range(4)] == [["n0"], ["n0"], ["n1"], []]
+
+
+def test_gpus_and_the_most_at_the_same_time_are_limits_too() -> None:
+    on_gpu = made_launch(made_trial(), demand=Demand(gpus=1))
+    with_gpu, one_at_a_time = nodes(8, gpus=1), nodes(8, most=1)
+    assert [placed(with_gpu, on_gpu) for _ in range(2)] == [["n0"], []]
+    assert [placed(one_at_a_time, PLAIN) for _ in range(2)] == [["n0"], []]
+    assert not one_at_a_time.may_take(2)
+
+
+def test_ranks_span_nodes_only_where_one_has_no_room() -> None:
+    launch = made_launch(made_trial(), demand=Demand(ranks=2), num_cores=4)
+    assert placed(nodes(2, 2), launch) == ["n0", "n1"]
+    assert placed(nodes(2, 4), launch) == ["n1"]
+    assert placed(nodes(2, 1), launch) == []

@@ -1,20 +1,197 @@
-"""A recorded run says how far it came and whether it ended by itself."""
+"""The recorded runs of a run directory, from its journal and its blocks of steps."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from orchestrator.replay.recorded import RecordedRun
-from orchestrator.trial import TrialState
-from tests.orchestrator.replay.made_runs import failed_run, made_run
+from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.journal import Journal
+from orchestrator.replay.recorded import RecordedTable, read_recorded
+from orchestrator.replay.setup import Replay
+from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.sweep_record import Capacity, SweepRecord
+from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
+from tests.orchestrator.journalled import append
+from tests.orchestrator.replay.made_runs import made_trial
+from tests.orchestrator.tracking.journals import make_record
+
+NINE = Budget(epochs=9)
 
 
-@pytest.mark.parametrize("state", [state for state in TrialState if state != "not_run"])
-def test_failed_and_infeasible_runs_ended_by_themselves(state: TrialState) -> None:
-    ended = {TrialState.FAILED, TrialState.INFEASIBLE}
-    assert RecordedRun(wall_s=1.0, state=state).ended_by_itself is (state in ended)
+class Recorder:
+    """Writes a journal and its blocks, at times of a clock of its own."""
+
+    def __init__(self, folder: Path, record: SweepRecord | None = None) -> None:
+        self.folder, self.at = folder, 100.0
+        directory = RunDirectory(folder)
+        record = record or make_record()
+        directory.write_sweep(record)
+        self._journal = Journal(directory.journal, now=lambda: self.at)
+        self._steps = Journal(folder / "steps.jsonl", now=lambda: self.at)
+        append(self._journal, "sweep", sweep=record.to_json())
+        directory.release()
+
+    def asks(self, trial: Trial) -> None:
+        append(self._journal, "asked", trial=trial.to_json())
+
+    def starts(self, trial: Trial, restored_epochs: int = 0) -> None:
+        restored = {"restored_epochs": restored_epochs} if restored_epochs else {}
+        append(self._journal, "started", trial_id=trial.id, node="here", cores=2, **restored)
+        append(self._steps, "started", trial_id=trial.id)
+
+    def reports(self, trial: Trial, epoch: int, elapsed_s: float, restored: int = 0) -> None:
+        report = Report(
+            step=10 * epoch, epoch=epoch, samples=80 * epoch, elapsed_s=elapsed_s,
+            metrics={"val_acc": epoch / 10}, restored_epochs=restored,
+        )  # fmt: skip
+        append(self._journal, "report", trial_id=trial.id, report=report.to_json())
+        append(self._steps, "blocks", trial_id=trial.id, blocks=[(epoch - 1, 0, 10, 80, 1.0, 0)])
+
+    def ends(
+        self, trial: Trial, wall_s: float | None, state: str = "completed", reason: str = ""
+    ) -> None:
+        result = TrialResult(
+            state=TrialState(state), reason=reason, wall_s=wall_s, started_at=100.0,
+            metrics={"peak_rss_gib": 1.0},
+        )  # fmt: skip
+        append(self._journal, "finished", trial_id=trial.id, result=result.to_json())
+
+    def table(self) -> RecordedTable:
+        self._journal.close()
+        self._steps.close()
+        return read_recorded(self.folder)
 
 
-def test_a_run_is_as_long_as_its_last_report() -> None:
-    assert made_run(4).num_epochs == 4
-    assert failed_run().num_epochs == 0
+@pytest.fixture
+def recorder(tmp_path: Path) -> Recorder:
+    return Recorder(tmp_path / "run")
+
+
+def test_a_run_has_its_reports_blocks_and_times(recorder: Recorder) -> None:
+    trial = made_trial(budget=Budget(epochs=2))
+    recorder.asks(trial)
+    recorder.starts(trial)
+    recorder.reports(trial, 1, 5.0)
+    recorder.reports(trial, 2, 9.0)
+    recorder.at += 12
+    recorder.ends(trial, 10.0)
+    (recording,) = recorder.table().recordings
+    run = recording.run
+    assert recording.trial == trial
+    assert [(report.elapsed_s, report.epoch) for report in run.reports] == [(5.0, 1), (9.0, 2)]
+    assert [block[0] for block in run.blocks] == [0, 1]
+    assert (run.wall_s, run.held_s) == (10.0, 12.0)
+    assert run.metrics == {"val_acc": 0.2, "peak_rss_gib": 1.0}
+
+
+def test_the_pieces_of_a_curve_are_one_run(recorder: Recorder) -> None:
+    first = made_trial(budget=replace(NINE, pause_after=1))
+    rest = made_trial(id="a-1", budget=NINE)
+    for trial, epochs, restored in ((first, [1], 0), (rest, [2, 3], 1)):
+        recorder.asks(trial)
+        recorder.starts(trial)
+        for epoch in epochs:
+            recorder.reports(trial, epoch, 5.0 * (epoch - restored), restored)
+        recorder.ends(trial, 12.0, "stopped" if trial is first else "completed")
+    (recording,) = recorder.table().recordings
+    assert [r.epoch for r in recording.run.reports] == [1, 2, 3]
+    assert [r.elapsed_s for r in recording.run.reports] == [5.0, 17.0, 22.0]
+    assert recording.run.wall_s == 24.0
+    assert recording.run.budget == NINE
+
+
+def test_a_piece_that_failed_before_its_first_report_is_how_the_curve_ended(
+    recorder: Recorder,
+) -> None:
+    first = made_trial(budget=replace(NINE, pause_after=1))
+    rest = made_trial(id="a-1", budget=NINE)
+    for trial in (first, rest):
+        recorder.asks(trial)
+        recorder.starts(trial)
+        if trial is first:
+            recorder.reports(trial, 1, 5.0)
+        recorder.ends(trial, 12.0, "stopped" if trial is first else "failed")
+    (recording,) = recorder.table().recordings
+    assert [r.epoch for r in recording.run.reports] == [1]
+    assert (recording.run.state, recording.run.wall_s) == (TrialState.FAILED, 24.0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "pause_after", "gave_up"),
+    [
+        ("", None, False),
+        ("paused after 1 of 9 epochs", 1, False),
+        ("its training function raised TrialStopped", None, True),
+        ("its training function raised TrialStopped", 3, True),
+    ],
+)
+def test_a_trial_that_stopped_itself_ended_by_itself(
+    recorder: Recorder, reason: str, pause_after: int | None, gave_up: bool
+) -> None:
+    trial = made_trial(budget=replace(NINE, pause_after=pause_after))
+    recorder.asks(trial)
+    recorder.starts(trial)
+    recorder.reports(trial, 1, 5.0)
+    recorder.ends(trial, 12.0, "stopped", reason)
+    (recording,) = recorder.table().recordings
+    assert recording.run.ended_by_itself is gave_up
+
+
+def test_a_retry_goes_on_behind_the_attempt_before(recorder: Recorder) -> None:
+    trial = made_trial(budget=Budget(epochs=2))
+    recorder.asks(trial)
+    recorder.starts(trial)
+    recorder.reports(trial, 1, 50.0)
+    recorder.starts(trial, restored_epochs=1)
+    recorder.reports(trial, 2, 4.0, restored=1)
+    recorder.ends(trial, 60.0)
+    (recording,) = recorder.table().recordings
+    assert [report.elapsed_s for report in recording.run.reports] == [50.0, 54.0]
+
+
+def test_what_has_not_run_to_an_end_is_no_run(recorder: Recorder) -> None:
+    finished, cut, left = made_trial("a"), made_trial("b"), made_trial("c")
+    for trial in (finished, cut, left):
+        recorder.asks(trial)
+        recorder.starts(trial)
+    recorder.ends(finished, 1.0, "failed")
+    recorder.ends(left, None, "not_run")
+    assert [one.trial.id for one in recorder.table().recordings] == ["a-0"]
+
+
+def test_a_run_without_an_end_a_replay_and_one_without_a_journal_are_no_table(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    with pytest.raises(RunDirectoryError, match="no trial of it has run to an end"):
+        recorder.table()
+    (recorder.folder / "journal.jsonl").unlink()
+    with pytest.raises(RunDirectoryError, match=r"has no journal\.jsonl"):
+        read_recorded(recorder.folder)
+    nested = Recorder(tmp_path / "nested", replace(make_record(), replayed="runs/other"))
+    with pytest.raises(RunDirectoryError, match="is itself a replay, of runs/other"):
+        nested.table()
+
+
+def test_the_machine_is_the_recorded_one_unless_stated(tmp_path: Path) -> None:
+    capacity = Capacity(per_node=3, total=3)
+    recorder = Recorder(
+        tmp_path / "run", replace(make_record(), cores_per_trial=2, capacity=capacity)
+    )
+    trial = made_trial()
+    recorder.asks(trial)
+    recorder.ends(trial, 1.0)
+    table = recorder.table()
+    assert [node.cpus for node in table.machine().nodes] == [6]
+    assert [node.cpus for node in table.machine(cores=40, nodes=2).nodes] == [40, 40]
+
+
+def test_the_recorded_trainings_took_what_they_held_their_cores_for(recorder: Recorder) -> None:
+    for name, wall_s in (("a", 10.0), ("b", 5.0)):
+        trial = made_trial(name)
+        recorder.asks(trial)
+        recorder.ends(trial, wall_s)
+    table = recorder.table()
+    assert Replay(table=table, machine=table.machine()).trials_s == [10.0, 5.0]

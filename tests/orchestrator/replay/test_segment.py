@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.replay.recorded import ReplayError
-from orchestrator.replay.segment import segment_of, shortfall
+from orchestrator.replay.segment import end_of_steps, segment_of, set_up_s, shortfall
 from orchestrator.trial import Budget, TrialState
 from tests.orchestrator.replay.made_runs import (
     EVAL_S,
     PROCESS_S,
     SET_UP_S,
+    STEPS,
     TRAIN_S,
     failed_run,
     made_run,
@@ -85,13 +86,6 @@ def test_a_failure_behind_the_pause_has_not_happened_yet() -> None:
     assert rest.wall_s == 99.0 - EACH_S
 
 
-def test_a_failure_right_behind_the_pause_has_not_happened_yet_either() -> None:
-    run = made_run(1, state=TrialState.FAILED, reason="it broke", wall_s=99.0)
-    assert segment_of(run, Budget(epochs=3, pause_after=1)).state is TrialState.STOPPED
-    rest = segment_of(run, Budget(epochs=3), begun=1)
-    assert (rest.state, rest.reports) == (TrialState.FAILED, [])
-
-
 def test_without_evaluation_neither_its_time_nor_what_it_found() -> None:
     segment = segment_of(made_run(), Budget(epochs=2, evaluated=False))
     assert segment.wall_s == pytest.approx(SET_UP_S + 2 * TRAIN_S + PROCESS_S)
@@ -123,7 +117,7 @@ def test_the_figures_of_a_stopped_trial_are_those_of_its_report() -> None:
 
 
 def test_only_a_trial_that_may_look_at_the_test_split_sees_its_figures() -> None:
-    run = made_run(tested=True)
+    run = made_run()
     run = replace(run, metrics={**run.metrics, "test_acc": 0.4})
     assert segment_of(run, Budget(epochs=3)).metrics["test_acc"] == 0.4
     assert "test_acc" not in segment_of(run, Budget(epochs=3), evaluate_test=False).metrics
@@ -159,3 +153,37 @@ def test_a_run_that_a_search_stopped_before_its_last_step_is_too_short() -> None
     stopped = made_run(2, state=TrialState.STOPPED, budget=budget)
     assert segment_of(stopped, budget).too_short
     assert not segment_of(stopped, Budget(epochs=9, steps=1500)).too_short
+
+
+# -- an end within an epoch
+
+
+def test_after_so_many_steps_the_speed_is_that_of_the_blocks_until_then() -> None:
+    end = end_of_steps(made_run(blocks=True), 790)
+    assert end is not None
+    num_before, report = end
+    assert (num_before, report.step) == (0, 790)
+    assert report.metrics["samples_per_s"] == pytest.approx(8 * STEPS / TRAIN_S)
+    assert report.elapsed_s == pytest.approx(SET_UP_S + TRAIN_S * 0.79)
+    assert "val_acc" not in report.metrics
+
+
+@pytest.mark.parametrize("blocks", [True, False])
+@pytest.mark.parametrize("evaluated", [True, False])
+def test_an_end_in_a_later_epoch_has_the_reports_before_it(blocks: bool, evaluated: bool) -> None:
+    budget = Budget(epochs=3, steps=STEPS + 250, evaluated=evaluated)
+    segment = segment_of(made_run(blocks=blocks), budget)
+    assert [(report.epoch, report.step) for report in segment.reports] == [(1, 1000), (2, 1250)]
+    expected_s = SET_UP_S + TRAIN_S * 1.25 + EVAL_S * evaluated
+    assert segment.reports[-1].elapsed_s == pytest.approx(expected_s)
+    assert segment.state is TrialState.COMPLETED
+    assert "val_acc" not in segment.metrics
+
+
+def test_a_run_with_fewer_steps_ends_by_itself() -> None:
+    whole = segment_of(made_run(1, blocks=True), Budget(epochs=1, steps=5000))
+    assert whole.reports[-1].step == STEPS
+
+
+def test_the_first_report_has_the_time_of_the_set_up() -> None:
+    assert set_up_s(made_run()) == SET_UP_S
