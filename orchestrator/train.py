@@ -17,7 +17,6 @@ from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
 from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
-from orchestrator.storage.belonging import RUN_KEY, is_of_another, journalled_key
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import MAX_SEED
@@ -121,8 +120,6 @@ def _recommended(run_dir: Path) -> Mapping[str, Any]:
         raise RunDirectoryError(f"{path}: is not there", again) from None
     except (OSError, ValueError, RecursionError) as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error}", again) from None
-    if isinstance(content, dict) and is_of_another(content.get(RUN_KEY), journalled_key(run_dir)):
-        raise RunDirectoryError(f"{path}: is of another run", again)
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict):
         why = content.get("why", "") if isinstance(content, dict) else ""

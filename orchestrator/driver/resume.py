@@ -15,8 +15,7 @@ from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options import Options
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Ended, Event, Opened
-from orchestrator.storage.belonging import key_of_run
-from orchestrator.storage.sweep_record import FORMAT, Part, SweepRecord, read_sweep
+from orchestrator.storage.sweep_record import Part, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 
 
@@ -24,25 +23,13 @@ def record_to_resume(run_dir: Path) -> SweepRecord:
     """Return the record of a run that can be resumed.
 
     Raises:
-        RunDirectoryError: ``run_dir`` holds none, or files of two runs.
+        RunDirectoryError: ``run_dir`` contains none, or a replay.
     """
     record = read_sweep(run_dir)
-    if not isinstance(record.format, int) or record.format > FORMAT:
-        raise RunDirectoryError(
-            f"--resume {run_dir}: the run was made by a later version: it is of format "
-            f"{record.format}, this one reads up to {FORMAT}",
-            "use the version that made it",
-        )
-    if record.format != FORMAT:
-        raise RunDirectoryError(
-            f"--resume {run_dir}: the run was made by an earlier version and cannot be resumed; "
-            f"`python -m orchestrator.analysis {run_dir}` opens it"
-        )
     if record.replayed:
         raise RunDirectoryError(
             f"--resume {run_dir}: is a replay, which cannot be resumed", "start it again"
         )
-    key_of_run(run_dir, record)
     return record
 
 

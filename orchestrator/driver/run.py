@@ -143,7 +143,7 @@ class _Parts:
             return "nothing was started: start it again"
         if self.request.replay is not None:
             return "a replay cannot be resumed: start it again"
-        words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path_now)]
+        words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path)]
         return f"to resume: {typed('orchestrator', words)}"
 
 
@@ -230,7 +230,7 @@ def _explaining_the_end(parts: _Parts) -> int:
         sys.stderr.write(f"{text}\n{parts.how_to_go_on()}\n")
         return exit_code_of_interrupt()
     except OSError as error:
-        text = parts.directory.explained(error, parts.record)
+        text = parts.directory.explained(error)
         sys.stderr.write(f"error: {text}\n{parts.how_to_go_on()}\n")
         return EXIT_UNFINISHED
 

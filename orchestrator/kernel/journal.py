@@ -51,33 +51,20 @@ class Journal:
         self._file.write(encode(event) + b"\n")
         # To the kernel, which keeps it if this process is killed; close() waits for the disk.
         self._file.flush()
-        if self._is_removed:  # the kernel takes what is written, and no one can read it
+        if os.fstat(self._file.fileno()).st_nlink == 0:  # no one can read what is written
             raise OSError(errno.ENOENT, "it was removed while the run wrote to it", str(self.path))
         return event
 
     def close(self) -> None:
-        """Write the file through to the disk and close it; one that was removed is put back.
+        """Write the file through to the disk and close it.
 
         Raises:
             OSError: That is not possible.
         """
         try:
             os.fsync(self._file.fileno())
-            if self._is_removed:
-                self._put_back()
         finally:
             self._file.close()
-
-    @property
-    def _is_removed(self) -> bool:
-        return os.fstat(self._file.fileno()).st_nlink == 0
-
-    def _put_back(self) -> None:
-        """Write what the open file still holds to its place again."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        content = Path(f"/proc/self/fd/{self._file.fileno()}").read_bytes()
-        with self.path.open("xb") as again:
-            again.write(content)
 
 
 def read_journal(path: Path) -> Iterator[Event]:

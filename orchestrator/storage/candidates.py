@@ -13,7 +13,6 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.space.knob import Role
-from orchestrator.storage.belonging import RUN_KEY, journalled_key
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import cell_text
 from orchestrator.storage.replacing import replace_file
@@ -54,21 +53,14 @@ def with_roles(table: pd.DataFrame, roles: Mapping[str, Role]) -> pd.DataFrame:
 
 
 def write_candidates(run_dir: Path, table: pd.DataFrame) -> None:
-    """Write ``candidates.parquet``, beside and renamed; with the run's key once that is known.
+    """Write ``candidates.parquet``.
 
     Raises:
         OSError: It cannot be written.
     """
-    if key := journalled_key(run_dir):
-        table = table.copy(deep=False)
-        table.attrs = {**table.attrs, RUN_KEY: key}
     replace_file(run_dir / RunFile.CANDIDATES, lambda path: table.to_parquet(path, index=False))
 
 
 def roles_of(candidates: pd.DataFrame) -> dict[str, Role]:
-    """Return the roles that the table was written with; {} for one without, or with others."""
-    roles = candidates.attrs.get(ROLES, {})
-    try:
-        return {name: Role(role) for name, role in roles.items()}
-    except (AttributeError, ValueError):
-        return {}
+    """Return the roles that the table was written with; {} for one without."""
+    return {name: Role(role) for name, role in candidates.attrs.get(ROLES, {}).items()}

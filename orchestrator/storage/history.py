@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import (
     Asked,
     Ended,
@@ -27,6 +29,8 @@ from orchestrator.kernel.events import (
     Waiting,
     plain,
 )
+from orchestrator.kernel.journal import read_journal
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
@@ -288,6 +292,15 @@ def key_of(event: Event) -> str:
     """Return the hash of an event; of a journal's first one it is the run's key."""
     text = json.dumps(plain(event), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def run_key(run_dir: Path) -> str:
+    """Return the key of a directory's run; empty where its journal has not begun."""
+    try:
+        first = next(read_journal(run_dir / RunFile.JOURNAL), None)
+    except (FileNotFoundError, RunDirectoryError):
+        return ""
+    return "" if first is None else key_of(first)
 
 
 def _cut_short(history: TrialHistory) -> None:

@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import msgspec
+
 from orchestrator.errors import RunDirectoryError, SweepError
-from orchestrator.field_types import require_types
-from orchestrator.metrics import Goal, Objective
+from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, nearest_run
@@ -24,7 +25,7 @@ from orchestrator.texts import bounded
 from orchestrator.trial import Budget, Isolation
 
 FORMAT: Final = 2
-"""Version of the run directory. 1 had no number; ``analysis`` still opens it."""
+"""Version of the run directory. 1 had no number."""
 
 Part = Literal["question", "ground"]
 """What must be the same in a run and in its resumption: what is asked, and what answers it."""
@@ -47,7 +48,7 @@ class KnobRecord:
         allowed: Allowed values in words.
         type: Name of its type.
         conditional: True where there are configs in which it can have no effect: it has its default
-            there. False in records of earlier versions.
+            there.
     """
 
     role: Role
@@ -68,7 +69,7 @@ class PublishedRecord:
         knobs: The knobs that it names, by name.
         figures: Its figures by metric.
         note: What else to know of them.
-        data: Data set that the figures are of; empty in records of earlier versions.
+        data: Data set that the figures are of, or empty.
     """
 
     source: str
@@ -200,29 +201,26 @@ class SweepRecord:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any], where: str) -> SweepRecord:
-        """Return the record that :meth:`to_json` wrote, of format 1 as well.
+        """Return the record that :meth:`to_json` wrote.
 
         Args:
-            content: What the file holds.
+            content: Content of the file.
             where: Its path, for the message.
 
         Raises:
-            RunDirectoryError: It is not what such a file holds.
+            RunDirectoryError: It does not describe a sweep, or another version has written it.
         """
-        given = dict(content) if "format" in content else _from_format_1(content)
-        missing = [name for name in _REQUIRED if name not in given]
-        if missing:
-            raise RunDirectoryError(f"{where}: does not describe a sweep: no {', '.join(missing)}")
+        if (written := content.get("format", 1)) != FORMAT:
+            raise RunDirectoryError(
+                f"{where}: is of format {written}, this version reads {FORMAT}",
+                "use the version that wrote it",
+            )
+        rigor = {name: content[name] for name in RIGOR_FIELDS if name in content}
         try:
-            values = {name: _read(name, given[name]) for name in _TYPES if name in given}
-            record = cls(**values, rigor=_rigor(given))
-            if not (isinstance(record.format, int) and record.format > FORMAT):
-                require_types(record)
-        except KeyError as error:
-            raise RunDirectoryError(f"{where}: cannot be read: it has no {error}") from None
-        except (TypeError, ValueError, AttributeError, OverflowError, SweepError) as error:
+            rigor["half_width"] = content.get("budget", {}).get("half_width")
+            return msgspec.convert({**content, "rigor": rigor}, cls)
+        except (AttributeError, msgspec.ValidationError, SweepError) as error:
             raise RunDirectoryError(f"{where}: cannot be read: {bounded(str(error))}") from None
-        return record
 
     def changes(self, before: SweepRecord, part: Part) -> dict[str, tuple[Any, Any]]:
         """Return what differs from ``before`` in one part, as JSON has it.
@@ -237,89 +235,11 @@ class SweepRecord:
         return {name: (then[name], now[name]) for name in names if then[name] != now[name]}
 
 
-_TYPES: Final[Mapping[str, str]] = {
-    entry.name: str(entry.type) for entry in fields(SweepRecord) if entry.name != "rigor"
-}
-"""The type of each field as it is written above."""
-_REQUIRED: Final = ("name", "objectives", "knobs", "baseline", "accuracy_tolerance")
-
-_ABSENT: Final[Mapping[str, int]] = {
-    "repeats": 1, "max_repeats": 1, "confirm": 0, "max_confirm": 0, "finalists": 1,
-    "check_isolated": 0,
-}  # fmt: skip
-"""What a record of an earlier version did where it does not say."""
-_RIGOR_OF_THE_QUESTION: Final = ("accuracy_tolerance", *_ABSENT, "tie_margin")
+_RIGOR_OF_THE_QUESTION: Final = (
+    "accuracy_tolerance", "repeats", "max_repeats", "confirm", "max_confirm", "finalists",
+    "check_isolated", "tie_margin",
+)  # fmt: skip
 """Fields of the rigor that make another question; the others may change with a resumption."""
-
-
-def _rigor(given: Mapping[str, Any]) -> Rigor:
-    """Return the rigor, whose fields lie beside the other ones in the file."""
-    budget = given.get("budget", {})
-    found = {**_ABSENT, **given, "half_width": budget.get("half_width")}
-    return Rigor(**{name: found[name] for name in RIGOR_FIELDS if name in found})
-
-
-def _read(name: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
-    """Return the value of one field, from JSON."""
-    _check_type(name, value)
-    match name:
-        case "objectives":
-            return tuple(map(_objective, value))
-        case "target":
-            return None if value is None else _objective(value)
-        case "rule":
-            return SelectionRule.from_json(value)
-        case "knobs":
-            return {knob: _knob(spec) for knob, spec in value.items()}
-        case "published":
-            return tuple(PublishedRecord(**study) for study in value)
-        case "budget":
-            return Budget(**value)
-        case "capacity":
-            capacity = Capacity(**value)
-            if min(capacity.per_node, capacity.total) < 1:
-                raise ValueError(f"{name!r} is {value}: at least one trial runs")
-            return capacity
-        case "isolation":
-            return Isolation(value)
-        case "constraints" | "cuts" | "command_line" | "data_arguments" | "costs" | "warm_start":
-            return tuple(value)
-        case _:
-            return value
-
-
-def _check_type(name: str, value: object) -> None:
-    """Raise a ``TypeError`` where JSON has another kind of value than the field holds."""
-    kind = _TYPES[name]
-    expected: type | tuple[type, ...] = object
-    if kind.startswith("Mapping"):
-        expected = Mapping if "None" not in kind else (Mapping, type(None))
-    elif kind.startswith("tuple"):
-        expected = list
-    elif kind == "str":
-        expected = str
-    if not isinstance(value, expected):
-        raise TypeError(f"{name!r} is a {type(value).__name__}")
-
-
-def _objective(spec: Mapping[str, Any]) -> Objective:
-    return Objective(**{**spec, "goal": Goal(spec["goal"])})
-
-
-def _knob(spec: Mapping[str, Any]) -> KnobRecord:
-    return KnobRecord(**{**spec, "role": Role(spec["role"])})
-
-
-def _from_format_1(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a ``sweep.json`` of format 1 with the names of today."""
-    given = dict(content)
-    given["capacity"] = {
-        "per_node": given.pop("at_once", 1),
-        "total": given.pop("num_slots", 1),
-        "interleaved_gib": given.pop("turns_gib", 0.0),
-    }
-    given["check_isolated"] = given.pop("check_alone", 0)
-    return given | {"format": 1}
 
 
 def read_sweep(run_dir: Path) -> SweepRecord:
@@ -337,14 +257,8 @@ def read_sweep(run_dir: Path) -> SweepRecord:
             f"{run_dir}: is not a run directory ({missing}){nearest_run(run_dir)}",
             "give the folder that a sweep printed, runs/<sweep>/<time>",
         ) from None
-    except OSError as error:
-        raise _unreadable(path, error.strerror or str(error)) from None
-    except (ValueError, RecursionError) as error:  # not JSON, or not UTF-8
-        raise _unreadable(path, str(error)) from None
+    except (OSError, ValueError) as error:  # not JSON, or not UTF-8
+        raise RunDirectoryError(f"{path}: cannot be read: {error}", "start a new run") from None
     if not isinstance(content, dict):
-        raise _unreadable(path, f"it holds a {type(content).__name__}, not an object")
+        raise RunDirectoryError(f"{path}: cannot be read: no JSON object", "start a new run")
     return SweepRecord.from_json(content, str(path))
-
-
-def _unreadable(path: Path, why: str) -> RunDirectoryError:
-    return RunDirectoryError(f"{path}: cannot be read: {why}", "start a new run")

@@ -1,4 +1,4 @@
-"""The trials and curves tables, made from the journal.
+"""The tables of a run: trials and curves, made from the journal, and the times of steps.
 
 A trial has a row once its fate is journalled. One that was asked for and has none yet
 (it was running when the driver was interrupted) has no row: ``--resume`` runs it under
@@ -15,7 +15,8 @@ metrics are ``float64``; knobs, seeds and counts are nullable ``Int64``, ``boole
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.kernel.journal import read_journal
+from orchestrator.kernel.events import Event, Started, Timed
+from orchestrator.kernel.journal import read_journal, read_steps
+from orchestrator.measurement.blocks import Block, Dropped
+from orchestrator.measurement.throughput import warm_up
 from orchestrator.metric_table import MEASURED
-from orchestrator.storage.belonging import RUN_KEY
-from orchestrator.storage.block_times import steps_table
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
 from orchestrator.storage.replacing import replace_file
@@ -42,6 +44,10 @@ _METRIC_COLUMNS = tuple(f"metrics.{metric.name}" for metric in MEASURED)
 _DTYPES = {"seed": "Int64", "repeat": "Int64", "cores": "Int64", "started_at": TIME}
 _DTYPES |= {"step": "Int64", "epoch": "Int64", "samples": "Int64"}
 _DTYPES |= {"wall_s": "float64", "elapsed_s": "float64"}
+_STEP_DTYPES = {
+    "trial_id": "str", "epoch": "Int64", "first_step": "Int64", "num_steps": "Int64",
+    "samples": "Int64", "duration_s": "float64", "dropped": "str",
+}  # fmt: skip
 _KNOB_DTYPES = {bool: "boolean", int: "Int64", float: "float64"}
 
 
@@ -99,8 +105,6 @@ def write_tables(
     history = read_history(read_journal(run_dir / RunFile.JOURNAL))
     trials, curves = complete(trials_of(history), history.sweep), curves_of(history)
     steps = steps_table(run_dir, set(trials["trial_id"]))
-    for table in (trials, curves, steps):
-        table.attrs[RUN_KEY] = history.key
     replace_file(run_dir / RunFile.TRIALS, lambda path: trials.to_parquet(path, index=False))
     replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: trials.to_csv(path, index=False))
     replace_file(run_dir / RunFile.CURVES, lambda path: curves.to_parquet(path, index=False))
@@ -141,6 +145,50 @@ def _curve_rows(trial: TrialHistory) -> Iterable[dict[str, Any]]:
         metrics = {f"metrics.{name}": value for name, value in report.metrics.items()}
         position = {name: getattr(report, name) for name in CURVE_COLUMNS[1:]}
         yield {"trial_id": trial.trial.id, **position, **metrics}
+
+
+def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:
+    """Return one row a block of steps of the trials named, in the order of their first report.
+
+    Columns: ``trial_id``, ``epoch``, ``first_step`` (within the epoch), ``num_steps``,
+    ``samples``, ``duration_s`` and ``dropped``: empty, or why the block is not part of
+    ``samples_per_s`` (see :class:`~orchestrator.measurement.blocks.Dropped`). A later start of a
+    trial makes its earlier blocks void.
+    """
+    path = run_dir / RunFile.STEPS
+    events = read_steps(path) if path.exists() else ()
+    rows = [
+        row
+        for trial_id, blocks in _by_trial(events).items()
+        if trial_id in trial_ids
+        for row in _step_rows(trial_id, blocks)
+    ]
+    return pd.DataFrame(rows, columns=list(_STEP_DTYPES)).astype(_STEP_DTYPES)
+
+
+def _by_trial(events: Iterable[Event]) -> dict[str, list[Block]]:
+    blocks: dict[str, list[Block]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, Started):
+            blocks.pop(event.trial_id, None)
+        elif isinstance(event, Timed):
+            blocks[event.trial_id] += map(Block.from_row, event.blocks)
+    return blocks
+
+
+def _step_rows(trial_id: str, blocks: list[Block]) -> Iterable[tuple[object, ...]]:
+    num_cold = warm_up([block for block in blocks if block.end is None])
+    num_running = 0
+    for block in blocks:
+        dropped = block.end
+        if dropped is None:
+            dropped = Dropped.WARM_UP if num_running < num_cold else None
+            num_running += 1
+        place = (block.epoch, block.first_step, block.num_steps, block.samples)
+        yield trial_id, *place, block.duration_s, None if dropped is None else str(dropped)
+
+
+# -- types of columns
 
 
 def _with_extra(fixed: tuple[str, ...], names: Iterable[str], prefix: str) -> list[str]:

@@ -119,16 +119,6 @@ def test_a_function_for_ray_tune_keeps_its_last_folder(run_cli: RunCli, tmp_path
     assert json.loads((tmp_path / "kept" / "weights.json").read_text()) == {"w": 2.0, "epoch": 1}
 
 
-def test_the_recommendation_of_another_run_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
-    run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
-    (run_dir / "journal.jsonl").write_text('{"at": 1, "event": "note", "text": "the first"}\n')
-    path = run_dir / "recommended.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "run": "of another"}))
-    refused = train(run_cli, run_dir)
-    assert refused.returncode == 2
-    assert "is of another run\n  write it again" in refused.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "config", "words", "message"),
     [

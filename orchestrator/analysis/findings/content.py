@@ -10,7 +10,6 @@ import pandas as pd
 
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.rule_words import rule_text
-from orchestrator.storage.belonging import RUN_KEY
 
 SCHEMA_VERSION: Final = 2
 """1 had no number, its figures beside everything else, and neither an answer nor a cost."""
@@ -57,7 +56,7 @@ def recommended_json(found: Findings, key: str = "") -> dict[str, Any]:
         "data": found.sweep.data,
         "as_fast": list(choice.tied if choice else ()),
         "unresolved": list(choice.unresolved if choice else ()),
-        RUN_KEY: key,
+        "run": key,
     }
 
 

@@ -11,9 +11,7 @@ import pandas as pd
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.field_types import shown
-from orchestrator.storage.belonging import RUN_KEY, is_of_another, require_table_of
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
 from orchestrator.trial import Stage, TrialState
 
 _NEEDED: Final = {
@@ -31,22 +29,13 @@ _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "stage": tuple(Stage), "state": tuple(TrialState),
 }  # fmt: skip
 """Columns of text, beside the tags, with all that they may say; none: anything."""
-_RENAMED: Final = {"tags.in_turns": "tags.interleaved"}
-"""Columns of a run directory of format 1, with their names today."""
-_RENAMED_CELLS: Final = {"dropped": {"turn_start": "slice_start"}}
-"""Cells of format 1 by column, with what they are today."""
 
 
-def read_table(run_dir: Path, name: RunFile, key: str = "") -> pd.DataFrame:
+def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     """Read one of the run's tables.
 
-    Args:
-        run_dir: The run's folder.
-        name: The table's file.
-        key: The run's key; empty where it is not known.
-
     Raises:
-        RunDirectoryError: There is no such run, or the file is no such table, or another run's.
+        RunDirectoryError: There is no such run, or the file is no such table.
     """
     path = _file_of(run_dir, name)
     try:
@@ -66,9 +55,7 @@ def read_table(run_dir: Path, name: RunFile, key: str = "") -> pd.DataFrame:
                 f"{path}: column {column} holds {wrong}",
                 f"write the tables again: python -m orchestrator --resume {run_dir}",
             )
-    require_table_of(key, table.attrs, path)
-    table.attrs.pop(RUN_KEY, None)
-    return with_names_of_today(table)
+    return table
 
 
 def _wrong(table: pd.DataFrame, column: object) -> str | None:
@@ -88,44 +75,16 @@ def _wrong(table: pd.DataFrame, column: object) -> str | None:
     return None
 
 
-def read_record(run_dir: Path) -> SweepRecord:
-    """Read ``sweep.json``.
-
-    Raises:
-        RunDirectoryError: There is no such run, or a later version has written it.
-    """
-    sweep = read_sweep(run_dir)
-    if not isinstance(sweep.format, int) or sweep.format > FORMAT:
-        raise RunDirectoryError(
-            f"{run_dir / RunFile.SWEEP}: is of format {sweep.format}, this version reads up to "
-            f"{FORMAT}",
-            "use the version that wrote it",
-        )
-    return sweep
-
-
-def with_names_of_today(table: pd.DataFrame) -> pd.DataFrame:
-    """Rename what a run of format 1 called otherwise."""
-    cells = {name: words for name, words in _RENAMED_CELLS.items() if name in table.columns}
-    return table.rename(columns=_RENAMED).replace(cells)
-
-
-def read_chosen(run_dir: Path, key: str = "") -> Mapping[str, Any] | None:
-    """Return the config of ``recommended.json``; None without one, or in one of another run.
+def read_chosen(run_dir: Path) -> Mapping[str, Any] | None:
+    """Return the config of ``recommended.json``; None without one.
 
     A rule that is a function of the sweep file is not in the record of a run; its choice is.
-
-    Args:
-        run_dir: The run's folder.
-        key: The run's key; empty where it is not known.
     """
     try:
         content = json.loads((run_dir / RunFile.RECOMMENDED).read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(content, dict) or is_of_another(content.get(RUN_KEY), key):
-        return None
-    config = content.get("config")
+    config = content.get("config") if isinstance(content, dict) else None
     return config if isinstance(config, dict) else None
 
 

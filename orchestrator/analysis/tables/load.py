@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.analysis.tables.files import read_chosen, read_record, read_table
+from orchestrator.analysis.tables.files import read_chosen, read_table
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
-from orchestrator.storage.belonging import RUN_KEY, key_of_run
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import run_key
+from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.storage.tables import write_tables
 
 Source = str | Path
@@ -24,7 +25,7 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
         tracking_uri: Reads from this MLflow server or database.
 
     Raises:
-        RunDirectoryError: There is no such run, or a file of it cannot be read or is another run's.
+        RunDirectoryError: There is no such run, or a file of it cannot be read.
     """
     if tracking_uri is not None:
         # MLflow takes seconds to import, and most readers have the directory.
@@ -32,17 +33,15 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
 
         return MlflowSweep.find(str(source), tracking_uri).tables()
     run_dir = Path(source)
-    sweep = read_record(run_dir)
-    key = key_of_run(run_dir, sweep)
     tables = RunTables(
-        sweep=sweep,
-        trials=read_table(run_dir, RunFile.TRIALS, key),
-        curves=read_table(run_dir, RunFile.CURVES, key),
-        chosen=read_chosen(run_dir, key),
-        key=key,
+        sweep=read_sweep(run_dir),
+        trials=read_table(run_dir, RunFile.TRIALS),
+        curves=read_table(run_dir, RunFile.CURVES),
+        chosen=read_chosen(run_dir),
+        key=run_key(run_dir),
     )
     if (run_dir / RunFile.STEP_TIMES).is_file():  # nothing is recommended from them
-        tables = replace(tables, steps=read_table(run_dir, RunFile.STEP_TIMES, key))
+        tables = replace(tables, steps=read_table(run_dir, RunFile.STEP_TIMES))
     return _with_candidates(tables, run_dir)
 
 
@@ -51,15 +50,16 @@ def write_run(run_dir: Path) -> RunTables:
 
     Raises:
         FileNotFoundError: The run has no journal.
-        RunDirectoryError: A file of it cannot be read or is another run's.
+        RunDirectoryError: A file of it cannot be read.
     """
     trials, curves, steps = write_tables(run_dir, complete=with_run_intervals)
-    key = str(trials.attrs.get(RUN_KEY, ""))
-    for table in (trials, curves, steps):
-        table.attrs.clear()
-    sweep, chosen = read_record(run_dir), read_chosen(run_dir, key)
     tables = RunTables(
-        sweep=sweep, trials=trials, curves=curves, steps=steps, chosen=chosen, key=key
+        sweep=read_sweep(run_dir),
+        trials=trials,
+        curves=curves,
+        steps=steps,
+        chosen=read_chosen(run_dir),
+        key=run_key(run_dir),
     )
     return _with_candidates(tables, run_dir)
 
@@ -67,4 +67,4 @@ def write_run(run_dir: Path) -> RunTables:
 def _with_candidates(tables: RunTables, run_dir: Path) -> RunTables:
     if not (run_dir / RunFile.CANDIDATES).is_file():  # of a factored search alone
         return tables
-    return replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES, tables.key))
+    return replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES))

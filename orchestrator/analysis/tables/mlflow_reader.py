@@ -15,17 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from orchestrator.analysis.tables.connection import asking, connected, environment
-from orchestrator.analysis.tables.files import (
-    read_chosen,
-    read_record,
-    read_table,
-    with_names_of_today,
-)
+from orchestrator.analysis.tables.files import read_chosen, read_table
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS
-from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.storage.tables import trial_dtypes, typed
 from orchestrator.tracking.mlflow.content import (
     COMPOSED_TAG,
@@ -77,7 +72,7 @@ class MlflowSweep:
 
     def _tables(self) -> RunTables:
         with self._artifact(RunFile.SWEEP) as folder:
-            sweep = read_record(Path(folder))
+            sweep = read_sweep(Path(folder))
         with self._artifact(RunFile.CURVES) as folder:
             curves = read_table(Path(folder), RunFile.CURVES)
         with self._artifact(RunFile.STEP_TIMES) as folder:
@@ -103,7 +98,6 @@ class MlflowSweep:
         """Return the trials that have ended by MLflow, in the order of asking."""
         children = [run for run in self._children() if "state" in run.data.tags]
         rows = pd.DataFrame([_row(run) for run in sorted(children, key=_place)], dtype=object)
-        rows = with_names_of_today(rows)
         return typed(rows, trial_dtypes(sweep.knobs, rows.columns))
 
     def _children(self) -> Iterator[Run]:

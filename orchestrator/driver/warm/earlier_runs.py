@@ -23,7 +23,7 @@ from orchestrator.provenance.environment import TIMED_PACKAGES
 from orchestrator.provenance.source import source_hash
 from orchestrator.rules import SelectionRule
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.sweep_record import FORMAT, SweepRecord, read_sweep
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
@@ -105,8 +105,6 @@ def _comparable_record(run: Path, sweep: Sweep[Any], here: Here) -> SweepRecord:
         record = read_sweep(run)
     except RunDirectoryError as error:
         raise RunDirectoryError(f"--warm-start {error.message}", error.hint) from None
-    if record.format != FORMAT:
-        raise refused(run, "the run was made by an earlier version")
     for text in _differences(record, sweep, here):
         raise refused(run, text)
     return record

@@ -15,24 +15,12 @@ from orchestrator.analysis.__main__ import main
 from tests.conftest import RunCli
 from tests.helping import check_help
 
-FORMAT_1 = Path(__file__).parents[2] / "fixtures" / "run_format_1"
-
 
 def test_a_run_is_written_again_and_printed(run_cli: RunCli, run_dir: Path) -> None:
     done = run_cli(run_dir, module="orchestrator.analysis", env={"COLUMNS": None})
     assert (done.returncode, done.stderr) == (0, "")
     assert "products_loader: the front" in done.stdout
     assert "lr=0.01 batch_size=4000 num_workers=8" in done.stdout
-    assert (run_dir / "report.html").is_file()
-
-
-def test_a_run_of_the_format_before_is_opened(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run_dir = tmp_path / "run"
-    shutil.copytree(FORMAT_1, run_dir)
-    assert main([str(run_dir)]) == 0
-    assert "lr 0.002" in capsys.readouterr().out.splitlines()[0]
     assert (run_dir / "report.html").is_file()
 
 

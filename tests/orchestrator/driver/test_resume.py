@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,10 +28,8 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
-from tests.conftest import ROOT
-from tests.orchestrator.in_process import run_main
 from tests.orchestrator.search.playing import SPACE, TRAINABLE, Config
-from tests.orchestrator.tracking.journals import Scribe, make_record
+from tests.orchestrator.tracking.journals import make_record
 
 RUN = Path("run")
 ASKED: dict[str, Any] = {"question": "?", "space": SPACE}
@@ -110,48 +107,6 @@ def test_the_sweep_file_is_that_of_the_run_unless_another_is_given() -> None:
     assert (options.sweep_file, options.trials) == (Path("/sweeps/loader.py"), 3)
     other = options_to_resume(Options(resume=RUN, sweep_file=Path("b.py")), before)
     assert other.sweep_file == Path("b.py")
-
-
-def test_files_of_two_runs_are_refused_in_one_message(tmp_path: Path) -> None:
-    def run_of(name: str, **changes: object) -> Path:
-        scribe = Scribe(tmp_path / name)
-        scribe.sweep(**changes)
-        record = make_record(**changes).to_json()
-        (scribe.run_dir / "sweep.json").write_text(json.dumps(record))
-        return scribe.run_dir
-
-    ours, other = run_of("a"), run_of("b", trainable="lenet")
-    later = run_of("c", format=3)
-    newer_journal = run_of("d")
-    (newer_journal / "journal.jsonl").write_bytes((later / "journal.jsonl").read_bytes())
-    (ours / "journal.jsonl").write_bytes((other / "journal.jsonl").read_bytes())
-    for run_dir, said in (
-        (
-            ours,
-            "its sweep.json and its journal.jsonl are of two runs: trainable is 'graphsage' in ",
-        ),
-        (later, "the run was made by a later version: it is of format 3, this one reads up to 2"),
-        (newer_journal, "journal.jsonl: is of format 3, this version reads up to 2"),
-    ):
-        before = {path: path.read_bytes() for path in run_dir.iterdir()}
-        done = run_main("--resume", run_dir)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith("error: ")
-        assert said in done.stderr
-        assert {path: path.read_bytes() for path in run_dir.iterdir()} == before
-
-
-@pytest.mark.parametrize("more", [[], ["--plan"]], ids=["run", "plan"])
-def test_a_run_of_an_earlier_version_is_refused_in_one_sentence(more: list[str]) -> None:
-    old = ROOT / "tests" / "fixtures" / "run_format_1"
-    before = sorted(old.iterdir())
-    done = run_main("--resume", old, *more)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"error: --resume {old}: the run was made by an earlier version and cannot be resumed; "
-        f"`python -m orchestrator.analysis {old}` opens it\n"
-    )
-    assert sorted(old.iterdir()) == before
 
 
 # -- more of it than before

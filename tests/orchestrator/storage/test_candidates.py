@@ -49,7 +49,4 @@ def test_roles_that_were_found_replace_the_declared_ones() -> None:
     declared = table()
     assert roles_of(with_roles(declared, found)) == found
     assert roles_of(declared) == ROLES
-
-
-def test_a_table_without_roles_has_none() -> None:
     assert roles_of(pd.DataFrame()) == {}

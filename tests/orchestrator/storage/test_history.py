@@ -10,7 +10,6 @@ from statistics import fmean
 
 import pytest
 
-from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import (
     Asked,
     Event,
@@ -42,12 +41,6 @@ def test_a_history_begins_with_the_sweep(scribe: Scribe) -> None:
     assert not SweepHistory().has_begun
     assert history(scribe).has_begun
     assert history(scribe).sweep.changes(make_record(), "question") == {}
-
-
-def test_a_sweep_that_is_none_is_refused() -> None:
-    event = Opened(sweep={"format": 2})
-    with pytest.raises(RunDirectoryError, match="record of the sweep: does not describe"):
-        read_history([event])
 
 
 def test_a_resumption_keeps_the_key_of_the_run(scribe: Scribe) -> None:
@@ -82,36 +75,11 @@ def test_a_start_from_a_checkpoint_keeps_the_epochs_that_it_restored(scribe: Scr
     assert (again.node, again.cores) == ("b", 1)
 
 
-def test_a_trial_that_was_not_run_keeps_its_result_until_it_has_run(scribe: Scribe) -> None:
-    trial = scribe.whole(make_trial(0), TrialState.NOT_RUN)
-    scribe.resumed()
-    scribe.started(trial)
-    running = history(scribe).trials[trial.id]
-    assert running.result is not None
-    assert running.concluded is None
-
-
 def test_events_of_unknown_kinds_are_passed_over(scribe: Scribe) -> None:
     before = history(scribe).trials
     with (scribe.run_dir / RunFile.JOURNAL).open("a") as file:
         file.write('{"at": 1.0, "event": "something new", "trial_id": "of a later version"}\n')
     assert history(scribe).trials == before
-
-
-def test_trials_that_have_ended_are_counted_as_they_end(scribe: Scribe) -> None:
-    def agrees() -> int:
-        known = history(scribe)
-        assert known.num_concluded == sum(t.concluded is not None for t in known.trials.values())
-        return known.num_concluded
-
-    scribe.whole(make_trial(0))
-    assert agrees() == 1
-    scribe.whole(make_trial(1), TrialState.NOT_RUN)
-    assert agrees() == 2
-    scribe.started(make_trial(1))
-    assert agrees() == 1, "it runs after all"
-    scribe.resumed()
-    assert agrees() == 2, "it was cut short, and is as before"
 
 
 def made_events(seed: int) -> Iterator[Event]:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from orchestrator.storage.replacing import renamed_to, replace_file
+from orchestrator.storage.replacing import remove_abandoned, renamed_to, replace_file
 
 
 def text(content: str, path: Path) -> None:
@@ -29,28 +29,13 @@ def test_a_file_is_replaced_and_has_the_usual_mode(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_or_a_pipe_in_its_place_is_replaced_and_not_written_to(tmp_path: Path) -> None:
-    other = tmp_path / "other"
+def test_a_link_in_its_place_is_replaced_and_not_written_to(tmp_path: Path) -> None:
+    other, link = tmp_path / "other", tmp_path / "link"
     other.write_text("somebody's")
-    (tmp_path / "link").symlink_to(other)
-    os.mkfifo(tmp_path / "pipe")
-    for name in ("link", "pipe"):
-        text("ours", tmp_path / name)
-        assert not (tmp_path / name).is_symlink()
-        assert (tmp_path / name).read_text() == "ours"
-    assert other.read_text() == "somebody's"
-
-
-def test_what_lies_under_the_name_beside_it_is_not_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("orchestrator.storage.replacing.token_hex", lambda num_bytes: "guessed")
-    other = tmp_path / "other"
-    other.write_text("somebody's")
-    (tmp_path / ".report.html.guessed.tmp").symlink_to(other)
-    with pytest.raises(FileExistsError):
-        text("ours", tmp_path / "report.html")
-    assert other.read_text() == "somebody's"
+    link.symlink_to(other)
+    text("ours", link)
+    assert not link.is_symlink()
+    assert (link.read_text(), other.read_text()) == ("ours", "somebody's")
 
 
 def test_two_at_once_do_not_meet(tmp_path: Path) -> None:
@@ -85,17 +70,6 @@ def test_an_error_names_the_file_itself_and_nothing_is_left(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_an_error_about_another_file_names_that_one_or_has_its_own_words(tmp_path: Path) -> None:
-    def in_words(_: Path) -> NoReturn:
-        raise OSError("no font at all")
-
-    with pytest.raises(FileNotFoundError) as caught:
-        replace_file(tmp_path / "a", lambda beside: (tmp_path / "font").read_text())
-    assert caught.value.filename == str(tmp_path / "font")
-    with pytest.raises(OSError, match=r"^no font at all$"):
-        replace_file(tmp_path / "a", in_words)
-
-
 def test_the_longest_name_of_a_file_has_one_beside_it(tmp_path: Path) -> None:
     path = tmp_path / ("ü" * 125 + ".csv")
     text("ours", path)
@@ -111,3 +85,13 @@ def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), renamed_to(tmp_path / "kept") as beside:
         interrupted(beside)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_killed_processes_have_left_is_removed_after_an_hour(tmp_path: Path) -> None:
+    names = (".trials.csv.0f.tmp", ".figures.1e.tmp", "mine.tmp", ".new.2d.tmp")
+    for name in names:
+        (tmp_path / name).mkdir()
+        if name != ".new.2d.tmp":
+            os.utime(tmp_path / name, (1, 1))
+    remove_abandoned(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".new.2d.tmp", "mine.tmp"]

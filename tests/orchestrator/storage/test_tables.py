@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
-from orchestrator.kernel.journal import read_journal
+from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
@@ -15,18 +15,25 @@ from orchestrator.storage.history import read_history
 from orchestrator.storage.sweep_record import KnobRecord
 from orchestrator.storage.tables import (
     curves_of,
+    steps_table,
     trial_dtypes,
     trials_of,
     typed,
     write_tables,
 )
 from orchestrator.trial import Stage, TrialState
+from tests.conftest import RunCli
+from tests.orchestrator.journalled import append
+from tests.orchestrator.measurement.made_blocks import blocks_from
 from tests.orchestrator.tracking.journals import KNOBS, Scribe, figures, make_trial
 
 FIXED = (
     "trial_id stage state reason seed repeat data node device cores isolation started_at wall_s "
     "curve"
 )
+TAGS = [
+    "tags.bound", "tags.contaminated", "tags.oversubscribed", "tags.interval", "tags.interval_over",
+]  # fmt: skip
 METRICS = (
     "samples_per_s samples_per_s_low samples_per_s_high val_acc test_acc train_loss epochs steps "
     "train_s epoch_s epoch_start_s eval_s step_ms wait_ms transfer_ms forward_ms backward_ms "
@@ -59,11 +66,7 @@ def test_columns_are_the_documented_ones_in_order(scribe: Scribe) -> None:
         *FIXED.split(),
         *(f"params.{name}" for name in ("lr", "num_workers", "pin_memory", "fanouts", "amp")),
         *(f"metrics.{name}" for name in METRICS.split()),
-        "tags.bound",
-        "tags.contaminated",
-        "tags.oversubscribed",
-        "tags.interval",
-        "tags.interval_over",
+        *TAGS,
     ]
     head = ["trial_id", "step", "epoch", "samples", "elapsed_s"]
     assert list(curves.columns) == [*head, *(f"metrics.{name}" for name in METRICS.split())]
@@ -112,18 +115,6 @@ def test_types_do_not_depend_on_the_content(scribe: Scribe, tmp_path: Path) -> N
     assert {str(full[f"metrics.{m.name}"].dtype) for m in MEASURED} == {"float64"}
 
 
-def test_reports_before_the_last_start_are_void(scribe: Scribe) -> None:
-    trial = scribe.asked(make_trial(0))
-    scribe.started(trial)
-    for epoch in (1, 2):
-        scribe.reported(trial, epoch)
-    scribe.started(trial)
-    scribe.reported(trial, 1)
-    scribe.finished(trial)
-    _, curves = tables(scribe)
-    assert curves["step"].tolist() == [100]
-
-
 def test_a_trial_without_a_fate_has_neither_row_nor_curve_until_it_is_resumed(
     scribe: Scribe,
 ) -> None:
@@ -164,11 +155,7 @@ def test_other_metrics_and_tags_come_last_in_order(scribe: Scribe) -> None:
     assert list(trials.columns)[-8:] == [
         "metrics.auc",
         "metrics.zeta",
-        "tags.bound",
-        "tags.contaminated",
-        "tags.oversubscribed",
-        "tags.interval",
-        "tags.interval_over",
+        *TAGS,
         "tags.why",
     ]
     assert trials["metrics.zeta"].tolist() == [1.0]
@@ -185,11 +172,8 @@ def test_a_row_has_the_latest_figure_of_each_metric(scribe: Scribe) -> None:
     result = {"state": "failed", "reason": "killed", "metrics": {"steps": 2}}
     scribe.record("finished", trial_id=trial.id, result=result)
     row = tables(scribe)[0].iloc[0]
-    assert [row[f"metrics.{name}"] for name in ("val_acc", "train_loss", "steps")] == [
-        0.5,
-        1.0,
-        2.0,
-    ]
+    figures = [row[f"metrics.{name}"] for name in ("val_acc", "train_loss", "steps")]
+    assert figures == [0.5, 1.0, 2.0]
 
 
 def test_written_tables_read_back_the_same(scribe: Scribe) -> None:
@@ -225,3 +209,81 @@ def test_options_of_one_type_keep_it_and_mixed_ones_are_text() -> None:
     assert (dtypes["params.ints"], dtypes["params.mixed"]) == ("Int64", "str")
     frame = pd.DataFrame({"params.ints": [2], "params.mixed": [1]}, dtype=object)
     assert typed(frame, dtypes)["params.mixed"].tolist() == ["1"]
+
+
+# -- the times of steps
+
+SWEEP = """
+import time
+from orchestrator import Rigor, Sweep, Trainable, choice, knobs, maximize, systems
+
+@knobs
+class Config:
+    slow: bool = systems(default=False, doc="sleep longer in the first steps")
+
+def train(config, run):
+    for epoch in run.epochs():
+        for batch in run.batches(range(101), samples=lambda _: 8):
+            time.sleep(0.05 if config.slow and epoch == 0 and batch < 30 else 0.004)
+        run.report(val_acc=0.5)
+    for _ in run.batches(range(7), samples=lambda _: 8):
+        pass
+
+SWEEP = Sweep(
+    Trainable(train, Config, reports=[maximize("val_acc")], preload=["torch"], name="sleeper"),
+    question="?", space=Config(slow=choice(False, True)), epochs=2,
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
+)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_leaves_the_times_of_its_steps(run_cli: RunCli, tmp_path: Path) -> None:
+    (tmp_path / "sleeper.py").write_text(SWEEP)
+    done = run_cli("sleeper.py", "--executor", "inline", "--out", "run", "--no-mlflow")
+    assert done.returncode == 0, done.stderr
+    run_dir = tmp_path / "run"
+    steps = pd.read_parquet(run_dir / "steps.parquet")
+    trials = pd.read_parquet(run_dir / "trials.parquet").set_index("trial_id")
+    assert set(steps["trial_id"]) == set(trials.index)
+    for trial_id, blocks in steps.groupby("trial_id"):
+        row = trials.loc[trial_id]
+        # What was timed after the last report came with the end of the trial.
+        assert blocks["num_steps"].sum() == 2 * 101 + 7
+        assert blocks["first_step"].min() == 0
+        starts = blocks[blocks["dropped"] == "epoch_start"]
+        assert starts["num_steps"].tolist() == [1, 1, 1]
+        cold = blocks.loc[blocks["dropped"] == "warm_up", "num_steps"].sum()
+        assert not row["params.slow"] or 26 <= cold <= 40, "the machine may add its own"
+        steady = blocks[blocks["dropped"].isna()]
+        rate = steady["samples"].sum() / steady["duration_s"].sum()
+        assert abs(rate / row["metrics.samples_per_s"] - 1) < 0.01
+    assert "blocks" not in (run_dir / RunFile.JOURNAL).read_text()
+
+
+def test_what_came_before_a_trial_was_started_again_is_void(tmp_path: Path) -> None:
+    log = Journal(tmp_path / RunFile.STEPS)
+    rows = [block.to_row() for block in blocks_from([[0.5, *[0.01] * 20]])]
+    for trial_id in ("a", "b", "a"):
+        append(log, "started", trial_id=trial_id)
+        append(log, "blocks", trial_id=trial_id, blocks=rows[:4])
+        append(log, "blocks", trial_id=trial_id, blocks=rows[4:])
+    log.close()
+    found = steps_table(tmp_path, {"a"})
+    assert set(found["trial_id"]) == {"a"}
+    assert len(found) == len(rows)
+    assert found["duration_s"].sum() == pytest.approx(0.7)
+
+
+def test_types_of_step_times_do_not_depend_on_the_content(tmp_path: Path) -> None:
+    log = Journal(tmp_path / RunFile.STEPS)
+    append(log, "started", trial_id="a")
+    empty = steps_table(tmp_path, {"a"})
+    append(log, "blocks", trial_id="a", blocks=[[0, 0, 1, 8, 0.25, 1], [0, 1, 2, 16, 0.5, 0]])
+    log.close()
+    full = steps_table(tmp_path, {"a"})
+    assert full.dtypes.equals(empty.dtypes)
+    assert full["dropped"].tolist()[0] == "epoch_start"
+    assert full["dropped"].isna().tolist() == [False, True]
+    none = steps_table(tmp_path / "elsewhere", {"a"})
+    assert none.dtypes.equals(empty.dtypes)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 from scipy import stats
@@ -9,7 +8,6 @@ from scipy import stats
 from orchestrator.analysis.findings.codes import Caveat, Lead, Reason, Status
 from orchestrator.analysis.findings.findings import command_of, findings
 from orchestrator.analysis.findings.words import changes_of
-from orchestrator.analysis.tables.load import load_run
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.sweep.rigor import Rigor
@@ -21,8 +19,6 @@ from tests.orchestrator.analysis.made_runs import (
     content_of,
     partly_contaminated_run,
 )
-
-FORMAT_1 = Path(__file__).parents[3] / "fixtures" / "run_format_1"
 
 
 @pytest.mark.parametrize(
@@ -62,16 +58,6 @@ def test_knobs_that_change_the_speed_come_before_those_that_change_learning_alon
     assert [(c.knob, c.value, c.baseline) for c in found] == [
         ("batch_size", "4000", "1000"), ("lr", "0.01", "0.003"),
     ]  # fmt: skip
-
-
-def test_a_run_of_an_earlier_version() -> None:
-    """Its own report had the interval from 0.01 to 35.07."""
-    found = findings(load_run(FORMAT_1))
-    assert (found.status, found.lead.code) == (Status.NOT_CONFIRMED, Lead.SELECTED)
-    assert found.unknown[0].code is Reason.OTHER_LOAD
-    load = found.caveat(Caveat.OTHER_LOAD)
-    assert load is not None
-    assert (load["disturbed"], load["watched"]) == (14, 17)
 
 
 def test_figures_come_from_the_confirm_runs_and_test_is_reported(made: MadeRun) -> None:

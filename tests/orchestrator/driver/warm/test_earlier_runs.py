@@ -147,7 +147,6 @@ OTHER = {
     "hardware": (
         {"hardware": {"cpu_model": "Z80", "gpus": []}}, "its cpu_model was 'Z80', here it is"
     ),
-    "format": ({"format": 1}, "the run was made by an earlier version"),
     "data": ({"data_fingerprint": "1234"}, "its data is not this run's, by its content"),
 }  # fmt: skip
 
