@@ -43,7 +43,7 @@ FEATURES: Final = (
     Feature(name="replay", words=r"replay", own=r"replay"),
     Feature(
         name="budgets",
-        words=r"budgets|\bspen[dt]|core.h|gpu.h|max_cost|\bprice|\bcut\b",
+        words=r"budgets|\bspen[dt]|core.h|\bcut\b",
         own=r"budgets",
     ),
     Feature(name="stopping, pausing", words=r"paus|halving", own=r"stopping"),

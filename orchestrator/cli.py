@@ -17,8 +17,8 @@ from orchestrator.arguments import (
     a_path,
     require_utf8,
 )
-from orchestrator.driver.options import DECLARATIONS, Options
 from orchestrator.driver.options.declaration import Group, Option, flag
+from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.driver.options.settings import as_today
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.storage.files import RunFile

@@ -20,7 +20,6 @@ from orchestrator.space.configs import built, canonical, format_value, knobs_of,
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import MAX_SEED
-from orchestrator.sweep.file import whose_code
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget
@@ -101,7 +100,7 @@ def _trainable(record: SweepRecord) -> Trainable[Any]:
             f"{record.file}: the run's sweep file is not there any more",
             "put it back, or train by the trainable's own command: see the report",
         )
-    sys.stderr.write(f"NOTE: train {whose_code(Path(record.file))}\n")
+    sys.stderr.write(f"NOTE: train runs the code of {Path(record.file).resolve()}\n")
     trainable: Trainable[Any] = load_sweep(Path(record.file)).trainable
     if trainable.name != record.trainable:
         raise SweepFileError(

@@ -108,6 +108,9 @@ SHOWN_BY = {
     "orchestrator/analysis/findings/reasons.py": (
         "tests/orchestrator/analysis/findings/test_findings.py"
     ),
+    # The plan is compared with what a run makes of the phases; all fields of a sweep in one table.
+    "orchestrator/driver/phases.py": "tests/orchestrator/driver/planning/test_plan.py",
+    "orchestrator/sweep/objectives.py": "tests/orchestrator/sweep/test_checks.py",
     # All implementations of an interface have one suite.
     "orchestrator/execution/inline.py": "tests/orchestrator/execution/test_contract.py",
     "orchestrator/kernel/search.py": "tests/orchestrator/search/test_searches.py",

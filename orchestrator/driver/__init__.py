@@ -6,23 +6,20 @@ request         options with their sweep and data, checked before anything start
 warm            what a search is told of earlier runs first
 resume          the resumption of a run: its options, its question, what has changed
 run             the run from top to bottom, and its exit code
-starting        what is said while data and Ray are made ready
+starting        what is shown while data and Ray are made ready
 machine_load    the load of this machine: the sweep's own and others'
-trackers        the trackers of a run
-results         tables, report and last lines of a run
+trackers        the trackers of a run; its tables, report and last lines
 signals         the first and the second Ctrl-C or SIGTERM
 simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search
+phases          the search with the stages around it, which a plan counts too
 executors       the executors by their name on the command line
 trials          from a search's proposal to a trial and its launch
-room            room for a run's temporary files, looked at now and then
-outputs         files apart from the journal: what trials print, times of their steps
+outputs         files besides the journal, and the room for temporary ones
 analyst         the judge that searches ask, made of the analysis
 best_so_far     the best configs so far, for the live console
-candidates      the configs of a factored search, for the analysis to compose
-question        the record of what a sweep asks
-sweep_json      the record that ``sweep.json`` holds
+record          the record of a sweep: its question, and all that ``sweep.json`` has
 planning        ``--plan``: what would run, counted
-budgets         limits of time, core-hours and cost: spending and cuts
+budgets         limits of time and core-hours: spending and cuts
 ==============  ==================================================================
 """

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.derived import DerivedFigures
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.kernel.search import Search
-from orchestrator.search.stages.judge import Config, Interference, Results
+from orchestrator.search.factored import Factored
+from orchestrator.search.stages.judge import Config, Interference, Judge, Results
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import TrialResult
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from orchestrator.analysis.tables.run_tables import RunTables
 
 
-class Analyst:
+class Analyst(Judge):
     """Decides as the report of the run will: by the same functions, from the same table.
 
     The analysis is imported when it is first asked, since it takes a second.
@@ -69,14 +72,12 @@ class Analyst:
 
             write_candidates(run_dir, table)
 
-    def finalists(self, results: Results) -> Sequence[Config]:
-        """Return the selected config, then its contenders, as many as the sweep asks for."""
+    def finalists(self, results: Results, *, most: int) -> Sequence[Config]:
+        """Return the selected config, then its contenders."""
         from orchestrator.analysis.recommendation.choice import finalists
         from orchestrator.analysis.recommendation.selection import select
 
-        selection = select(self._tables(results))
-        chosen = finalists(selection, most=self._record.rigor.finalists)
-        return _as_asked(chosen, results)
+        return _as_asked(finalists(select(self._tables(results)), most=most), results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
         """Return the best config and the nearest that it is not told from."""
@@ -153,3 +154,18 @@ def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:
     """
     asked = [trial.config for trial, _ in results]
     return [next((one for one in asked if dict(one) == dict(c)), c) for c in configs]
+
+
+def candidates_of(factory: TrialFactory, record: SweepRecord) -> pd.DataFrame | None:
+    """Return the configs of a factored search as a table; None for another search.
+
+    pandas is imported for a factored search alone, since it takes a second.
+    """
+    sweep = factory.sweep
+    if not isinstance(sweep.search, Factored):
+        return None
+    from orchestrator.storage.candidates import candidates_table
+
+    problem = search_problem(sweep, factory.machine)
+    keys = sweep.search.factors(problem).candidates.keys
+    return candidates_table(tuple(problem.base), keys, record.knobs, problem.roles)

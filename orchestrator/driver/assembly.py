@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
-from orchestrator.driver.executors import EXECUTORS, Surroundings
-from orchestrator.driver.planning.of_request import expected_trial_s
+from orchestrator.driver.executors import EXECUTORS
+from orchestrator.driver.phases import capacity_of, make_phases
+from orchestrator.driver.planning.durations import expected_trial_s
 from orchestrator.driver.request import Request
+from orchestrator.driver.signals import has_come
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm.warm_start import WarmStart
-from orchestrator.errors import RunDirectoryError
-from orchestrator.execution.placement import cores_of_trial, machine_capacity
-from orchestrator.kernel.executor import SHORT_S, Executor, Source
+from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.execution.placement import cores_of_trial
+from orchestrator.kernel.executor import SHORT_S, Executor, Needs, Source
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
-from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.own import started
-from orchestrator.search.stages.allowance import Allowance
-from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.end_to_end import EndToEnd
-from orchestrator.search.stages.interference import InterferenceCheck
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.judge import Judge
-from orchestrator.search.stages.repeats import Repeating
-from orchestrator.search.stages.sequence import Phase, Searching, Stages
+from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
-from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.system.memory import node_bytes
-from orchestrator.trial import Isolation
 
-CONFIRM_SHARE: Final = 0.4
-"""Core-time of a factored search's confirm stage at most, as a share of what came before it."""
+if TYPE_CHECKING:
+    from orchestrator.execution.process.fork_servers import ForkServers
+
+_NEEDED_LATER: Final = (
+    "orchestrator.analysis.report.write",
+    "orchestrator.analysis.report.page",
+    "orchestrator.analysis.report.plot",
+)
+"""What the driver imports while Ray comes up, or short trials run: it takes a second."""
+
+
+# -- executors: each is imported when it is made, since Ray takes seconds, and ``--help`` must not
 
 
 def make_executor(request: Request, folder: Path) -> Executor:
@@ -45,18 +50,74 @@ def make_executor(request: Request, folder: Path) -> Executor:
         request: The request.
         folder: A private one for all that the run leaves outside its run directory.
     """
-    options, trainable = request.options, request.sweep.trainable
-    allocator = getattr(request.sweep.baseline, "allocator", "tuned")
-    surroundings = Surroundings(
-        folder=folder,
-        preload=[(allocator, trainable.imports)],
-        file=request.file,
-        address=options.address,
-        max_concurrent=options.max_concurrent,
-        replay=request.replay,
-        is_long=_is_long(request),
+    makers: dict[str, Callable[[Request, Path], Executor]] = {
+        "ray": _ray, "inline": _inline, "replay": _replay
+    }  # fmt: skip
+    return makers[request.options.executor_name](request, folder)
+
+
+def _inline(request: Request, folder: Path) -> Executor:
+    from orchestrator.execution.inline import InlineExecutor
+
+    return InlineExecutor(_preload(request), folder=folder)
+
+
+def _replay(request: Request, folder: Path) -> Executor:
+    assert request.replay is not None, "a replay has a table"
+    return request.replay.executor(request.options.max_concurrent)
+
+
+def _ray(request: Request, folder: Path) -> Executor:
+    from orchestrator.execution.process.fork_servers import ForkServers
+
+    servers = ForkServers(folder=folder)
+    if request.options.address is not None:
+        return _started_ray(request, folder, servers)
+    servers.warm(_preload(request))  # their imports go on while Ray is imported and starts
+    if _is_long(request):
+        return _started_ray(request, folder, servers)
+    from orchestrator.execution.inline import InlineExecutor
+    from orchestrator.execution.local import LocalExecutor
+
+    return LocalExecutor(
+        InlineExecutor(servers=servers),
+        lambda: _started_ray(request, folder, servers),
+        imports=["orchestrator.execution.ray.executor", *_NEEDED_LATER],
     )
-    return EXECUTORS[options.executor_name].make(surroundings)
+
+
+def _started_ray(request: Request, folder: Path, servers: ForkServers) -> Executor:
+    from orchestrator.execution.ray.executor import RayExecutor
+    from orchestrator.execution.ray.local_ray import CannotStart
+    from orchestrator.execution.ray.runtime_env import runtime_environment
+
+    address = request.options.address
+    try:
+        return RayExecutor(
+            address=address,
+            max_concurrent=request.options.max_concurrent,
+            runtime_env=runtime_environment(request.file, folder / "shipped") if address else None,
+            preload=_preload(request),
+            folder=folder,
+            servers=servers,
+            imports=_NEEDED_LATER,
+            is_over=has_come,
+        )
+    except ConnectionError as error:
+        raise RunDirectoryError(
+            f"--address {address}: no Ray cluster answers there: {error}",
+            "start one with `ray start --head`, or leave --address out",
+        ) from None
+    except CannotStart as error:
+        raise SweepError(
+            f"Ray does not start on this machine ({error}); --executor inline goes without it"
+        ) from None
+
+
+def _preload(request: Request) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the allocator of the first trials, and the modules that its fork server imports."""
+    allocator = getattr(request.sweep.baseline, "allocator", "tuned")
+    return [(allocator, request.sweep.trainable.imports)]
 
 
 def _is_long(request: Request) -> bool:
@@ -71,6 +132,20 @@ def _is_long(request: Request) -> bool:
     return trial_s is not None and trial_s > SHORT_S
 
 
+@contextmanager
+def closing(executor: Executor) -> Iterator[None]:
+    """Close ``executor`` meanwhile: for a second or two Ray only waits for its processes."""
+    thread = Thread(target=executor.close)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+# -- trials
+
+
 def make_factory(
     request: Request, data: PreparedData | None, machine: Machine, folder: Path
 ) -> TrialFactory:
@@ -80,19 +155,27 @@ def make_factory(
     shipped = f"shipped/{request.file.name}" if options.address else str(request.file.resolve())
     return TrialFactory(
         sweep=sweep,
-        source=Source(file=shipped),
-        source_hash=recorded.source_hash if recorded else source_hash(sweep.trainable),
-        data=request.data,
-        data_name=data.name if data else "",
-        data_fingerprint=_fingerprint(data, recorded),
-        folders=request.folders,
+        needs=Needs(
+            source=Source(file=shipped),
+            data=request.data,
+            folders=request.folders,
+            fingerprint=fingerprint_of(request, data),
+        ),
         machine=machine,
         num_cores=cores_of_trial(sweep.cores_per_trial, machine),
-        isolation=Isolation(sweep.isolation),
         # This process's own: another run of the same sweep has trials with the same ids.
         scratch=folder / "scratch",
-        capacity=capacity_of(request, machine),
+        source_hash=recorded.source_hash if recorded else source_hash(sweep.trainable),
+        data_name=data.name if data else "",
+        capacity=capacity_of_request(request, machine),
     )
+
+
+def fingerprint_of(request: Request, data: PreparedData | None) -> str:
+    """Return the hash of the data that the run is on; empty without data."""
+    if request.replay is not None:
+        return request.replay.table.sweep.data_fingerprint
+    return data.fingerprint if data else ""
 
 
 def require_nodes(executor: Executor, factory: TrialFactory) -> None:
@@ -111,37 +194,17 @@ def require_nodes(executor: Executor, factory: TrialFactory) -> None:
         )
 
 
-def _fingerprint(data: PreparedData | None, recorded: SweepRecord | None) -> str:
-    if recorded is not None:
-        return recorded.data_fingerprint
-    return data.fingerprint if data else ""
-
-
-def capacity_of(request: Request, machine: Machine) -> Capacity:
+def capacity_of_request(request: Request, machine: Machine) -> Capacity:
     """Return how many trials run at the same time; in a resumed run as many as before.
 
     What a search asks for depends on it, and a resumed search must ask for the same.
     """
     if request.before is not None:
         return request.before.capacity
-    nodes = [Machine(nodes=(node,)) for node in machine.nodes]
-    return Capacity(
-        per_node=max(_most_trials(request, node, machine) for node in nodes),
-        total=_most_trials(request, machine, machine),
-        interleaved_gib=_interleaved_gib(request),
-    )
-
-
-def _most_trials(request: Request, part: Machine, machine: Machine) -> int:
-    """Return the most trials of the sweep that run at the same time on a part of the machine."""
-    sweep, options = request.sweep, request.options
-    one_at_a_time = EXECUTORS[options.executor_name].one_at_a_time
-    if one_at_a_time or sweep.isolation is Isolation.EXCLUSIVE:
-        return 1
-    demand = sweep.trainable.demand_of(sweep.baseline, machine)
-    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    most = machine_capacity(num_cores, part, demand)
-    return min(most, options.max_concurrent or most)
+    one_at_a_time = EXECUTORS[request.options.executor_name].one_at_a_time
+    most = 1 if one_at_a_time else request.options.max_concurrent
+    num_cores = cores_of_trial(request.sweep.cores_per_trial, machine)
+    return capacity_of(request.sweep, machine, num_cores, most, _interleaved_gib(request))
 
 
 def _interleaved_gib(request: Request) -> float:
@@ -154,7 +217,7 @@ def _interleaved_gib(request: Request) -> float:
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
-    """Return what makes the figures that the sweep asks for beside those that are measured.
+    """Return what makes the figures that are not measured: to a target, cost.
 
     A target near the best is as near as in the report. The analysis is imported where there is a
     target, since it takes a second.
@@ -172,64 +235,24 @@ def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
     return DerivedFigures(target=target, prices=record.prices, num_gpus=num_gpus)
 
 
-def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | None = None) -> Stages:
-    """Return the sweep's own search with the phases before and after it.
+# -- the search
 
-    Where a node runs several trials at the same time, the interference check comes after the first
-    of them. Then come the rest, the repeats where they can decide something, and the confirm stage.
-    A factored search has repeats of its own, and isolated probes where others are checked for
-    interference.
-    """
+
+def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | None = None) -> Stages:
+    """Return the sweep's own search, started, with the phases before and after it."""
     sweep = factory.sweep
     problem = (warm_start or WarmStart()).into(search_problem(sweep, factory.machine))
     search = started(sweep.search, problem)
     if sweep.stopping is not None:
         search = sweep.stopping.start(search, problem)
     judge.follow(search)
-    if isinstance(search, FactoredSearch):
-        confirming = _confirming_factored(factory, judge, search)
-        return Stages(problem, [Searching(search), *(confirming if sweep.rigor.confirm else ())])
-    enumerates = sweep.search.candidates(problem) is not None
-    phases: list[Phase] = [Searching(search, enumerates=enumerates)]
-    if (
-        sweep.rigor.check_isolated
-        and factory.capacity.per_node > 1
-        and factory.isolation is Isolation.LEASED
-    ):
-        num_first = 2 * factory.capacity.per_node
-        first = Searching(search, num_first, enumerates=enumerates)
-        speed = next(o.metric for o in problem.objectives if o.bound is None)
-        checking = InterferenceCheck(
-            num_configs=sweep.rigor.check_isolated,
-            capacity=factory.capacity.total,
-            speed=speed,
-            judge=judge,
-        )
-        phases = [first, checking, *phases]
-    if sweep.rigor.max_repeats > sweep.rigor.repeats:
-        phases.append(Repeating(max_runs=sweep.rigor.max_repeats, judge=judge))
-    if sweep.rigor.confirm:
-        may = factory.may_interleave
-        phases.append(Confirming(analyses=_analyses(sweep), judge=judge, may_interleave=may))
-    return Stages(problem, phases)
-
-
-def _confirming_factored(
-    factory: TrialFactory, judge: Judge, search: FactoredSearch
-) -> list[Phase]:
-    """Return a confirm stage in proportion to the search: short runs, and two whole trainings."""
-    allowance = Allowance(CONFIRM_SHARE)
-    confirming = Confirming(
-        analyses=_analyses(factory.sweep),
+    phases = make_phases(
+        sweep,
+        problem,
+        search,
+        capacity=factory.capacity,
         judge=judge,
         may_interleave=factory.may_interleave,
-        budget=search.confirm_budget,
-        allowance=allowance,
+        enumerates=sweep.search.candidates(problem) is not None,
     )
-    return [confirming, EndToEnd(front=search.front, allowance=allowance)]
-
-
-def _analyses(sweep: Sweep[Any]) -> InterimAnalyses:
-    return InterimAnalyses(
-        first=sweep.rigor.confirm, last=max(sweep.rigor.confirm, sweep.rigor.max_confirm)
-    )
+    return Stages(problem, phases)

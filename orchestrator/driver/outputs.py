@@ -1,7 +1,9 @@
-"""Files of a run apart from the journal: what trials print, and the times of their steps."""
+"""Files of a run besides the journal: outputs, step times, and the room for temporary files."""
 
 from __future__ import annotations
 
+import errno
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +20,10 @@ from orchestrator.trial import TrialResult, TrialState
 
 MOST_TOTAL_BYTES: Final = 256 * 2**20
 """Bytes that the outputs of a run's trials have together, at most."""
+
+LOOK_S: Final = 1.0
+"""Least time between two looks for room, but for one that a failure asks for."""
+_PROBE: Final = bytes(1 << 16)
 
 
 class Outputs(Fold):
@@ -101,3 +107,34 @@ class StepTimes(Fold):
             path = self._journal.path.parent / RunFile.STEPS
             self._file = Journal(path, now=self._journal.now)
         self._file.append(event)
+
+
+class Room:
+    """Looks whether the private folder of a run can be written to.
+
+    Args:
+        folder: The folder. It is not made again where it has gone: what trials need was in it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._looked_at = float("-inf")
+
+    def require(self, *, now: bool = False) -> None:
+        """Check that there is room, now and then or ``now``.
+
+        Raises:
+            OSError: There is none, or the folder has gone. The run ends by it, and no trial has a
+                row for it.
+        """
+        if not now and time.monotonic() < self._looked_at + LOOK_S:
+            return
+        self._looked_at = time.monotonic()
+        probe = self._folder / ".room"
+        try:
+            probe.write_bytes(_PROBE)
+        except FileNotFoundError:
+            gone = "the folder of this run's temporary files has gone"
+            raise FileNotFoundError(errno.ENOENT, gone, str(self._folder)) from None
+        finally:
+            probe.unlink(missing_ok=True)

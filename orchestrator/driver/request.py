@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,16 +19,17 @@ from orchestrator.data import (
     is_present,
     prepared,
 )
-from orchestrator.driver.budgets.budgets import Budgets, Prices
-from orchestrator.driver.budgets.counters import require_counters
-from orchestrator.driver.options import Options, contradictions
+from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.options.settings import contradictions
 from orchestrator.driver.resume import options_to_resume, record_to_resume
-from orchestrator.driver.warm.of_options import warm_start_of
+from orchestrator.driver.warm.earlier_runs import warm_start_of
 from orchestrator.driver.warm.warm_start import WarmStart
-from orchestrator.errors import DataError, SweepError, SweepFileError, raise_all
+from orchestrator.errors import DataError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.machine import Machine
+from orchestrator.metric_table import OF_GPUS
 from orchestrator.named_paths import named_path
 from orchestrator.replay.setup import Replay, as_recorded, read_replay, require_recorded
 from orchestrator.search.own import require_start
@@ -40,10 +40,10 @@ from orchestrator.storage.run_directory import (
 )
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
-from orchestrator.sweep.file import whose_code
 from orchestrator.sweep.loading import load_sweep, require_modules
 from orchestrator.sweep.overrides import apply_overrides
 from orchestrator.sweep.problem import search_problem
+from orchestrator.system.energy import PackageEnergy
 from orchestrator.tracking.mlflow import checked_uri, default_uri
 from orchestrator.tracking.mlflow.uris import HIDDEN, OPTION, in_full, shown
 
@@ -88,13 +88,7 @@ class Request:
     @property
     def budgets(self) -> Budgets:
         """Return the limits of what the trials may take together."""
-        options, prices = self.options, self.sweep.prices
-        return Budgets(
-            time_s=options.time_budget,
-            core_hours=options.core_hours,
-            prices=Prices(**prices) if prices else None,
-            max_cost=options.max_cost,
-        )
+        return Budgets(time_s=self.options.time_budget, core_hours=self.options.core_hours)
 
     @property
     def here(self) -> Machine:
@@ -110,7 +104,7 @@ def read_request(given: Options) -> Request:
     """
     request = _read(given)
     if request.replay is None and not request.options.address:
-        require_counters(request.sweep, request.budgets, request.here)
+        _require_counters(request.sweep, request.here)
     warm_start = warm_start_of(
         request.options,
         request.sweep,
@@ -129,12 +123,9 @@ def _read(given: Options) -> Request:
     options = given if before is None else options_to_resume(given, before)
     if options.sweep_file is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
-    if given.resume is not None and (code := whose_code(options.sweep_file)):
-        sys.stderr.write(f"NOTE: --resume {given.resume} {code}\n")
     if options.address:
         use_token_if_there_is_one()
     sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
-    _require_prices(sweep, options)
     folders = DataFolders.default(options.data_root)
     if (replay := read_replay(sweep, options)) is not None:
         return _replay_request(options, sweep, folders, replay)
@@ -178,17 +169,30 @@ def _replay_request(
     )
 
 
-def _require_prices(sweep: Sweep[Any], options: Options) -> None:
-    """Check that a limit of the cost has prices.
+def _require_counters(sweep: Sweep[Any], machine: Machine) -> None:
+    """Check that a machine can measure the objectives of a sweep.
 
     Raises:
-        SweepError: It has none, or all of them are zero.
+        SweepFileError: One of them takes a GPU or a counter that is not here.
     """
-    if options.max_cost is not None and not any(sweep.prices.values()):
-        raise SweepError(
-            f"--max-cost {options.max_cost:g}: nothing has a price",
-            "give prices: --cost cpu_hour=0.04,gpu_hour=2.50",
+    reported = {objective.metric for objective in sweep.trainable.reports}
+    asked = {objective.metric for objective in sweep.objectives} - reported
+    if machine.gpus or not asked:
+        return
+    if of_gpus := sorted(asked.intersection(OF_GPUS)):
+        raise SweepFileError(
+            f"the sweep's objective {of_gpus[0]} is measured on GPUs, and none is here",
+            "leave it out, or run on a machine with a GPU",
         )
+    if "energy_j" in asked:
+        packages = PackageEnergy()
+        packages.read()
+        if packages.joules is None:
+            raise SweepFileError(
+                "the sweep's objective energy_j has no counter here: there is no GPU, and those "
+                "of the CPU packages (/sys/class/powercap) cannot be read",
+                "leave it out, or run where one can be read; most systems let root alone",
+            )
 
 
 def _with_tracking_uri(options: Options) -> Options:

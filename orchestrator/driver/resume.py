@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.options import Options
+from orchestrator.driver.options.options import Options
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Ended, Event, Opened
 from orchestrator.storage.sweep_record import Part, SweepRecord, read_sweep
@@ -150,5 +150,5 @@ def require_more(
     if has_ended(past) and trials is None and limits.is_cut:
         raise RunDirectoryError(
             f"--resume {run_dir}: {limits.cut_by} has ended this run",
-            "give it more: a larger --time-budget, --core-hours or --max-cost",
+            "give it more: a larger --time-budget or --core-hours",
         )

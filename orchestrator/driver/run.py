@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.commands import typed
-from orchestrator.data import PreparedData
-from orchestrator.driver.analyst import Analyst
+from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.assembly import (
+    closing,
+    fingerprint_of,
     make_derived,
     make_executor,
     make_factory,
@@ -21,15 +22,12 @@ from orchestrator.driver.assembly import (
     require_nodes,
 )
 from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.candidates import candidates_of
-from orchestrator.driver.executors import closing
 from orchestrator.driver.machine_load import MachineLoad
-from orchestrator.driver.options import Options
-from orchestrator.driver.outputs import Outputs, StepTimes
-from orchestrator.driver.planning.of_request import extended, make_spending, planned
-from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.outputs import Outputs, Room, StepTimes
+from orchestrator.driver.planning.plan import Plan, extended, make_spending, planned
 from orchestrator.driver.planning.totals import require_room
-from orchestrator.driver.question import question_record
+from orchestrator.driver.record import question_record, sweep_record
 from orchestrator.driver.request import (
     Request,
     other_set_note,
@@ -37,7 +35,6 @@ from orchestrator.driver.request import (
     read_request,
     run_directory_of,
 )
-from orchestrator.driver.results import write_results
 from orchestrator.driver.resume import (
     extension,
     first_record,
@@ -46,7 +43,6 @@ from orchestrator.driver.resume import (
     require_more,
     require_same,
 )
-from orchestrator.driver.room import Room
 from orchestrator.driver.signals import (
     Terminated,
     announce_the_end,
@@ -63,8 +59,7 @@ from orchestrator.driver.starting import (
     starting_executor,
     write_note,
 )
-from orchestrator.driver.sweep_json import sweep_record
-from orchestrator.driver.trackers import Trackers, make_trackers
+from orchestrator.driver.trackers import Trackers, make_trackers, write_results
 from orchestrator.driver.trials import SweepTrials, TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
@@ -160,7 +155,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         write_note(request.data_note)
     with said(preparing_data(request)):
         data = prepared_data(request)
-    request.warm_start.require_data(_fingerprint(request, data))
+    request.warm_start.require_data(fingerprint_of(request, data))
     if data is not None and (other := other_set_note(request, data.name)):
         write_note(other)
     if not options.address and request.before is None and request.budgets.has_limits:
@@ -190,13 +185,6 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         trials=trials,
         load=None if options.address or request.replay is not None else load,
     )
-
-
-def _fingerprint(request: Request, data: PreparedData | None) -> str:
-    """Return the hash of the data that the run is on; empty without data."""
-    if request.replay is not None:
-        return request.replay.table.sweep.data_fingerprint
-    return data.fingerprint if data else ""
 
 
 def _record(
@@ -334,12 +322,12 @@ def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> bool:
     Returns:
         True if a config is recommended.
     """
-    written = write_results(parts.directory.path, parts.record.rule, trackers, code)
-    lines = written.lines
+    path, rule = parts.directory.path, parts.record.rule
+    lines, recommends = write_results(path, rule, trackers, code)
     if parts.request.replay is not None:
         lines += replay_lines(parts.executor)
     if code:
         lines.append(parts.how_to_go_on())
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
-    return written.recommends
+    return recommends

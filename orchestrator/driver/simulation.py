@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.data import DataFolders
-from orchestrator.driver.analyst import Analyst
+from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.assembly import make_derived, make_search
-from orchestrator.driver.candidates import candidates_of
 from orchestrator.driver.outputs import StepTimes
-from orchestrator.driver.question import question_record
+from orchestrator.driver.phases import capacity_of
+from orchestrator.driver.record import question_record
 from orchestrator.driver.trials import SweepTrials, TrialFactory
-from orchestrator.execution.placement import cores_of_trial, machine_capacity
-from orchestrator.kernel.executor import Source
+from orchestrator.execution.placement import cores_of_trial
+from orchestrator.kernel.executor import Needs, Source
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.kernel.parts import Fold
@@ -27,7 +27,6 @@ from orchestrator.replay.executor import ReplayExecutor, Spent
 from orchestrator.replay.recorded import RecordedRuns
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import RunDirectory
-from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
 
 
@@ -90,23 +89,14 @@ def _factory(
     sweep: Sweep[Any], machine: Machine, run_dir: Path, interleaved_gib: float
 ) -> TrialFactory:
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    demand = sweep.trainable.demand_of(sweep.baseline, machine)
-    nodes = [Machine(nodes=(node,)) for node in machine.nodes]
     return TrialFactory(
         sweep=sweep,
-        source=Source(),
-        source_hash="",
-        data="",
-        data_name="",
-        data_fingerprint="",
-        folders=DataFolders(root=run_dir, cache=run_dir),
+        needs=Needs(
+            source=Source(), data="", folders=DataFolders(root=run_dir, cache=run_dir),
+            fingerprint="",
+        ),
         machine=machine,
         num_cores=num_cores,
-        isolation=sweep.isolation,
         scratch=run_dir,
-        capacity=Capacity(
-            per_node=max(machine_capacity(num_cores, node, demand) for node in nodes),
-            total=machine_capacity(num_cores, machine, demand),
-            interleaved_gib=interleaved_gib,
-        ),
-    )
+        capacity=capacity_of(sweep, machine, num_cores, None, interleaved_gib),
+    )  # fmt: skip

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from orchestrator.data import is_present
 from orchestrator.driver.executors import DEFAULT_EXECUTOR
-from orchestrator.driver.options import Options
+from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.text import note
-from orchestrator.driver.planning.wrapping import wrapped
 from orchestrator.driver.request import Request
 
 
@@ -35,11 +34,8 @@ def said(text: str) -> Iterator[None]:
 
 
 def write_note(text: str) -> None:
-    """Write a note to standard error, broken between words where that is a terminal."""
-    lines: Iterable[str] = note(text).splitlines()
-    if sys.stderr.isatty():
-        lines = wrapped(lines, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    """Write a note to standard error."""
+    sys.stderr.write(f"{note(text)}\n")
 
 
 def preparing_data(request: Request) -> str:

@@ -1,21 +1,24 @@
-"""The trackers of a run: its console, and MLflow unless that is left out."""
+"""The trackers of a run, console and MLflow; and what a run writes and prints at its end."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.driver.machine_load import MachineLoad
-from orchestrator.driver.planning.of_request import expected_trial_s
+from orchestrator.driver.planning.durations import expected_trial_s
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.formats import clock
 from orchestrator.kernel.events import Event
 from orchestrator.kernel.parts import Fold
+from orchestrator.rules import SelectionRule
 from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.tracking.mlflow.uris import shown
@@ -86,3 +89,38 @@ def make_trackers(
     name = options.experiment or ""
     mirror = MlflowMirror(run_dir, uri, experiment=name, say=console.note, bound_s=MLFLOW_S)
     return Trackers(console=console, mlflow=mirror, uri=shown(uri))
+
+
+def write_results(
+    run_dir: Path, rule: SelectionRule, trackers: Trackers, code: int
+) -> tuple[list[str], bool]:
+    """Write the tables and the report of a run, and close its trackers.
+
+    Args:
+        run_dir: The run directory, whose journal is complete.
+        rule: The selection rule; one that is a function is not in the files.
+        trackers: The run's trackers.
+        code: Its exit code.
+
+    Returns:
+        The lines to print last; and True if a config is recommended.
+    """
+    # Not at the top: pandas is imported while Ray comes up, or at the end.
+    import pandas as pd
+
+    from orchestrator.analysis.report.summary import summary
+    from orchestrator.analysis.report.write import write_all
+    from orchestrator.analysis.tables.load import write_run
+
+    try:
+        # Of tables this small Arrow's texts take a tenth of the time more than Python's.
+        with pd.option_context("mode.string_storage", "python"):
+            tables = write_run(run_dir)
+            tables = replace(tables, sweep=replace(tables.sweep, rule=rule))
+            found = write_all(tables, run_dir)
+    finally:
+        # Even if the tables fail: MLflow is to have all that the journal has.
+        last_lines = trackers.close(code)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    lines = [*summary(tables, found, run_dir=run_dir, width=width), *last_lines]
+    return lines, found.config is not None

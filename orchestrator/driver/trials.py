@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.data import DataFolders
 from orchestrator.derived import DerivedFigures
-from orchestrator.driver.room import Room
+from orchestrator.driver.outputs import Room
 from orchestrator.errors import SweepFileError
-from orchestrator.kernel.executor import Launch, Limits, Needs, Source, TimeBudget
+from orchestrator.kernel.executor import Launch, Limits, Needs, TimeBudget
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
@@ -36,31 +35,23 @@ class TrialFactory:
 
     Attributes:
         sweep: The sweep as asked for, command line included.
-        source: Where training processes find its trainable.
+        needs: Needs of each node that runs the trials.
         source_hash: Hash of the trainable's source.
-        data: Name of the data set on the command line, or empty.
-        data_name: Its name in every row.
-        data_fingerprint: Hash of its content.
-        folders: Where data sets live.
+        data_name: Name of the data set in every row, or empty.
         machine: What the trials run on.
         num_cores: Cores of every trial.
-        isolation: Isolation of the trials from each other.
         scratch: Folder on each node for output and checkpoints.
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         capacity: Most trials that run at the same time.
     """
 
     sweep: Sweep[Any]
-    source: Source
-    source_hash: str
-    data: str
-    data_name: str
-    data_fingerprint: str
-    folders: DataFolders
+    needs: Needs
     machine: Machine
     num_cores: int
-    isolation: Isolation
     scratch: Path
+    source_hash: str = ""
+    data_name: str = ""
     paused_dir: Path | None = None
     capacity: Capacity = field(default_factory=Capacity)
 
@@ -71,7 +62,7 @@ class TrialFactory:
         identity = {
             "trainable": self.sweep.trainable.name,
             "source": self.source_hash,
-            "data": self.data_fingerprint,
+            "data": self.needs.fingerprint,
             "config": dict(proposal.config),
             "stage": proposal.stage,
             "budget": proposal.budget.to_json(),
@@ -139,20 +130,10 @@ class TrialFactory:
             ceilings_from_s=CEILINGS_FROM_S,
         )
 
-    @property
-    def needs(self) -> Needs:
-        """Needs of each node that runs the trials."""
-        return Needs(
-            source=self.source,
-            data=self.data,
-            folders=self.folders,
-            fingerprint=self.data_fingerprint,
-        )
-
     def _isolation_of(self, trial: Trial) -> Isolation:
-        if trial.isolated and self.isolation is Isolation.LEASED:
-            return Isolation.EXCLUSIVE
-        return self.isolation
+        isolation = Isolation(self.sweep.isolation)
+        is_leased = isolation is Isolation.LEASED
+        return Isolation.EXCLUSIVE if trial.isolated and is_leased else isolation
 
 
 def _peak_gib(config: Config, results: Results) -> float:

@@ -122,19 +122,27 @@ class PlannedStage:
 
     Attributes:
         name: Its word in the plan: ``probe``, ``train``, ...
-        least: Fewest trials of it that its search asks for.
+        least: Fewest trials of it that are asked for.
         most: Most of them; None where there is no limit.
-        share_of_trial: Time that each takes, as a fraction of a whole training's.
+        share_of_trial: Most time that each takes, as a fraction of a whole training's.
+        least_share: Least time, likewise; None: as much.
         isolated: True where they run one at a time.
         text: Meaning, one line of plain text without the numbers of trials.
+        lines: Lines of the plan in place of one made of the numbers and ``text``.
+        stage: Purpose of its trials.
+        tests: True for those that may evaluate the test split.
     """
 
     name: str
     least: int
     most: int | None
     share_of_trial: float = 1.0
+    least_share: float | None = None
     isolated: bool = False
     text: str = ""
+    lines: Sequence[str] = ()
+    stage: Stage = Stage.TRAIN
+    tests: bool = False
 
 
 class SearchSpec:

@@ -137,7 +137,7 @@ class Sweep(Generic[C]):
     stopping: Asha | None = None
     data: str = ""
     embedded_data: str | None = None
-    cores_per_trial: int | Literal[Cores.NODE] = NODE
+    cores_per_trial: _Count | Literal[Cores.NODE] = NODE
     isolation: Isolation = Isolation.LEASED
     rigor: RigorField = RigorField()  # noqa: RUF009 - a descriptor
     memory_per_trial_gib: _Memory = None

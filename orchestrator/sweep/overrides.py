@@ -50,19 +50,16 @@ def apply_overrides(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
     return sweep
 
 
-def apply_settings(sweep: Sweep[Any], settings: Sequence[str]) -> Sweep[Any]:
+def _with_settings(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
     """Return the sweep with knobs fixed, each by ``KNOB=VALUE``, and its rigor changed.
 
     A knob is fixed in the space and in the baseline. So speed-ups still show the effect of the
     other knobs, and not of this one.
-
-    Raises:
-        SweepError: A knob or value is not allowed; all of them are reported at once.
     """
     values: dict[str, Any] = {}
     problems: list[SweepError] = []
     rigor = sweep.rigor
-    for setting in settings:
+    for setting in overrides.settings:
         try:
             if is_of_rigor(setting):
                 rigor = with_setting(rigor, setting)
@@ -82,27 +79,18 @@ def apply_settings(sweep: Sweep[Any], settings: Sequence[str]) -> Sweep[Any]:
     )
 
 
-def _with_settings(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
-    return apply_settings(sweep, overrides.settings)
-
-
 def _with_search(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
     search: SearchSpec = sweep.search
-    if overrides.search is not None:
-        search = named_search(_known(overrides.search), sweep.search)
+    if (name := overrides.search) is not None:
+        if name not in SEARCHES:
+            raise SweepFileError(
+                f"--search {name}: unknown search{nearest(name, SEARCHES)}",
+                f"allowed: {', '.join(SEARCHES)}",
+            )
+        search = named_search(name, sweep.search)
     if overrides.trials is not None:
         search = with_trials(search, overrides.trials)
     return replace(sweep, search=search)
-
-
-def _known(name: str) -> str:
-    """Return the name of a search if there is one of that name."""
-    if name not in SEARCHES:
-        raise SweepFileError(
-            f"--search {name}: unknown search{nearest(name, SEARCHES)}",
-            f"allowed: {', '.join(SEARCHES)}",
-        )
-    return name
 
 
 def _with_fields(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator import Factored, Grid, Optuna, Random, Sweep, Trainable
-from orchestrator.driver.options import DECLARATIONS
 from orchestrator.driver.options.declaration import flag
+from orchestrator.driver.options.options import DECLARATIONS
 from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.in_process import run_main
 from tests.orchestrator.sweep.refusals import refusal

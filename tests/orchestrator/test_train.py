@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from orchestrator.driver.question import question_record
+from orchestrator.driver.record import question_record
 from orchestrator.measurement.context import Channel, Context
 from orchestrator.measurement.run import Run
 from orchestrator.sweep.loading import load_sweep

@@ -1,16 +1,25 @@
-"""Budgets: limits of the time, the core-hours, the GPU-hours and the cost of all trials."""
+"""Budgets: limits of the time and the core-hours of all trials; what is expected of these."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from orchestrator.errors import nearest
+from orchestrator.formats import duration
+from orchestrator.search.stages.confirm import FirstRounds
+from orchestrator.trial import Budget
 
 HOUR_S: Final = 3600.0
+
+MARGIN: Final = 1.1
+"""Part kept back for the confirm stage over what is expected of it: runs differ in length."""
+
+LEAST_CONFIGS: Final = 2
+"""Configs that a search must have room for, or nothing is kept back: a baseline and another one."""
+
+Config = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,72 +29,18 @@ class Amount:
     Attributes:
         time_s: Seconds from the start of the first to the end of the last.
         core_s: Core-seconds: cores of a trial times the seconds that it holds them, summed.
-        gpu_s: GPU-seconds, likewise.
     """
 
     time_s: float = 0.0
     core_s: float = 0.0
-    gpu_s: float = 0.0
 
     def __add__(self, other: Amount) -> Amount:
         """Return what both take one after the other."""
-        return Amount(
-            time_s=self.time_s + other.time_s,
-            core_s=self.core_s + other.core_s,
-            gpu_s=self.gpu_s + other.gpu_s,
-        )
+        return Amount(time_s=self.time_s + other.time_s, core_s=self.core_s + other.core_s)
 
     def times(self, factor: float) -> Amount:
         """Return so many times as much."""
-        return Amount(
-            time_s=factor * self.time_s, core_s=factor * self.core_s, gpu_s=factor * self.gpu_s
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prices:
-    """Prices of one hour, in whatever currency.
-
-    Attributes:
-        cpu_hour: Of a core.
-        gpu_hour: Of a GPU.
-    """
-
-    cpu_hour: float = 0.0
-    gpu_hour: float = 0.0
-
-    @classmethod
-    def read(cls, text: str) -> Prices:
-        """Read prices such as ``cpu_hour=0.04,gpu_hour=2.50``."""
-        allowed = [entry.name for entry in fields(cls)]
-        prices: dict[str, float] = {}
-        for part in text.split(","):
-            name, _, price = part.partition("=")
-            try:
-                number = float(price)
-            except ValueError:
-                number = math.nan
-            if name not in allowed or name in prices or not 0 <= number < math.inf:
-                meant = "" if name in allowed else nearest(name, allowed)
-                raise argparse.ArgumentTypeError(
-                    f"{part!r} is not a price{meant}; allowed: cpu_hour=0.04,gpu_hour=2.50, "
-                    "each once"
-                )
-            prices[name] = number
-        return cls(**prices)
-
-    def __str__(self) -> str:
-        """Return the text that :meth:`read` reads."""
-        return f"cpu_hour={self.cpu_hour!r},gpu_hour={self.gpu_hour!r}"
-
-    @property
-    def by_name(self) -> dict[str, float]:
-        """Return the prices as a sweep file has them."""
-        return {"cpu_hour": self.cpu_hour, "gpu_hour": self.gpu_hour}
-
-    def of(self, amount: Amount) -> float:
-        """Return the cost of an amount."""
-        return (self.cpu_hour * amount.core_s + self.gpu_hour * amount.gpu_s) / HOUR_S
+        return Amount(time_s=factor * self.time_s, core_s=factor * self.core_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,14 +50,10 @@ class Budgets:
     Attributes:
         time_s: Seconds that the run may take; no trial starts after them.
         core_hours: Core-hours.
-        prices: Prices, for :attr:`max_cost`.
-        max_cost: Cost in the unit of the prices.
     """
 
     time_s: float | None = None
     core_hours: float | None = None
-    prices: Prices | None = None
-    max_cost: float | None = None
 
     def shares(self, amount: Amount) -> Iterator[tuple[float, str]]:
         """Yield for each limit which share of it an amount is, and the limit in words."""
@@ -111,9 +62,6 @@ class Budgets:
         if self.core_hours is not None:
             hours = amount.core_s / HOUR_S
             yield _share(hours, self.core_hours), f"the budget of {self.core_hours:g} core-hours"
-        if self.max_cost is not None and self.prices is not None:
-            cost = self.prices.of(amount)
-            yield _share(cost, self.max_cost), f"the cost of {self.max_cost:g}"
 
     def exceeded_by(self, amount: Amount) -> str:
         """Return the limit, in words, that an amount is the most above; empty where none is."""
@@ -126,14 +74,12 @@ class Budgets:
         return words if share >= 1 else ""
 
     def in_words(self, amount: Amount) -> str:
-        """Return what an amount is of each thing that has a limit, or a price."""
+        """Return what an amount is of each thing that has a limit."""
         words = []
         if self.time_s is not None:
-            words.append(f"{amount.time_s:,.3g} s")
+            words.append(duration(amount.time_s))
         if self.core_hours is not None:
             words.append(f"{amount.core_s / HOUR_S:,.2g} core-hours")
-        if self.prices is not None:
-            words.append(f"a cost of {self.prices.of(amount):,.2g}")
         return ", ".join(words)
 
     @property
@@ -144,8 +90,7 @@ class Budgets:
     @property
     def limits(self) -> dict[str, float | None]:
         """Return each limit by its field, as JSON has it."""
-        names = ("time_s", "core_hours", "max_cost")
-        return {name: getattr(self, name) for name in names}
+        return {"time_s": self.time_s, "core_hours": self.core_hours}
 
     def has_more_than(self, before: Mapping[str, float | None]) -> bool:
         """Return True if one of the limits is larger than it was, or gone."""
@@ -159,3 +104,48 @@ def _limit(limit: float | None) -> float:
 
 def _share(amount: float, limit: float) -> float:
     return amount / limit if limit > 0 else math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expectation:
+    """Durations and cores of a sweep's trials as expected before any has run.
+
+    Attributes:
+        num_cores: Cores of each.
+        budget: Budget of a whole training.
+        baseline: The baseline's config.
+        trial_s: Seconds that a whole training holds its cores for, or None where that is not known.
+        confirm: The confirm stage up to its first analysis.
+        num_configs: Configs that the search would train, or None.
+    """
+
+    num_cores: int
+    budget: Budget
+    baseline: Config
+    trial_s: float | None = None
+    confirm: FirstRounds = field(default_factory=FirstRounds)
+    num_configs: int | None = None
+
+
+def kept_back(
+    first: FirstRounds, budgets: Budgets, *, baseline: Amount, typical: Amount, least: Amount
+) -> Amount:
+    """Return what budgets keep back for the confirm stage; nothing where no search would be left.
+
+    Room for all finalists where there is enough, else for the selected config alone.
+
+    Args:
+        first: The stage up to its first analysis.
+        budgets: The budgets.
+        baseline: What a whole training of the baseline takes.
+        typical: What one of another config takes.
+        least: What a search takes at least.
+    """
+    if not first.rounds:
+        return Amount()
+    for finalists, margin in ((first.finalists, MARGIN), (min(1, first.finalists), 1.0)):
+        compared = (baseline + typical.times(finalists)).times(first.rounds * first.share)
+        kept = (compared + typical).times(margin)  # the last one is the test run
+        if not budgets.exceeded_by(kept + least):
+            return kept
+    return Amount()

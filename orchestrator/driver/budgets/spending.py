@@ -10,8 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from orchestrator.driver.budgets.budgets import Amount, Budgets
-from orchestrator.driver.budgets.expectation import LEAST_CONFIGS, Config, Expectation
+from orchestrator.driver.budgets.budgets import (
+    LEAST_CONFIGS,
+    Amount,
+    Budgets,
+    Config,
+    Expectation,
+    kept_back,
+)
 from orchestrator.kernel.events import Asked, Event, Finished, Opened, Resumed, Started
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
@@ -133,11 +139,7 @@ class Spending:
                 return
             since, self._interleaved_since = self._interleaved_since, None
         assert since is not None, "the trial was started"
-        self._ended += self._amount(held.trial.config, at - since, held.cores)
-
-    def _amount(self, config: Config, seconds: float, cores: int) -> Amount:
-        """Return what a trial holds in so many seconds, the time of the run left out."""
-        return Amount(core_s=cores * seconds, gpu_s=self._expected.num_gpus(config) * seconds)
+        self._ended += Amount(core_s=held.cores * (at - since))
 
     # -- what is spent
 
@@ -148,7 +150,7 @@ class Spending:
         spent = self._ended + Amount(time_s=now - (self._began or now))
         for held in self._held_once():
             since = self._interleaved_since if held.trial.interleaved else held.since
-            spent += self._amount(held.trial.config, now - (since or now), held.cores)
+            spent += Amount(core_s=held.cores * (now - (since or now)))
         return spent
 
     @property
@@ -192,13 +194,10 @@ class Spending:
         whole_s = self._trial_s(self._expected.budget)
         if whole_s is None or not self.budgets.has_limits:
             return self.exhausted_by()
-        need = self._one(trial.config, self._trial_s(trial.budget) or whole_s)
+        need = self._one(self._trial_s(trial.budget) or whole_s)
         rest = self._running_rest()
         # What runs meanwhile does not lengthen the run.
-        time_s = max(need.time_s, rest.time_s)
-        need = Amount(
-            time_s=time_s, core_s=need.core_s + rest.core_s, gpu_s=need.gpu_s + rest.gpu_s
-        )
+        need = Amount(time_s=max(need.time_s, rest.time_s), core_s=need.core_s + rest.core_s)
         return self.budgets.exceeded_by(self.spent + need + self._kept_back())
 
     def too_much_to_confirm(self, configs: Sequence[Config], *, kept_back: bool) -> str:
@@ -226,12 +225,8 @@ class Spending:
         for held in held_now:
             expected = self._trial_s(held.trial.budget) or 0.0
             seconds = max(0.0, expected - (now - held.since))
-            more = self._amount(held.trial.config, seconds, held.cores)
-            rest = Amount(
-                time_s=max(rest.time_s, seconds),
-                core_s=rest.core_s + more.core_s,
-                gpu_s=rest.gpu_s + more.gpu_s,
-            )
+            core_s = rest.core_s + held.cores * seconds
+            rest = Amount(time_s=max(rest.time_s, seconds), core_s=core_s)
         return rest
 
     def _kept_back(self) -> Amount:
@@ -240,20 +235,19 @@ class Spending:
         typical_s = self._trial_s(expected.budget)
         if baseline is None or typical_s is None:
             return Amount()
-        typical = self._one(expected.baseline, typical_s)
+        typical = self._one(typical_s)
         least = baseline + typical.times(LEAST_CONFIGS - 1)
-        budgets = self.budgets
-        return expected.confirm.kept_back(budgets, baseline=baseline, typical=typical, least=least)
+        first, budgets = expected.confirm, self.budgets
+        return kept_back(first, budgets, baseline=baseline, typical=typical, least=least)
 
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""
         own = self._durations.get(_kind(self._expected.budget) + _key(config))
         seconds = own.value if own else self._trial_s(self._expected.budget)
-        return None if seconds is None else self._one(config, seconds)
+        return None if seconds is None else self._one(seconds)
 
-    def _one(self, config: Config, seconds: float) -> Amount:
-        amount = self._amount(config, seconds, self._expected.num_cores)
-        return Amount(time_s=seconds, core_s=amount.core_s, gpu_s=amount.gpu_s)
+    def _one(self, seconds: float) -> Amount:
+        return Amount(time_s=seconds, core_s=self._expected.num_cores * seconds)
 
     def _trial_s(self, budget: Budget) -> float | None:
         """Return the mean seconds of a trial with a budget: as seen, else as a whole one takes."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from orchestrator.arguments import MOST, one_of, some_text, whole_number
+from orchestrator.errors import nearest
+from orchestrator.sweep.objectives import PRICES
 from orchestrator.trial import Isolation
 
 _MOST_S: Final = 1e9
@@ -33,7 +35,6 @@ class Option:
     Attributes:
         group: Its heading.
         help: Meaning, one line of plain text.
-        more: Markdown that the page has after it.
         metavar: Word for its value; empty for a switch.
         is_list: True where it takes several values.
         read: Reads its value from text; what it raises is shown.
@@ -43,7 +44,6 @@ class Option:
 
     group: Group
     help: str
-    more: str = ""
     metavar: str = ""
     is_list: bool = False
     read: Callable[[str], Any] = some_text
@@ -51,8 +51,25 @@ class Option:
     replaces: str = ""
 
 
+def option(group: Group, text: str, **more: Any) -> Option:  # noqa: ANN401 - of Option
+    """Return the declaration of an option."""
+    return Option(group=group, help=text, **more)
+
+
+def count(
+    text: str,
+    group: Group = Group.SEARCHED,
+    *,
+    least: int = 1,
+    **more: Any,  # noqa: ANN401 - likewise
+) -> Option:
+    """Return the declaration of a number that a resumed run takes over."""
+    read = whole_number(least, MOST)
+    return option(group, text, metavar="N", read=read, stored=True, **more)
+
+
 def flag(name: str) -> str:
-    """Return a field of :class:`Options` as it is typed."""
+    """Return a field of the options as it is typed."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -64,44 +81,41 @@ def duration_s(text: str) -> float:
     return float(match[1]) * _UNITS_S[match[2] or "s"]
 
 
-def positive_number(what: str) -> Callable[[str], float]:
-    """Return a reader of a number above zero; ``what`` it counts is named in its message."""
+def hours(text: str) -> float:
+    """Read a number of hours above zero."""
+    if not 0 < (number := _number(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of hours such as 0.5 or 20")
+    return number
 
-    def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not 0 < number < math.inf:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {what} such as 0.5 or 20")
-        return number
 
-    return read
+def prices(text: str) -> str:
+    """Read prices such as ``cpu_hour=0.04,gpu_hour=2.50``, as text; see :func:`prices_of`."""
+    prices_of(text)
+    return text
+
+
+def prices_of(text: str) -> dict[str, float]:
+    """Return prices by their names, as a sweep file has them."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, price = part.partition("=")
+        number = _number(price)
+        if name not in PRICES or name in found or not 0 <= number < math.inf:
+            meant = "" if name in PRICES else nearest(name, PRICES)
+            raise argparse.ArgumentTypeError(
+                f"{part!r} is not a price{meant}; allowed: cpu_hour=0.04,gpu_hour=2.50, each once"
+            )
+        found[name] = number
+    return dict.fromkeys(PRICES, 0.0) | found
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def isolation(text: str) -> Isolation:
     """Read the name of an isolation."""
     return Isolation(one_of(*map(str, Isolation))(text))
-
-
-def option(group: Group, text: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option
-    """Return the metadata of a field of :class:`Options`."""
-    return {"option": Option(group=group, help=text, **more)}
-
-
-def count(
-    text: str,
-    group: Group = Group.SEARCHED,
-    *,
-    least: int = 1,
-    most: int = MOST,
-    **more: Any,  # noqa: ANN401 - of Option
-) -> Mapping[str, Option]:
-    """Return the metadata of a field that counts something, and that a resumed run takes over."""
-    return option(group, text, metavar="N", read=whole_number(least, most), stored=True, **more)
-
-
-def limit(text: str, what: str, **more: Any) -> Mapping[str, Option]:  # noqa: ANN401 - of Option
-    """Return the metadata of a field that is a budget; ``what`` it counts is in its message."""
-    read = positive_number(what)
-    return option(Group.SEARCHED, text, metavar="X", read=read, stored=True, **more)

@@ -1,7 +1,7 @@
 """All options of the command line, each declared once.
 
 A declaration gives the parser's entry, the field of the sweep that the option replaces, whether a
-resumed run takes the option over, and the option's row in ``docs/command-line.md``.
+resumed run takes the option over, and the option's line of the help.
 """
 
 from __future__ import annotations
@@ -10,29 +10,215 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, get_origin, get_type_hints
 
-from orchestrator.driver.budgets.budgets import Prices
-from orchestrator.driver.executors import DEFAULT_EXECUTOR
-from orchestrator.driver.options.contradictions import contradictions
-from orchestrator.driver.options.declaration import Option, flag
-from orchestrator.driver.options.place import PlaceOptions
-from orchestrator.driver.options.question import QuestionOptions
+from msgspec import to_builtins
+
+from orchestrator.arguments import a_path, cluster_address, one_of
+from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
+from orchestrator.driver.options.declaration import (
+    Group,
+    Option,
+    count,
+    duration_s,
+    flag,
+    hours,
+    isolation,
+    option,
+    prices,
+    prices_of,
+)
 from orchestrator.driver.options.settings import (
+    contradictions,
     is_of_replay,
     merged,
     replay_settings,
+    setting,
     with_old_options,
 )
 from orchestrator.errors import RunDirectoryError
 from orchestrator.field_types import shown, wrong_fields
+from orchestrator.search import SEARCHES
 from orchestrator.sweep.overrides import Overrides
 from orchestrator.trial import Isolation
 
+_TRAINED, _SEARCHED, _PLACE, _RESULTS = Group
+*_OTHERS, _LAST = SEARCHES
+_EXECUTORS = ", or ".join(f"{name}: {kind.doc}" for name, kind in EXECUTORS.items())
+
 
 @dataclass(frozen=True, kw_only=True)
-class Options(PlaceOptions, QuestionOptions):
+class Options:
     """The values of a command line; None, False or empty where an option was not given."""
+
+    sweep_file: Path | None = None
+    plan: Annotated[bool, option(_TRAINED, "print what would run, and stop")] = False
+    data: Annotated[
+        str | None,
+        option(
+            _TRAINED,
+            "train on this data set instead of the sweep's",
+            metavar="NAME_OR_PATH",
+            stored=True,
+        ),
+    ] = None
+    data_root: Annotated[
+        Path | None,
+        option(
+            _TRAINED,
+            "where data sets live (default: $SWEEP_DATA, else data/)",
+            metavar="DIR",
+            read=a_path,
+            stored=True,
+        ),
+    ] = None
+    download: Annotated[bool, option(_TRAINED, "fetch the data set if it is absent")] = False
+    set: Annotated[
+        tuple[str, ...],
+        option(
+            _TRAINED,
+            "fix a knob, in the space and in the baseline; or rigor=PRESET, rigor.NAME=VALUE, "
+            "replay.NAME=VALUE; may be repeated",
+            metavar="NAME=VALUE",
+            is_list=True,
+            read=setting,
+            stored=True,
+        ),
+    ] = ()
+    search: Annotated[
+        str | None,
+        option(
+            _SEARCHED,
+            f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's",
+            metavar="NAME",
+            stored=True,
+        ),
+    ] = None
+    trials: Annotated[int | None, count("configs to try at most")] = None
+    seed: Annotated[
+        int | None,
+        count("seed of the plan and, plus the repeat, of every trial", least=0, replaces="seed"),
+    ] = None
+    epochs: Annotated[int | None, count("epochs of a whole training", replaces="epochs")] = None
+    steps: Annotated[
+        int | None, count("optimizer steps of a training at most", replaces="steps")
+    ] = None
+    warm_start: Annotated[
+        tuple[Path, ...],
+        option(
+            _SEARCHED,
+            "tell the search the results of these runs first",
+            metavar="RUN_DIR",
+            is_list=True,
+            read=a_path,
+        ),
+    ] = ()
+    time_budget: Annotated[
+        float | None,
+        option(
+            _SEARCHED,
+            "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
+            metavar="30m",
+            read=duration_s,
+            stored=True,
+        ),
+    ] = None
+    core_hours: Annotated[
+        float | None,
+        option(
+            _SEARCHED,
+            "budget of core-hours: cores of each trial times the time that it holds them",
+            metavar="X",
+            read=hours,
+            stored=True,
+        ),
+    ] = None
+    cost: Annotated[
+        str | None,
+        option(
+            _SEARCHED,
+            "prices of a core and of a GPU for one hour",
+            metavar="cpu_hour=0.04,gpu_hour=2.50",
+            read=prices,
+            stored=True,
+        ),
+    ] = None
+    max_concurrent: Annotated[int | None, count("most trials at the same time", _PLACE)] = None
+    cores_per_trial: Annotated[
+        int | None,
+        count(
+            "cores of every trial (default: the sweep's, else the node or its part per GPU)",
+            _PLACE,
+            replaces="cores_per_trial",
+        ),
+    ] = None
+    isolation: Annotated[
+        Isolation | None,
+        option(
+            _PLACE,
+            "how far trials are kept from each other: exclusive, leased or shared",
+            metavar="NAME",
+            read=isolation,
+            stored=True,
+            replaces="isolation",
+        ),
+    ] = None
+    executor: Annotated[
+        str | None,
+        option(
+            _PLACE,
+            f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})",
+            metavar="NAME",
+            read=one_of(*EXECUTORS),
+            stored=True,
+        ),
+    ] = None
+    table: Annotated[
+        Path | None,
+        option(
+            _PLACE,
+            "run directory whose recorded runs --executor replay plays",
+            metavar="RUN_DIR",
+            read=a_path,
+            stored=True,
+        ),
+    ] = None
+    address: Annotated[
+        str | None,
+        option(
+            _PLACE,
+            "use this existing Ray cluster",
+            metavar="ADDR",
+            read=cluster_address,
+            stored=True,
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        option(_RESULTS, "run directory (default: runs/SWEEP/TIME)", metavar="DIR", read=a_path),
+    ] = None
+    resume: Annotated[
+        Path | None, option(_RESULTS, "go on with an interrupted run", metavar="DIR", read=a_path)
+    ] = None
+    tracking_uri: Annotated[
+        str | None,
+        option(
+            _RESULTS,
+            "MLflow (default: $MLFLOW_TRACKING_URI, else an sqlite file under the runs folder)",
+            metavar="URI",
+            stored=True,
+        ),
+    ] = None
+    experiment: Annotated[
+        str | None,
+        option(
+            _RESULTS,
+            "MLflow's experiment (default: $MLFLOW_EXPERIMENT_NAME, else the sweep file's name)",
+            metavar="NAME",
+            stored=True,
+        ),
+    ] = None
+    no_mlflow: Annotated[bool, option(_RESULTS, "do not write to MLflow", stored=True)] = False
 
     @property
     def executor_name(self) -> str:
@@ -48,7 +234,7 @@ class Options(PlaceOptions, QuestionOptions):
         """Return the changes that the options make to a sweep."""
         options = DECLARATIONS.items()
         replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
-        replaced["prices"] = None if self.cost is None else self.cost.by_name
+        replaced["prices"] = None if self.cost is None else prices_of(self.cost)
         return Overrides(
             settings=[each for each in self.set if not is_of_replay(each)],
             search=self.search,
@@ -63,8 +249,11 @@ class Options(PlaceOptions, QuestionOptions):
 
     def stored(self) -> dict[str, Any]:
         """Return the options that a resumed run takes over, as JSON values by name."""
-        options = DECLARATIONS.items()
-        return {name: _to_json(getattr(self, name)) for name, o in options if o.stored}
+        values = {name: getattr(self, name) for name, o in DECLARATIONS.items() if o.stored}
+        return {
+            name: list(value) if isinstance(value, tuple) else to_builtins(value, enc_hook=str)
+            for name, value in values.items()
+        }
 
     def resuming(self, stored: Mapping[str, Any]) -> Options:
         """Return these options with the stored ones where they are not given again.
@@ -92,15 +281,11 @@ class Options(PlaceOptions, QuestionOptions):
 
 
 DECLARATIONS: Final[Mapping[str, Option]] = {
-    entry.name: entry.metadata["option"] for entry in fields(Options) if entry.metadata
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Options, include_extras=True).items()
+    if get_origin(hint) is Annotated
 }
 """The declarations by field of :class:`Options`, in the order in which they are documented."""
-
-
-def _to_json(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return str(value) if isinstance(value, (Path, Isolation, Prices)) else value
 
 
 def _from_json(name: str, option: Option, value: Any) -> Any:  # noqa: ANN401 - plain JSON values

@@ -1,12 +1,14 @@
-"""Values of ``--set``: knobs, the sweep's rigor, a replay; and the options that they replaced."""
+"""Values of ``--set``; options of the last version; options that contradict each other."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.arguments import some_text, whole_number
+from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
+from orchestrator.driver.options.declaration import flag
 from orchestrator.errors import SweepError, nearest
 
 MOST_NODES: Final = 10_000
@@ -19,13 +21,11 @@ _INSTEAD: Final = {
     "repeats": "--set rigor.repeats=N",
     "confirm": "--set rigor.confirm=N rigor.max_confirm=N",
     "retries": "--set rigor.retries=N",
-    "gpu_hours": "--cost gpu_hour=1 --max-cost X",
     "cores": "--set replay.cores=N",
     "nodes": "--set replay.nodes=N",
     "reuse_repeats": "--set replay.reuse_repeats=true",
 }
 """What is typed now for an option of the last version, by its name."""
-_NOT_TAKEN: Final = "--gpu-hours"
 
 
 def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -33,11 +33,8 @@ def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
     Returns:
         The words; and a sentence for each old option among them.
-
-    Raises:
-        SweepError: ``--gpu-hours`` is among them: together with prices it would change its meaning.
     """
-    old = {f"--{name.replace('_', '-')}": text for name, text in _INSTEAD.items()}
+    old = {flag(name): text for name, text in _INSTEAD.items()}
     kept, added, sentences = list[str](), list[str](), list[str]()
     left = iter(words)
     for word in left:
@@ -46,8 +43,6 @@ def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
             kept.append(word)
             continue
         sentences.append(f"{name} is now {old[name]}")
-        if name == _NOT_TAKEN:
-            raise SweepError(sentences[-1])
         settings = old[name].split()[1:]
         if not has_value and "N" in old[name]:
             value = next(left, "")
@@ -116,3 +111,42 @@ def _replay_setting(text: str) -> tuple[str, Any]:
     raise argparse.ArgumentTypeError(
         f"{text!r} is not allowed{nearest(name, names)}; allowed: replay. and {', '.join(names)}"
     )
+
+
+# -- contradictions
+
+
+def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
+    """Yield an error for each two of the options given that contradict each other."""
+    pairs = [
+        ("out", "resume"),
+        ("warm_start", "resume"),
+        ("table", "resume"),
+        ("tracking_uri", "no_mlflow"),
+        ("experiment", "no_mlflow"),
+    ]
+    texts = [
+        f"{flag(one)} and {flag(two)}" for one, two in pairs if given.get(one) and given.get(two)
+    ]
+    executor = given.get("executor") or DEFAULT_EXECUTOR
+    if given.get("address") and not EXECUTORS[executor].on_clusters:
+        texts.append(f"--address and --executor {executor}")
+    for text in texts:
+        yield SweepError(f"{text} contradict each other", "leave one of them out")
+    yield from _of_a_replay(given, is_replay=EXECUTORS[executor].simulated)
+
+
+def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[SweepError]:
+    """Yield an error for a replay without a table, and for its options without a replay."""
+    if is_replay and not given.get("table"):
+        yield SweepError(
+            "--executor replay: no table to replay",
+            "give the directory of a run: --table RUN_DIR",
+        )
+    settings = [text for text in given.get("set", ()) if is_of_replay(text)]
+    for words in ["--table"] * bool(given.get("table")) + [f"--set {text}" for text in settings]:
+        if not is_replay:
+            yield SweepError(f"{words} is for replays", "give --executor replay with it")
+    for name in ("download", "data_root"):
+        if given.get(name) and is_replay:
+            yield SweepError(f"{flag(name)}: a replay reads no data", "leave it out")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from dataclasses import replace
 
 from orchestrator.data import DataHeaders
 from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.options import Options
-from orchestrator.driver.planning.left import lines_of_the_rest, progress_of
-from orchestrator.driver.planning.of_request import extended, make_spending, planned
-from orchestrator.driver.planning.text import labelled, note, plan_lines
-from orchestrator.driver.planning.totals import require_room
-from orchestrator.driver.planning.wrapping import wrapped
-from orchestrator.driver.question import question_record
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.planning.plan import extended, make_spending, planned
+from orchestrator.driver.planning.text import lines_of_the_rest, note, plan_lines
+from orchestrator.driver.planning.totals import progress_of, require_room
+from orchestrator.driver.record import question_record
 from orchestrator.driver.request import (
     Request,
     data_headers,
@@ -72,13 +69,9 @@ def print_plan(given: Options) -> int:
             limits.apply(event)
         require_more(options.resume, past, trials, limits, extends=extends)
         progress = progress_of(past, spending.of_the_past())
-        rest = lines_of_the_rest(plan, progress, request.budgets, goes_on=trials is not None)
-        lines += labelled(rest)
-    text = "\n".join(lines)
-    if sys.stdout.isatty():
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns or 80
-        text = "\n".join(wrapped(text.splitlines(), columns))
-    sys.stdout.write(f"{text}\n")
+        is_extended = trials is not None
+        lines += lines_of_the_rest(plan, progress, request.budgets, extends=is_extended)
+    sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 

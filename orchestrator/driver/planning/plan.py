@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.driver.budgets.expectation import ConfirmStage
-from orchestrator.driver.planning.past_durations import Earlier, Kind, earlier_trials
+from orchestrator.driver.budgets.budgets import Expectation
+from orchestrator.driver.budgets.spending import Spending
+from orchestrator.driver.executors import EXECUTORS
+from orchestrator.driver.phases import capacity_of, make_phases, searched_stages
+from orchestrator.driver.planning.durations import Earlier, earlier_of
+from orchestrator.driver.request import Request
 from orchestrator.errors import SweepFileError
-from orchestrator.execution.placement import machine_capacity
+from orchestrator.execution.placement import cores_of_trial, machine_capacity
 from orchestrator.kernel.candidates import Candidates
 from orchestrator.kernel.problem import SearchProblem
-from orchestrator.kernel.search import PlannedStage
+from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
-from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid, every_combination
 from orchestrator.search.optuna import Optuna
+from orchestrator.search.own import with_trials
 from orchestrator.search.random import MAX_ENUMERATED
-from orchestrator.search.stages.interference import ROUNDS
-from orchestrator.search.stages.repeats import MAX_CONTENDERS
-from orchestrator.space.configs import built, domains_of, values_of
+from orchestrator.search.stages.confirm import Confirming, FirstRounds
+from orchestrator.search.stages.judge import Judge
+from orchestrator.search.stages.sequence import Scope, Searching
+from orchestrator.space.configs import built, canonical, domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trainable import Demand
-from orchestrator.trial import Isolation
+from orchestrator.trial import Isolation, Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +59,13 @@ class Plan:
             interval or the points that it states; None where these are too many.
         exact: Whether the candidates are what will be run.
         is_whole: Whether the candidates are all that a search that tries none twice could run.
-        max_configs: Most configs that will be trained, or None for no limit known.
-        stages: The stages of a search that knows them; of another one none.
+        max_configs: Most configs that get a row, or None for no limit known.
         cannot_run: What cannot run here among the candidates, the largest group first.
+        is_staged: True for a search that knows stages.
+        searched: The stages of the search.
+        around: The stages of the phases around the search.
+        first_rounds: The confirm stage up to its first analysis.
         num_cores: Cores of every trial.
-        num_gpus: GPUs of the trial that asks for the most.
         capacity: Trials that run at the same time: those with the largest demand, and those
             with the smallest.
         earlier: What earlier trials of the sweep took, or None where there are none.
@@ -70,25 +76,22 @@ class Plan:
     machine: Machine
     candidates: Candidates | None
     exact: bool
-    is_whole: bool = False
+    is_whole: bool
     max_configs: int | None
-    stages: tuple[PlannedStage, ...]
     cannot_run: tuple[CannotRun, ...]
+    is_staged: bool
+    searched: tuple[PlannedStage, ...]
+    around: tuple[PlannedStage, ...]
+    first_rounds: FirstRounds
     num_cores: int
-    num_gpus: int
     capacity: tuple[int, int]
-    earlier: Earlier | None
-    stated_s: float | None
+    earlier: Earlier | None = None
+    stated_s: float | None = None
 
     @property
     def num_infeasible(self) -> int:
         """Return the number of candidates that cannot run here: one row each, without a run."""
         return sum(group.num_configs for group in self.cannot_run)
-
-    @property
-    def num_train(self) -> int | None:
-        """Return the most trials to train, infeasible ones left out; None for no known limit."""
-        return None if self.num_able is None else self.num_able * self.sweep.rigor.repeats
 
     @property
     def num_able(self) -> int | None:
@@ -100,102 +103,14 @@ class Plan:
         return min(self.max_configs, len(self.candidates.keys) - self.num_infeasible)
 
     @property
-    def least_searched(self) -> int:
-        """Return the fewest trials of the search; of one that chooses as it goes its limit."""
-        if self.stages:
-            return sum(stage.least for stage in self.stages)
-        return self.num_train or 0
+    def num_train(self) -> int | None:
+        """Return the most trials to train, infeasible ones left out; None for no known limit."""
+        return None if self.num_able is None else self.num_able * self.sweep.rigor.repeats
 
     @property
-    def most_searched(self) -> int | None:
-        """Return the most trials of the search; None for no known limit."""
-        if self.stages:
-            most = [stage.most for stage in self.stages]
-            return None if None in most else sum(number or 0 for number in most)
-        return self.num_train
-
-    @property
-    def is_factored(self) -> bool:
-        """Return True for a search with seeds and isolated probes of its own."""
-        return isinstance(self.sweep.search, Factored)
-
-    @property
-    def num_repeated(self) -> int:
-        """Return the most repeats that may be added after the search, at most."""
-        if self.is_factored:
-            return 0  # it has seeds of its own
-        configs = self._at_most(1 + MAX_CONTENDERS)
-        if configs < 2:
-            return 0  # nothing to tell it from
-        return configs * max(self.sweep.rigor.max_repeats - self.sweep.rigor.repeats, 0)
-
-    @property
-    def num_isolated(self) -> int:
-        """Isolated runs of the interference check, and as many co-located ones.
-
-        Where their speeds differ, the trials that were trained co-located are trained again.
-        """
-        side_by_side = self.capacity[1] > self.num_nodes and not self.is_factored
-        checks = self.sweep.isolation is Isolation.LEASED and side_by_side
-        return ROUNDS * self.num_checked if checks else 0
-
-    @property
-    def num_checked(self) -> int:
-        """Return the number of configs that the interference check runs; none of a sole one."""
-        configs = self._at_most(self.sweep.rigor.check_isolated)
-        return configs if self._at_most(2) > 1 else 0
-
-    @property
-    def num_nodes(self) -> int:
-        """Return the number of nodes that trials may run on."""
-        return len(self.machine.nodes)
-
-    @property
-    def num_confirm(self) -> int:
-        """Return the number of trials to confirm, unless more are needed.
-
-        The selected config and the baseline, then the one that looks at the test split.
-        """
-        return self._at_most(2) * self.sweep.rigor.confirm + 1 if self.sweep.rigor.confirm else 0
-
-    @property
-    def num_finalists(self) -> int:
-        """Return the most configs that confirm rounds compare, the baseline among them."""
-        return self._at_most(1 + self.sweep.rigor.finalists)
-
-    def _at_most(self, number: int) -> int:
-        """Return ``number``, or how many configs there are where these are fewer."""
-        return number if self.num_able is None else min(number, max(1, self.num_able))
-
-    @property
-    def max_confirm(self) -> int:
-        """Return the most trials to confirm: the finalists and the baseline."""
-        if not self.sweep.rigor.confirm:
-            return 0
-        most = max(self.sweep.rigor.confirm, self.sweep.rigor.max_confirm)
-        return (
-            self.num_finalists * (most if self.num_finalists > 1 else self.sweep.rigor.confirm) + 1
-        )
-
-    @property
-    def confirm_stage(self) -> ConfirmStage:
-        """Return the confirm stage up to its first interim analysis."""
-        return ConfirmStage(
-            rounds=self.sweep.rigor.confirm,
-            share=self.confirm_share,
-            finalists=self.num_finalists - 1,
-        )
-
-    @property
-    def confirm_share(self) -> float:
-        """Return the time of a confirm run that is compared, as a share of a whole training's."""
-        search = self.sweep.search
-        return search.confirm_share if isinstance(search, Factored) else 1.0
-
-    @property
-    def confirms_end_to_end(self) -> bool:
-        """Return True where one more config of the front may be trained whole at the end."""
-        return bool(self.num_confirm) and self.is_factored
+    def confirm(self) -> tuple[PlannedStage, ...]:
+        """Return the confirm stage."""
+        return tuple(stage for stage in self.around if stage.stage is Stage.CONFIRM)
 
     @property
     def trial_s(self) -> float | None:
@@ -209,52 +124,60 @@ def make_plan(
     *,
     num_cores: int,
     max_concurrent: int | None = None,
-    runs: Sequence[Path] = (),
     data: str = "",
 ) -> Plan:
-    """Return the plan of a sweep.
+    """Return the plan of a sweep: its phases are made and counted, and none of them begins.
 
     Args:
         sweep: What is asked.
         machine: Where it would run.
         num_cores: Cores of every trial.
         max_concurrent: Most trials at the same time, or None.
-        runs: Directories of the sweep's earlier runs, which the expected time is taken from.
-        data: Name of the data set, of which these must have been.
+        data: Name of the data set, or empty.
 
     Raises:
         SweepError: The sweep's constraints exclude every config, or its grid is too large.
     """
     problem = search_problem(sweep, machine)
-    search = sweep.search
-    stages, known = tuple(search.planned(problem)), search.candidates(problem)
+    known = sweep.search.candidates(problem)
     exact = known is not None
     candidates, is_whole = (known, False) if exact else _candidates(sweep, problem)
     cannot_run, gpus = _feasibility(sweep, machine, candidates)
-    most = [_most_trials(sweep, machine, num_cores, count) for count in gpus]
-    limits = [min(count, max_concurrent or count) for count in most]
-    return Plan(
+    limits = [_most_trials(sweep, machine, num_cores, count, max_concurrent) for count in gpus]
+    plan = Plan(
         sweep=sweep,
         machine=machine,
         candidates=candidates,
         exact=exact,
         is_whole=is_whole,
         max_configs=_max_configs(sweep, candidates, is_known=exact or is_whole),
-        stages=stages,
         cannot_run=cannot_run,
+        is_staged=bool(sweep.search.planned(problem)),
+        searched=(),
+        around=(),
+        first_rounds=FirstRounds(),
         num_cores=num_cores,
-        num_gpus=max(gpus),
         capacity=(min(limits), max(limits)),
-        earlier=earlier_trials(runs, kind_of(sweep, num_cores, data)),
         stated_s=sweep.trial_s.get(data),
     )
-
-
-def kind_of(sweep: Sweep[Any], num_cores: int, data: str) -> Kind:
-    """Return what earlier trials must have in common with those of a sweep, to tell of them."""
-    varied = domains_of(sweep.space)
-    fixed = {name: v for name, v in values_of(sweep.space).items() if name not in varied}
-    return Kind(budget=sweep.budget, num_cores=num_cores, data=data, fixed=fixed)
+    searched = searched_stages(sweep, problem, plan.num_able)
+    scope = Scope(num_configs=plan.num_able, searched=searched)
+    phases = make_phases(
+        sweep,
+        problem,
+        Search(),
+        capacity=capacity_of(sweep, machine, num_cores, max_concurrent),
+        judge=Judge(),
+        may_interleave=lambda configs, results: True,
+    )
+    around = [phase for phase in phases if not isinstance(phase, Searching)]
+    firsts = [phase.first_rounds(scope) for phase in phases if isinstance(phase, Confirming)]
+    return replace(
+        plan,
+        searched=tuple(searched),
+        around=tuple(stage for phase in around for stage in phase.planned(scope)),
+        first_rounds=next(iter(firsts), FirstRounds()),
+    )
 
 
 def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates | None, bool]:
@@ -308,7 +231,51 @@ def _configs(candidates: Candidates | None) -> Iterator[dict[str, Any]]:
     return map(candidates.config, candidates.keys) if candidates else iter(())
 
 
-def _most_trials(sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int) -> int:
-    if sweep.isolation is Isolation.EXCLUSIVE:
-        return len(machine.nodes)
-    return machine_capacity(num_cores, machine, Demand(gpus=gpus))
+def _most_trials(
+    sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int, most: int | None
+) -> int:
+    count = len(machine.nodes)
+    if sweep.isolation is not Isolation.EXCLUSIVE:
+        count = machine_capacity(num_cores, machine, Demand(gpus=gpus))
+    return min(count, most or count)
+
+
+# -- of a request
+
+
+def planned(request: Request, machine: Machine, data: str) -> Plan:
+    """Return the plan of a request on ``machine``; ``data`` is the name of its data set."""
+    options, sweep = request.options, request.sweep
+    one_at_a_time = EXECUTORS[options.executor_name].one_at_a_time
+    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
+    most = 1 if one_at_a_time else options.max_concurrent
+    plan = make_plan(sweep, machine, num_cores=num_cores, max_concurrent=most, data=data)
+    return replace(plan, earlier=earlier_of(request, num_cores, data))
+
+
+def extended(request: Request, trials: int | None) -> Request:
+    """Return the request with its search continued to ``trials`` configs, to plan with."""
+    if trials is None:
+        return request
+    sweep = replace(request.sweep, search=with_trials(request.sweep.search, trials))
+    return replace(request, sweep=sweep)
+
+
+def make_spending(request: Request, plan: Plan | None, now: Callable[[], float]) -> Spending:
+    """Return the spending of a run that has not begun.
+
+    Args:
+        request: What was asked for, with its budgets.
+        plan: Its plan; None where nothing has a limit.
+        now: Unix time now.
+    """
+    sweep = request.sweep
+    expectation = Expectation(
+        num_cores=cores_of_trial(sweep.cores_per_trial, plan.machine if plan else request.here),
+        budget=sweep.budget,
+        baseline=values_of(canonical(sweep.baseline)),
+        trial_s=plan.trial_s if plan else None,
+        confirm=plan.first_rounds if plan else FirstRounds(),
+        num_configs=plan.num_able if plan else None,
+    )
+    return Spending(request.budgets, expectation, now)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.stopping import stopping_lines
-from orchestrator.driver.planning.totals import share_of_grid
-from orchestrator.driver.planning.totals_text import budget_lines, in_all
-from orchestrator.driver.planning.words import count, duration, percent, trials
+from orchestrator.driver.planning.totals import (
+    Progress,
+    Total,
+    kept_back_by,
+    least,
+    most,
+    share_of_grid,
+    what_is_left,
+)
+from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.candidates import Candidates
 from orchestrator.kernel.search import PlannedStage
-from orchestrator.search.stages.interference import ROUNDS
-from orchestrator.search.stages.repeats import MAX_CONTENDERS
+from orchestrator.search.factored import Factored
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
+from orchestrator.trial import TrialState
 
 _LABEL = 12
 _NUM_REASONS = 8
+_NO_CLAIM = "no trials, so no speed-up will be claimed"
 _PAYS_FROM = 100
 """Configs below which a grid is about as cheap as a search that probes and composes."""
 
@@ -42,14 +49,12 @@ def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> li
         "data": [data] if data else [],
         "varied": _varied(plan),
         **_search(plan),
-        "stopping": stopping_lines(plan),
-        "check": _interference(plan),
-        "repeats": _repeats(plan),
-        "confirm": _confirm(plan),
+        "stopping": _stopping(plan),
+        **_around(plan),
         "cores": _cores(plan),
         "time": [_time(plan)],
-        "budget": budget_lines(plan, limits),
-        "in all": [in_all(plan, limits)],
+        "budget": _budget(plan, limits),
+        "in all": [_in_all(plan)],
     }
     return labelled(parts)
 
@@ -70,7 +75,7 @@ def _sweep(plan: Plan) -> Iterator[str]:
     steps = f", at most {budget.steps:,} steps" if budget.steps is not None else ""
     width = budget.half_width
     until = f", fewer once its speed is known to {width:.2g} of itself" if width else ""
-    yield f"{sweep.trainable.name}, {count(budget.epochs, 'epoch')} a trial{steps}{until}"
+    yield f"{sweep.trainable.name}, {counted(budget.epochs, 'epoch')} a trial{steps}{until}"
 
 
 def _varied(plan: Plan) -> Iterator[str]:
@@ -84,12 +89,24 @@ def _varied(plan: Plan) -> Iterator[str]:
 
 def _search(plan: Plan) -> dict[str, list[str]]:
     """Return the lines of each stage of the search, by its word."""
-    if not plan.stages:
+    if not plan.is_staged:
         return {"train": list(_train(plan))}
     lines: dict[str, list[str]] = {}
-    for stage in plan.stages:
+    for stage in plan.searched:
         lines.setdefault(stage.name, []).append(_stage(stage))
     return {**lines, "": list(_composed(plan))}
+
+
+def _around(plan: Plan) -> dict[str, list[str]]:
+    """Return the lines of the phases around the search, by their words."""
+    lines: dict[str, list[str]] = {}
+    if isinstance(plan.sweep.search, Factored):
+        effect = "has no effect in a factored search"
+        lines["check"] = [f"none: probes run isolated; check_isolated {effect}"]
+        lines["repeats"] = [f"the search has its own; max_repeats {effect}"]
+    for stage in plan.around:
+        lines.setdefault(stage.name, []).extend(stage.lines)
+    return lines | ({} if plan.confirm else {"confirm": [_NO_CLAIM]})
 
 
 def _stage(stage: PlannedStage) -> str:
@@ -98,7 +115,7 @@ def _stage(stage: PlannedStage) -> str:
     one = "" if stage.most == 1 else "each "
     each = f", {one}about {percent(share)} of a whole training" if share < 1 else ""
     text = f": {stage.text}" if stage.text else ""
-    return f"{trials(stage.least, stage.most)}{isolated}{each}{text}"
+    return f"{_trials(stage.least, stage.most)}{isolated}{each}{text}"
 
 
 def _composed(plan: Plan) -> Iterator[str]:
@@ -107,9 +124,9 @@ def _composed(plan: Plan) -> Iterator[str]:
         return
     num_configs = len(plan.candidates.keys)
     if shares := share_of_grid(plan):
-        low, high = map(percent, shares)
+        low, high = (percent(share, digits=int(share < 0.01)) for share in shares)
         both = low if low == high else f"{low} to {high}"
-        yield f"about {both} of the core-time of the grid of {count(num_configs, 'config')}"
+        yield f"about {both} of the core-time of the grid of {counted(num_configs, 'config')}"
     if num_configs < _PAYS_FROM:
         yield (
             f"with fewer than about {_PAYS_FROM} configs the grid is as cheap, and measures each "
@@ -124,7 +141,7 @@ def _train(plan: Plan) -> Iterator[str]:
     each = f", {plan.sweep.rigor.repeats} runs each" if plan.sweep.rigor.repeats > 1 else ""
     if plan.exact and plan.candidates is not None and configs is not None:
         added = ", the baseline added" if plan.candidates.baseline_added else ""
-        yield f"{count(plan.num_train, 'trial')}: {count(configs, 'config')}{added}{each}"
+        yield f"{counted(plan.num_train or 0, 'trial')}: {counted(configs, 'config')}{added}{each}"
         limit = getattr(plan.sweep.search, "trials", None)
         if limit is not None and configs < limit:
             yield f"fewer than the {limit:,} asked for: the space has no more"
@@ -133,7 +150,7 @@ def _train(plan: Plan) -> Iterator[str]:
         return
     up_to = "as many trials as it asks for"
     if plan.num_train is not None:
-        up_to = f"up to {count(plan.num_train, 'trial')} of {count(configs, 'config')}"
+        up_to = f"up to {counted(plan.num_train, 'trial')} of {counted(configs or 0, 'config')}"
     yield f"{up_to}{each}: {search} chooses as results come"
     limit = getattr(plan.sweep.search, "trials", None)
     if plan.is_whole and configs is not None and limit is not None and configs < limit:
@@ -157,80 +174,47 @@ def _left_out(candidates: Candidates) -> Iterator[str]:
         total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} {what}"
         yield f"merged as the same: {total}{example}"
     if candidates.num_excluded:
-        yield f"excluded by the sweep's constraints: {count(candidates.num_excluded, 'config')}"
+        yield f"excluded by the sweep's constraints: {counted(candidates.num_excluded, 'config')}"
 
 
 def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
     if not plan.cannot_run:
         return
-    yield f"cannot run here: {count(plan.num_infeasible, 'config')}, {what_then}"
+    yield f"cannot run here: {counted(plan.num_infeasible, 'config')}, {what_then}"
     shown = plan.cannot_run[:_NUM_REASONS]
     for group in shown:
         example = f" (as {_settings(group.example)})" if group.example else ""
         yield f"  {group.num_configs:>5,}  {group.reason}{example}"
     if len(shown) < len(plan.cannot_run):
-        yield f"         and {count(len(plan.cannot_run) - len(shown), 'other reason')}"
+        yield f"         and {counted(len(plan.cannot_run) - len(shown), 'other reason')}"
 
 
-def _interference(plan: Plan) -> Iterator[str]:
-    if plan.is_factored:
-        yield "none: probes run isolated; check_isolated has no effect in a factored search"
-    if plan.num_isolated:
-        configs = count(plan.num_checked, "config")
-        yield (
-            f"{2 * plan.num_isolated} trials: {configs}, {ROUNDS} runs each isolated and {ROUNDS} "
-            "with background trials on the other cores, in alternation; if their speeds differ, "
-            "all trials run isolated from then on"
-        )
-
-
-def _repeats(plan: Plan) -> Iterator[str]:
-    if plan.is_factored:
-        yield "the search has its own; max_repeats has no effect in a factored search"
-    if plan.num_repeated:
-        yield (
-            f"up to {plan.num_repeated} more: the best config and up to {MAX_CONTENDERS} that are "
-            f"not told from it, until each has {plan.sweep.rigor.max_repeats} runs"
-        )
-
-
-def _confirm(plan: Plan) -> Iterator[str]:
-    if not plan.num_confirm:
-        yield "no trials, so no speed-up will be claimed"
+def _stopping(plan: Plan) -> Iterator[str]:
+    """Yield the rungs, what happens there, what it saves, and what ``stopped`` rows are."""
+    sweep, stopping = plan.sweep, plan.sweep.stopping
+    if stopping is None:
         return
-    sweep, is_sole = plan.sweep, plan.num_finalists == 1
-    how = "interleaved on the same cores where possible" if sweep.rigor.interleaved else "in pairs"
-    share = plan.confirm_share
-    short = f" of about {percent(share)} of a whole training" if share < 1 else ""
-    whole = ", and one more config of the front" if plan.confirms_end_to_end else ""
-    runs = count(sweep.rigor.confirm, "run")
-    compared = f"the selected config and the baseline, {runs} each{short}, {how} and isolated"
-    if is_sole:
-        compared = f"the one config, {runs}{short}, isolated"
-    yield (
-        f"{plan.num_confirm} trials: {compared}; then what is recommended, once, "
-        f"with the test split{whole}"
-    )
-    if plan.max_confirm > plan.num_confirm:
-        yield f"up to {plan.max_confirm}: {', and '.join(_more_to_confirm(plan))}"
-
-
-def _more_to_confirm(plan: Plan) -> Iterator[str]:
-    """Yield what makes the confirm stage longer: contenders, and rounds that do not decide."""
-    sweep, contenders = plan.sweep, plan.num_finalists - 2
-    if contenders > 0:
-        yield f"up to {count(contenders, 'contender')} of the selected config"
-    if sweep.rigor.max_confirm > sweep.rigor.confirm:
-        yield f"up to {sweep.rigor.max_confirm} runs each while they do not decide"
+    *others, last = map(str, stopping.rungs(sweep.epochs))
+    rungs = f"{', '.join(others)} and {last}" if others else last
+    goals = " and ".join(goal.metric for goal in stopping.aim(sweep.objectives).goals)
+    yield f"after {rungs} of {counted(sweep.epochs, 'epoch')} configs are compared by {goals}"
+    yield f"a trial that is not among the best 1 in {stopping.factor} so far ends there"
+    if plan.num_train:
+        num_others = plan.num_train - sweep.rigor.repeats
+        trained = sweep.rigor.repeats * sweep.epochs + stopping.epochs_trained(
+            num_others, sweep.epochs
+        )
+        yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
+    yield "the baseline trains to the end; rows that are stopped are results up to where they ended"
 
 
 def _cores(plan: Plan) -> Iterator[str]:
-    nodes = count(len(plan.machine.nodes), "node")
+    nodes = counted(len(plan.machine.nodes), "node")
     gpus = sum(node.gpus for node in plan.machine.nodes)
     reserved = sum(node.reserved_cpus for node in plan.machine.nodes)
-    offer = f"{nodes} of {count(plan.machine.cpus, 'core')}"
+    offer = f"{nodes} of {counted(plan.machine.cpus, 'core')}"
     offer += f" and {reserved} kept for the driver and Ray" if reserved else ""
-    yield f"{plan.num_cores} a trial; {offer}, {count(gpus, 'GPU') if gpus else 'no GPU'}"
+    yield f"{plan.num_cores} a trial; {offer}, {counted(gpus, 'GPU') if gpus else 'no GPU'}"
     low, high = plan.capacity
     at_once = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
     yield f"{at_once} at once, {plan.sweep.isolation}"
@@ -244,9 +228,98 @@ def _time(plan: Plan) -> str:
         )
     source = "as the sweep file has it; there is no earlier run like this one"
     if plan.earlier is not None:
-        source = f"median of {count(plan.earlier.num_trials, 'earlier trial')}"
+        source = f"median of {counted(plan.earlier.num_trials, 'earlier trial')}"
     return f"{duration(plan.trial_s)} a trial ({source})"
 
 
 def _settings(values: Mapping[str, Any]) -> str:
     return " ".join(format_setting(name, value) for name, value in values.items())
+
+
+def _budget(plan: Plan, budgets: Budgets) -> Iterator[str]:
+    """Yield what the budgets mean for the plan; nothing without any."""
+    if not budgets.has_limits:
+        return
+    limits = ", ".join(words for _, words in budgets.shares(Amount()))
+    yield f"{limits}: no trial starts that it has no room for"
+    low = least(plan)
+    if low.amount is None:
+        yield "how far that goes is not known until trials have run"
+        return
+    if plan.confirm:
+        kept = kept_back_by(plan, budgets)
+        yield f"kept back for the confirm stage: {budgets.in_words(kept)}"
+    if by := budgets.exceeded_by(low.amount):
+        yield f"{by} ends the search before its last config: the plan takes more"
+
+
+def _in_all(plan: Plan) -> str:
+    """Return the trials of all stages, least and most, and what they take."""
+    low, high = least(plan), most(plan)
+    text = _trials(low.trials, None if high is None else high.trials)
+    if low.amount is None:
+        return f"{text}; how long they take is not known yet: no earlier trials like these"
+    times = _span(lambda amount: duration(amount.time_s), low, high)
+    return f"{text}, about {times}, {_span(_core_hours, low, high)} core-hours"
+
+
+def _span(words: Callable[[Amount], str], low: Total, high: Total | None) -> str:
+    """Return the amounts of two totals, least and most, in words."""
+    amounts = [total.amount for total in (low, high) if total is not None]
+    texts = dict.fromkeys(words(amount) for amount in amounts if amount is not None)
+    return " to ".join(texts) + (" and more" if high is None else "")
+
+
+def _core_hours(amount: Amount) -> str:
+    return f"{amount.core_s / HOUR_S:,.2g}"
+
+
+def _trials(low: int, high: int | None) -> str:
+    """Return a range of trials in words; ``high`` is None where there is no limit."""
+    if high is None:
+        return f"{low:,} trials and more"
+    return counted(high, "trial") if low == high else f"{low:,} to {counted(high, 'trial')}"
+
+
+# -- of a run that has begun
+
+
+def lines_of_the_rest(
+    plan: Plan, progress: Progress, budgets: Budgets, *, extends: bool
+) -> list[str]:
+    """Return the lines of what is done, what was spent, and what is left.
+
+    Args:
+        plan: The plan of the whole run.
+        progress: The run so far.
+        budgets: Its budgets, larger ones given now included.
+        extends: True where its search is extended now.
+    """
+    states = progress.states
+    in_states = [f"{number} {state.replace('_', ' ')}" for state, number in states.items()]
+    done = counted(states.total() - states[TrialState.NOT_RUN], "trial")
+    spent = progress.spent
+    return labelled(
+        {
+            "done": [f"{done}: {', '.join(in_states)}" if in_states else done],
+            "spent": [
+                f"{duration(spent.time_s)}, {_core_hours(spent)} core-hours",
+                *(f"{percent(share)} of {words}" for share, words in budgets.shares(spent)),
+            ],
+            "left": _left(plan, progress, extends=extends),
+        }
+    )
+
+
+def _left(plan: Plan, progress: Progress, *, extends: bool) -> Iterator[str]:
+    num_not_run = progress.states[TrialState.NOT_RUN]
+    if progress.has_ended and not num_not_run and not extends:
+        yield "nothing: the run has ended"
+        return
+    is_over = progress.has_searched and not extends
+    rests = what_is_left(plan, progress, search_is_over=is_over)
+    times = [duration(rest.amount.time_s) for rest in rests if rest.amount is not None]
+    expected = f", about {' to '.join(dict.fromkeys(times))}" if times else ""
+    yield f"{_trials(rests[0].trials, rests[1].trials if rests[1:] else None)}{expected}"
+    if num_not_run:
+        yield f"{counted(num_not_run, 'trial')} had no room in the budget"

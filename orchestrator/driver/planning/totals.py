@@ -1,19 +1,19 @@
-"""The totals of a plan: trials, time and core-hours over all stages, least and most."""
+"""Totals over the stages of a plan, least and most; what is left of them in a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from orchestrator.driver.budgets.budgets import Amount, Budgets
-from orchestrator.driver.budgets.expectation import LEAST_CONFIGS
-from orchestrator.driver.planning.groups import Group
+from orchestrator.driver.budgets.budgets import LEAST_CONFIGS, Amount, Budgets, kept_back
 from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.resume import has_ended
 from orchestrator.errors import SweepError
-from orchestrator.trial import Stage
-
-_TRAININGS, _PROBES, _CONFIRM = Group(Stage.TRAIN), Group(Stage.PROBE), Group(Stage.CONFIRM)
-_TEST = Group(Stage.CONFIRM, tests=True)
+from orchestrator.kernel.events import Asked, Continued, Cut, Event, Finished, Started
+from orchestrator.kernel.search import PlannedStage
+from orchestrator.trial import Stage, Trial, TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,71 +29,44 @@ class Total:
     amount: Amount | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Part:
-    """Trials of one stage.
-
-    Attributes:
-        group: What they are counted as.
-        trials: How many.
-        share: Time of each, as a fraction of a whole training's.
-        at_once: How many run at the same time.
-    """
-
-    group: Group = _TRAININGS
-    trials: int
-    share: float = 1.0
-    at_once: int = 1
-
-
 def least(plan: Plan) -> Total:
     """Return the total of what is planned if nothing is added."""
-    return _total(plan, _least_parts(plan))
+    return _least_of(plan, [*plan.searched, *plan.around])
 
 
 def most(plan: Plan) -> Total | None:
     """Return the total with all that may be added; None where the search has no known end."""
-    return None if plan.most_searched is None else _total(plan, _most_parts(plan))
+    return _most_of(plan, [*plan.searched, *plan.around])
 
 
-def by_group(plan: Plan) -> tuple[Mapping[Group, Total], Mapping[Group, Total] | None]:
-    """Return the totals :func:`least` and :func:`most` of each group of trials."""
-    low = _grouped(plan, _least_parts(plan))
-    return low, None if plan.most_searched is None else _grouped(plan, _most_parts(plan))
+def kept_back_by(plan: Plan, budgets: Budgets) -> Amount:
+    """Return what budgets keep back for the confirm stage; nothing where no duration is known."""
+    one = _least_of(plan, [PlannedStage(name="", least=1, most=1)]).amount
+    searched = _least_of(plan, _least_search(plan)).amount
+    if one is None or searched is None:
+        return Amount()
+    return kept_back(plan.first_rounds, budgets, baseline=one, typical=one, least=searched)
+
+
+def share_of_grid(plan: Plan) -> tuple[float, float] | None:
+    """Return least and most core-time of the search, as shares of the grid's; None if unknown."""
+    if not plan.is_staged or plan.candidates is None:
+        return None
+    num_configs = len(plan.candidates.keys)
+    low = sum(_least_share(stage) * stage.least for stage in plan.searched)
+    high = [stage.most and stage.most * stage.share_of_trial for stage in plan.searched]
+    if None in high:
+        return None
+    return low / num_configs, sum(share or 0 for share in high) / num_configs
 
 
 def least_useful(plan: Plan) -> Total:
     """Return the least that gives an answer: what a budget must have room for.
 
-    Of a search that knows its stages: the least of them. Of another one: two configs. Then the
-    confirm stage up to its first interim analysis.
+    The least of a search that knows its stages, else two configs. Then the confirm stage up to its
+    first interim analysis.
     """
-    return _total(plan, [*_least_search(plan), *_confirmed(plan, plan.num_confirm)])
-
-
-def kept_back(plan: Plan, budgets: Budgets) -> Amount:
-    """Return what budgets keep back for the confirm stage; nothing where no duration is known."""
-    one = _total(plan, [_Part(trials=1)]).amount
-    least_search = _total(plan, _least_search(plan)).amount
-    if one is None or least_search is None:
-        return Amount()
-    return plan.confirm_stage.kept_back(budgets, baseline=one, typical=one, least=least_search)
-
-
-def _least_search(plan: Plan) -> list[_Part]:
-    if plan.stages:
-        return list(_searched(plan, most=False))
-    return [_Part(trials=min(LEAST_CONFIGS, plan.least_searched))]
-
-
-def share_of_grid(plan: Plan) -> tuple[float, float] | None:
-    """Return least and most core-time of the search, as shares of the grid's; None if unknown."""
-    if not plan.stages or plan.candidates is None or plan.most_searched is None:
-        return None
-    num_configs = len(plan.candidates.keys)
-    low = sum(part.trials * part.share for part in _searched(plan, most=False))
-    high = sum(part.trials * part.share for part in _searched(plan, most=True))
-    return low / num_configs, high / num_configs
+    return _least_of(plan, [*_least_search(plan), *plan.confirm])
 
 
 def require_room(plan: Plan, budgets: Budgets) -> None:
@@ -105,9 +78,9 @@ def require_room(plan: Plan, budgets: Budgets) -> None:
     needed = least_useful(plan)
     if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
         return
-    searched = "the least of the search" if plan.stages else "two configs"
-    confirmed = " and the confirm stage up to its first analysis" if plan.num_confirm else ""
-    hint = " or --set rigor.confirm=0" if plan.num_confirm else ""
+    searched = "the least of the search" if plan.is_staged else "two configs"
+    confirmed = " and the confirm stage up to its first analysis" if plan.confirm else ""
+    hint = " or --set rigor.confirm=0" if plan.confirm else ""
     raise SweepError(
         f"{by} is below the least of this plan: {budgets.in_words(needed.amount)} for {searched}"
         f"{confirmed}, {needed.trials} trials",
@@ -115,80 +88,146 @@ def require_room(plan: Plan, budgets: Budgets) -> None:
     )
 
 
-def _least_parts(plan: Plan) -> list[_Part]:
-    return [
-        *_searched(plan, most=False),
-        _Part(group=_PROBES, trials=2 * plan.num_isolated),
-        *_confirmed(plan, plan.num_confirm),
-    ]
+def _least_search(plan: Plan) -> list[PlannedStage]:
+    if plan.is_staged:
+        return list(plan.searched)
+    num = min(LEAST_CONFIGS, sum(stage.least for stage in plan.searched))
+    return [PlannedStage(name="", least=num, most=num, isolated=True)]
 
 
-def _most_parts(plan: Plan) -> list[_Part]:
-    at_once = plan.capacity[0]
-    return [
-        *_searched(plan, most=True),
-        _Part(group=_PROBES, trials=2 * plan.num_isolated),
-        # These run beside others, and those that were trained before the check perhaps again.
-        _Part(group=_PROBES, trials=_background(plan), at_once=at_once),
-        _Part(trials=plan.num_repeated, at_once=at_once),
-        *_confirmed(plan, plan.max_confirm),
-        _Part(group=_CONFIRM, trials=int(plan.confirms_end_to_end)),
-    ]
+def _least_of(plan: Plan, stages: Iterable[PlannedStage]) -> Total:
+    return _total(plan, [(stage, stage.least, _least_share(stage)) for stage in stages])
 
 
-def _confirmed(plan: Plan, num: int) -> list[_Part]:
-    """Return so many runs of the confirm stage, the last of which is the test run."""
-    if not num:
-        return []
-    compared = _Part(group=_CONFIRM, trials=num - 1, share=plan.confirm_share)
-    return [compared, _Part(group=_TEST, trials=1)]
+def _most_of(plan: Plan, stages: Sequence[PlannedStage]) -> Total | None:
+    known = [(s, s.most, s.share_of_trial) for s in stages if s.most is not None]
+    return _total(plan, known) if len(known) == len(stages) else None
 
 
-def _searched(plan: Plan, *, most: bool) -> Iterator[_Part]:
-    if not plan.stages:
-        share = 1.0 if most else _share_where_stopped(plan)
-        yield _Part(trials=plan.least_searched, share=share, at_once=plan.capacity[0])
-    for stage in plan.stages:
-        yield _Part(
-            group=_PROBES if stage.name == "probe" else _TRAININGS,
-            trials=(stage.most or 0) if most else stage.least,
-            share=stage.share_of_trial,
-            at_once=1 if stage.isolated else plan.capacity[0],
-        )
+def _least_share(stage: PlannedStage) -> float:
+    return stage.share_of_trial if stage.least_share is None else stage.least_share
 
 
-def _share_where_stopped(plan: Plan) -> float:
-    """Return the least of its whole training that a mean trial takes: few get beyond a rung."""
-    stopping, epochs = plan.sweep.stopping, plan.sweep.epochs
-    if stopping is None:
-        return 1.0
-    share, left, before = 0.0, 1.0, 0
-    for rung in (*stopping.rungs(epochs), epochs):
-        share += left * (rung - before) / epochs
-        left, before = left / stopping.factor, rung
-    return share
-
-
-def _background(plan: Plan) -> int:
-    """Return the most trials that the interference check adds to those that it compares."""
-    if not plan.num_isolated:
-        return 0
-    beside = plan.capacity[1] - 1
-    trained_before = min(2 * plan.capacity[1], plan.least_searched)
-    return 2 * plan.num_isolated * beside + trained_before
-
-
-def _grouped(plan: Plan, parts: list[_Part]) -> dict[Group, Total]:
-    groups = dict.fromkeys(part.group for part in parts)
-    return {one: _total(plan, [part for part in parts if part.group == one]) for one in groups}
-
-
-def _total(plan: Plan, parts: list[_Part]) -> Total:
-    trials = sum(part.trials for part in parts)
+def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Total:
+    """Return the total of stages, each with its number of trials and their share of a training."""
+    trials = sum(num for _, num, _ in parts)
     if plan.trial_s is None:
         return Total(trials=trials, amount=None)
-    busy_s = plan.trial_s * sum(part.trials * part.share for part in parts)
-    time_s = plan.trial_s * sum(-(-part.trials // part.at_once) * part.share for part in parts)
-    gpus = plan.num_gpus
-    amount = Amount(time_s=time_s, core_s=plan.num_cores * busy_s, gpu_s=gpus * busy_s)
+    busy_s = plan.trial_s * sum(num * share for _, num, share in parts)
+    rounds = (
+        share * -(-num // (1 if stage.isolated else plan.capacity[0]))
+        for stage, num, share in parts
+    )
+    amount = Amount(time_s=plan.trial_s * sum(rounds), core_s=plan.num_cores * busy_s)
     return Total(trials=trials, amount=amount)
+
+
+# -- of a run that has begun
+
+
+class Group(NamedTuple):
+    """Trials that stand for each other in a plan: any of them is one row less that is left.
+
+    Attributes:
+        stage: Their stage.
+        tests: True for those that look at the test split.
+    """
+
+    stage: Stage
+    tests: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """The progress of a run.
+
+    Attributes:
+        states: Trials in each state, by their last results.
+        num_run: Trials of each group that were started and have a result.
+        num_unable: Those that could not run here, which was known before they were started.
+        has_searched: True where the search is over, and the confirm stage has begun.
+        spent: What its trials took.
+        has_ended: True where its last process came to the end.
+    """
+
+    states: Counter[str]
+    num_run: Counter[Group]
+    num_unable: Counter[Group]
+    has_searched: bool
+    spent: Amount
+    has_ended: bool
+
+
+def progress_of(past: Sequence[Event], spent: Amount) -> Progress:
+    """Return the progress of a run with these events."""
+    started = {event.trial_id for event in past if isinstance(event, Started)}
+    groups = {event.trial.id: _group(event.trial) for event in past if isinstance(event, Asked)}
+    ends = {event.trial_id: event.result.state for event in past if isinstance(event, Finished)}
+    return Progress(
+        states=Counter(ends.values()),
+        num_run=Counter(
+            groups[key] for key in ends if key in started and ends[key] != TrialState.NOT_RUN
+        ),
+        num_unable=Counter(
+            groups[key] for key in ends if key not in started and ends[key] == TrialState.INFEASIBLE
+        ),
+        has_searched=_has_searched(past),
+        spent=spent,
+        has_ended=has_ended(past),
+    )
+
+
+def _group(trial: Trial) -> Group:
+    return Group(trial.stage, trial.evaluate_test)
+
+
+def what_is_left(plan: Plan, progress: Progress, *, search_is_over: bool) -> list[Total]:
+    """Return the least that is left of a plan, and the most where the search has a known end.
+
+    At least nothing is left of each group, whatever others had more.
+    """
+    done = _done(plan, progress)
+    stages = [*plan.searched, *plan.around]
+    groups: dict[Group, list[PlannedStage]] = {}
+    for stage in stages:
+        if not search_is_over or stage.stage is Stage.CONFIRM:
+            groups.setdefault(Group(stage.stage, stage.tests), []).append(stage)
+    lows = {group: _least_of(plan, those) for group, those in groups.items()}
+    rests = [_rest(lows, done)]
+    highs = {g: high for g, those in groups.items() if (high := _most_of(plan, those)) is not None}
+    if _most_of(plan, stages) is not None:
+        rests.append(_rest(highs, done))
+    return rests
+
+
+def _rest(totals: dict[Group, Total], done: Counter[Group]) -> Total:
+    trials, time_s, is_timed = 0, 0.0, bool(totals)
+    for group, total in totals.items():
+        num = max(0, total.trials - done[group])
+        trials += num
+        if total.amount is None:
+            is_timed = False
+        elif num:
+            time_s += total.amount.time_s * num / total.trials
+    return Total(trials=trials, amount=Amount(time_s=time_s) if is_timed else None)
+
+
+def _done(plan: Plan, progress: Progress) -> Counter[Group]:
+    """Return the trials of each group that a plan has counted and that have a result."""
+    # So many that cannot run are left out of the plan; others take the place of one that can.
+    left_out = (plan.max_configs or 0) - (plan.num_able or 0)
+    unable = {one: max(0, number - left_out) for one, number in progress.num_unable.items()}
+    return progress.num_run + Counter(unable)
+
+
+def _has_searched(past: Sequence[Event]) -> bool:
+    """Return True where the confirm stage has begun, and no budget has cut the search before."""
+    has_searched = is_cut = False
+    for event in past:
+        if isinstance(event, Asked) and event.trial.stage is Stage.CONFIRM:
+            has_searched = not is_cut
+        elif isinstance(event, Cut) and event.part == "search":
+            is_cut = True
+        elif isinstance(event, Continued):
+            has_searched = is_cut = False
+    return has_searched

@@ -1,6 +1,5 @@
-"""Warm start: a search is told of earlier runs' results first.
+"""Warm start: a search receives earlier runs' results first.
 
-warm_start: results of earlier runs, kept with the run that is told of them
-earlier_runs: which runs a search may be told of, and what they have to tell
-of_options: the warm start that a command line asks for
+warm_start: results of earlier runs, kept with the run whose search received them
+earlier_runs: the runs that a command line names, where they are comparable
 """

@@ -11,7 +11,7 @@ from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.goal import goals_of
 from orchestrator.search.factored.search import Settings
 from orchestrator.search.factored.seeds import SETTLING
-from orchestrator.trial import Budget
+from orchestrator.trial import Budget, Stage
 
 PROBE_SHARE = 0.05
 """Time of a probe over a whole training's, for want of a measured one."""
@@ -62,6 +62,7 @@ def _probes(factors: Factors, settings: Settings) -> Iterator[PlannedStage]:
             share_of_trial=PROBE_SHARE,
             isolated=True,
             text=text,
+            stage=Stage.PROBE,
         )
 
 

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from orchestrator.kernel.search import WAIT, Pause, Proposal
-from orchestrator.search.stages.allowance import Allowance
+from orchestrator.formats import counted, percent
+from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.interleaving import InterleavedOrNot, MayInterleave, never
-from orchestrator.search.stages.judge import Config, Judge
-from orchestrator.search.stages.sequence import FullBudget, Ledger
+from orchestrator.search.stages.judge import Config, Judge, Results
+from orchestrator.search.stages.proportion import Allowance
+from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
 NUM_WHOLE: Final = 2
 """Whole trainings that an allowance sets aside: the test run, and one more of the front."""
 
+MayInterleave = Callable[[Sequence[Config], Results], bool]
+"""Returns True if trials of these configs may be interleaved, given the results so far."""
+
 MAX_TEST_RUNS: Final = 2
 """Runs that may evaluate the test split: one more where the first does not complete."""
 
 
-class Confirming(FullBudget):
+def never(configs: Sequence[Config], results: Results) -> bool:
+    """Return False: no trials may be interleaved."""
+    return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRounds:
+    """The confirm stage up to its first interim analysis; the test run follows.
+
+    Attributes:
+        rounds: Runs of each config; 0: no such stage.
+        share: Most time of a run that is compared, as a fraction of a whole training's.
+        finalists: Most configs in it, the baseline left out.
+    """
+
+    rounds: int = 0
+    share: float = 1.0
+    finalists: int = 1
+
+
+class Confirming(Phase):
     """Confirm runs, on which the claimed speed-up rests.
 
     Once all trials have ended the judge names the finalists, the selected one first. They and
@@ -46,8 +69,10 @@ class Confirming(FullBudget):
     Args:
         analyses: Numbers of rounds after which the stage may end.
         judge: Names the finalists, decides when they suffice, and recommends.
+        finalists: Most of them, the baseline not counted.
         may_interleave: Returns True if these configs may be interleaved. Default: never.
         budget: Of the runs that are compared. Default: a whole training. The test run is whole.
+        share: Time of such a run, as a fraction of a whole training's, as far as is known.
         allowance: Rounds beyond the first analysis are left out where there is no room for them,
             the test run and another whole training set aside. Default: they are not limited.
     """
@@ -57,16 +82,20 @@ class Confirming(FullBudget):
         *,
         analyses: InterimAnalyses,
         judge: Judge,
+        finalists: int = 2,
         may_interleave: MayInterleave = never,
         budget: Budget | None = None,
+        share: float = 1.0,
         allowance: Allowance | None = None,
     ) -> None:
         self._analyses = analyses
         self._judge = judge
-        self._interleaving = InterleavedOrNot("confirm runs", may_interleave)
+        self._most_finalists = finalists
+        self._may_interleave = may_interleave
         self._budget = budget
+        self._share = share
         self._allowance = allowance
-        self._interleaved = False
+        self._interleaved = self._were_interleaved = False
         self._configs: list[Config] | None = None
         self._num_finalists = 0
         self._compared_before: list[Config] = []
@@ -75,6 +104,52 @@ class Confirming(FullBudget):
         self._next_repeat = 0
         self._to_test: list[Config] | None = None
         self._num_spare = 0
+
+    def first_rounds(self, scope: Scope) -> FirstRounds:
+        """Return the rounds up to the first analysis, with as many finalists as there may be."""
+        return FirstRounds(
+            rounds=self._analyses.at[0],
+            share=self._share,
+            finalists=scope.at_most(1 + self._most_finalists) - 1,
+        )
+
+    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+        """Return the runs that are compared, then the test run.
+
+        At least the selected config and the baseline run up to the first analysis, at most all
+        finalists up to the last one.
+        """
+        first, last = self._analyses.at[0], self._analyses.at[-1]
+        configs = scope.at_most(1 + self._most_finalists)
+        least, most = scope.at_most(2) * first, configs * (last if configs > 1 else first)
+        lines = [self._first_line(least + 1, is_sole=configs == 1)]
+        if most > least:
+            more = []
+            if configs > 2:
+                more.append(f"up to {counted(configs - 2, 'contender')} of the selected config")
+            if last > first:
+                more.append(f"up to {last} runs each while they do not decide")
+            lines.append(f"up to {most + 1}: {', and '.join(more)}")
+        compared = PlannedStage(
+            name="confirm", least=least, most=most, share_of_trial=self._share, isolated=True,
+            lines=lines, stage=Stage.CONFIRM,
+        )  # fmt: skip
+        tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=(), tests=True)
+        return [compared, tested]
+
+    def _first_line(self, trials: int, *, is_sole: bool) -> str:
+        how = "interleaved on the same cores where possible"
+        if self._may_interleave is never:
+            how = "in pairs"
+        share = percent(self._share)
+        short = f" of about {share} of a whole training" if self._share < 1 else ""
+        whole = "" if self._allowance is None else ", and one more config of the front"
+        runs = counted(self._analyses.at[0], "run")
+        compared = f"the selected config and the baseline, {runs} each{short}, {how} and isolated"
+        if is_sole:
+            compared = f"the one config, {runs}{short}, isolated"
+        then = f"then what is recommended, once, with the test split{whole}"
+        return f"{trials} trials: {compared}; {then}"
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the next trial of this round, or the first of the next; at last the test run."""
@@ -111,7 +186,8 @@ class Confirming(FullBudget):
     def _to_compare(self, ledger: Ledger) -> list[Config]:
         """Return the finalists in their canonical form, then the baseline if it is none of them."""
         canonical = ledger.problem.canonical
-        finalists = [dict(canonical(config)) for config in self._judge.finalists(ledger.results)]
+        judged = self._judge.finalists(ledger.results, most=self._most_finalists)
+        finalists = [dict(canonical(config)) for config in judged]
         baseline = dict(ledger.problem.baseline)
         added = [baseline] if finalists and baseline not in finalists else []
         self._num_finalists = len(finalists)
@@ -177,9 +253,20 @@ class Confirming(FullBudget):
             self._round = rng.sample(configs, len(configs))
             self._num_rounds += 1
             self._next_repeat += 1
-            self._interleaved = len(configs) > 1 and self._interleaving.next_round(configs, ledger)
+            self._interleaved = len(configs) > 1 and self._interleaves(configs, ledger)
         proposal = self._proposal(ledger, self._round.pop(0), self._budget)
         return replace(proposal, interleaved=self._interleaved)
+
+    def _interleaves(self, configs: Sequence[Config], ledger: Ledger) -> bool:
+        """Return True if a round of these configs is interleaved; note once they no longer are."""
+        may = self._may_interleave(configs, ledger.results)
+        if self._were_interleaved and not may:
+            ledger.notes.append(
+                "confirm runs are no longer interleaved, one runs after another: an interleaved "
+                "one did not complete, or together they no longer fit into half of the memory"
+            )
+        self._were_interleaved = may
+        return may
 
     def _recommended(self, ledger: Ledger) -> list[Config]:
         """Return the config to test; empty where there is none, or its test run has completed."""

@@ -24,9 +24,9 @@ from dataclasses import replace
 from typing import Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
-from orchestrator.kernel.search import WAIT, Pause, Proposal
+from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Judge
-from orchestrator.search.stages.sequence import Ledger
+from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 ROUNDS: Final = 3
@@ -38,7 +38,7 @@ BACKGROUND_FAILED: Final = (
 """The note for the user where the check ends before its last round."""
 
 
-class InterferenceCheck:
+class InterferenceCheck(Phase):
     """Trains a few configs isolated and co-located, in rounds.
 
     Where the judge finds that their speeds differ, all trials from here on run isolated. Those that
@@ -51,12 +51,16 @@ class InterferenceCheck:
             the first trials would not do: selected for being fast, it looks slower when it is
             run again, with or without background trials.
         capacity: Trials that fill all nodes.
+        num_before: Trials of the search that are trained before the check.
         speed: Metric that is compared; a config without it is not trained.
         judge: Compares.
     """
 
-    def __init__(self, *, num_configs: int, capacity: int, speed: str, judge: Judge) -> None:
+    def __init__(
+        self, *, num_configs: int, capacity: int, num_before: int, speed: str, judge: Judge
+    ) -> None:
         self._num_configs = num_configs
+        self._num_before = num_before
         self._capacity = capacity
         self._metric = speed
         self._judge = judge
@@ -66,6 +70,29 @@ class InterferenceCheck:
         self._num_background = self._num_ahead = 0
         self._background_failed = False
         self._again: list[Proposal] | None = None
+
+    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+        """Return the runs that are compared; background trials, and what may be trained again."""
+        if scope.at_most(2) < 2:
+            return ()
+        configs = scope.at_most(self._num_configs)
+        compared = 2 * ROUNDS * configs
+        again = min(self._num_before, scope.least_searched)
+        line = (
+            f"{compared} trials: {configs} config{'s' * (configs > 1)}, {ROUNDS} runs each "
+            f"isolated and {ROUNDS} with background trials on the other cores, in alternation; if "
+            "their speeds differ, all trials run isolated from then on"
+        )
+        return [
+            PlannedStage(
+                name="check", least=compared, most=compared, isolated=True, lines=[line],
+                stage=Stage.PROBE,
+            ),
+            PlannedStage(
+                name="check", least=0, most=compared * (self._capacity - 1) + again,
+                stage=Stage.PROBE,
+            ),
+        ]  # fmt: skip
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the next run of the check, then what must be trained once more."""
@@ -95,13 +122,6 @@ class InterferenceCheck:
         """Return True for a background trial once the next run is isolated, or there is none."""
         run = self._current or (self._left[0] if self._left else None)
         return _is_background(trial) and (run is None or run.isolated)
-
-    def is_asked_after_cut(self) -> bool:
-        """Return False."""
-        return False
-
-    def go_on(self, trials: int | None) -> None:
-        """Do nothing: the check goes on where it was."""
 
     def _next_run(self, left: list[Proposal], ledger: Ledger) -> Proposal | Pause:
         run = self._current or left[0]

@@ -26,17 +26,22 @@ class Interference(Protocol):
         """The effect in a sentence."""
 
 
-class Judge(Protocol):
-    """Decides from results so far. The same results always give the same answer."""
+class Judge:
+    """Decides from results so far. The same results always give the same answer.
+
+    This one names no config: what a judge does not decide has a default.
+    """
 
     def follow(self, search: Search) -> None:
         """Take the knobs' roles from ``search`` from here on, as far as it has checked them."""
 
-    def finalists(self, results: Results) -> Sequence[Config]:
+    def finalists(self, results: Results, *, most: int) -> Sequence[Config]:
         """Return the config to confirm, then its contenders; empty where none will do."""
+        return ()
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
         """Return the configs of which one more run would help to tell the best."""
+        return ()
 
     def is_decided(self, results: Results) -> bool:
         """Return True if the confirm runs need not be extended.
@@ -44,9 +49,12 @@ class Judge(Protocol):
         They tell by what factor the selected config is faster or slower than the baseline, or that
         the two are equally fast.
         """
+        return True
 
     def recommended(self, results: Results) -> Config | None:
         """Return the config that all results recommend, confirm runs included, or None."""
+        return None
 
     def interference(self, results: Results) -> Interference | None:
         """Return the effect of background trials on speed; None where it is not known."""
+        return None

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
-from orchestrator.kernel.search import WAIT, Pause, Proposal
+from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Judge
-from orchestrator.search.stages.sequence import FullBudget, Ledger
+from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 
 MAX_CONTENDERS: Final = 3
 """Configs repeated together with the best one: the nearest of its near-ties."""
 
 
-class Repeating(FullBudget):
+class Repeating(Phase):
     """Rounds of repeats.
 
     Once all trials have ended the judge names the configs of which one more run would help to
     tell the best. Each gets one, in random order, so that a drift of the machine meets all alike.
     Then the judge is asked again, until it names none. A run may change which configs these are: in
-    all there are no more repeats than the best one and its contenders may have, as a plan says.
+    all there are no more repeats than planned.
 
     Args:
+        runs: Runs of each config by the search.
         max_runs: Runs that a config has at most, those of the search included.
         judge: Names the configs.
     """
 
-    def __init__(self, *, max_runs: int, judge: Judge) -> None:
+    def __init__(self, *, runs: int, max_runs: int, judge: Judge) -> None:
+        self._more = max_runs - runs
         self._max_runs = max_runs
         self._judge = judge
         self._round: list[Key] = []
         self._num_rounds = self._num_repeats = 0
         self._ended = False
+
+    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+        """Return the most repeats; none of a sole config."""
+        configs = scope.at_most(1 + MAX_CONTENDERS)
+        if configs < 2 or self._more < 1:
+            return ()
+        most = configs * self._more
+        line = (
+            f"up to {most} more: the best config and up to {MAX_CONTENDERS} that are not told from "
+            f"it, until each has {self._max_runs} runs"
+        )
+        return [PlannedStage(name="repeats", least=0, most=most, lines=[line])]
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the next repeat of this round, or the first of the next one."""
@@ -57,7 +72,7 @@ class Repeating(FullBudget):
         named = [key_of(ledger.problem, config) for config in configs]
         # A run that failed counts: what never completes must not be repeated for ever.
         keys = [key for key in named if ledger.num_asked[key] < self._max_runs]
-        most = (1 + MAX_CONTENDERS) * (self._max_runs - ledger.problem.repeats)
+        most = (1 + MAX_CONTENDERS) * self._more
         keys = keys[: max(most - self._num_repeats, 0)]
         self._num_repeats += len(keys)
         self._num_rounds += 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from orchestrator.kernel.problem import Key, SearchProblem, key_of
-from orchestrator.kernel.search import WAIT, MayStart, Pause, Proposal, Search
+from orchestrator.kernel.search import WAIT, MayStart, Pause, PlannedStage, Proposal, Search
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 
@@ -35,20 +35,49 @@ class Ledger:
     may_start: MayStart = lambda configs, kept_back: True
 
 
-class Phase(Protocol):
-    """A part of a sweep."""
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What is known of a sweep before anything has run, for its phases to count their trials.
+
+    Attributes:
+        num_configs: Configs that are trained at most, or None.
+        searched: The stages of its search.
+    """
+
+    num_configs: int | None
+    searched: Sequence[PlannedStage]
+
+    def at_most(self, number: int) -> int:
+        """Return ``number``, or the number of configs where these are fewer."""
+        return number if self.num_configs is None else min(number, max(1, self.num_configs))
+
+    @property
+    def least_searched(self) -> int:
+        """Return the fewest trials of the search."""
+        return sum(stage.least for stage in self.searched)
+
+
+class Phase:
+    """A part of a sweep. The ledger has all results; what a phase does not do has a default."""
+
+    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+        """Return the trials that the phase will ask for, as they are known beforehand."""
+        return ()
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the phase's next trial; ``WAIT`` until more have ended; None at its end."""
+        raise NotImplementedError
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Take the result of a trial that the phase asked for."""
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return True if a running trial that the phase asked for is to stop."""
+        return False
 
     def is_asked_after_cut(self) -> bool:
         """Return True if the phase is asked also once the search's part of a budget is spent."""
+        return False
 
     def go_on(self, trials: int | None) -> None:
         """Begin again after a cut, or with ``trials`` configs; what it did stays done."""
@@ -142,25 +171,7 @@ class Stages(Search):
         return config, asked.stage, asked.repeat, asked.isolated, asked.budget
 
 
-class FullBudget:
-    """A phase after the search: it learns from the ledger alone and stops no trial."""
-
-    def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Do nothing: the ledger has the result."""
-
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return False."""
-        return False
-
-    def is_asked_after_cut(self) -> bool:
-        """Return False."""
-        return False
-
-    def go_on(self, trials: int | None) -> None:
-        """Do nothing: the phase goes on where it was."""
-
-
-class Searching:
+class Searching(Phase):
     """The search itself, or the first trials of it.
 
     Args:
@@ -187,6 +198,10 @@ class Searching:
     def extends(self) -> bool:
         """Return True if the search can go on to more configs."""
         return self._search.extends
+
+    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+        """Return the stages of the search; the first trials of it are counted with the rest."""
+        return scope.searched if self.is_last else ()
 
     def is_asked_after_cut(self) -> bool:
         """Return True where each config is to have a row."""

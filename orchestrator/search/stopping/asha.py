@@ -71,6 +71,14 @@ class Asha:
             configs, before = max(1, configs // self.factor), end
         return trained
 
+    def least_share(self, epochs: int) -> float:
+        """Return the least part of a whole training that a mean trial takes."""
+        share, left, before = 0.0, 1.0, 0
+        for end in [*self.rungs(epochs), epochs]:
+            share += left * (end - before) / epochs
+            left, before = left / self.factor, end
+        return share
+
     @property
     def metrics(self) -> tuple[str | Objective, ...]:
         """Return the metrics that are stated, however many."""

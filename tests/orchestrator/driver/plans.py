@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.constraints import requires
+from orchestrator.data import DataFolders
 from orchestrator.driver.planning.plan import Plan, make_plan
+from orchestrator.driver.trials import TrialFactory
+from orchestrator.kernel.executor import Needs, Source
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search, SearchSpec
 from orchestrator.machine import Machine, Node
@@ -21,7 +24,7 @@ from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import NAMES, Rigor
 from orchestrator.trainable import Demand, Trainable
-from orchestrator.trial import Budget
+from orchestrator.trial import Budget, Stage
 from tests.orchestrator.tracking.journals import make_record
 
 CPU = Machine(nodes=(Node(name="cpu", cpus=4),))
@@ -72,6 +75,20 @@ def plan(machine: Machine = CPU, num_cores: int = 4, **changes: object) -> Plan:
     return make_plan(sweep(**changes), machine, num_cores=num_cores)
 
 
+def made_factory(
+    folder: Path,
+    asked: Sweep[Any],
+    machine: Machine,
+    num_cores: int = 1,
+    **changes: Any,  # noqa: ANN401 - of TrialFactory
+) -> TrialFactory:
+    """Return a factory of trials without data."""
+    folders = DataFolders(root=folder, cache=folder)
+    needs = Needs(source=Source(), data="", folders=folders, fingerprint="")
+    fields: dict[str, Any] = {"needs": needs, "scratch": folder, **changes}
+    return TrialFactory(sweep=asked, machine=machine, num_cores=num_cores, **fields)
+
+
 WIDE: Mapping[str, Any] = {
     "space": Config(
         workers=choice(0, 2, 4), prefetch=choice(2, 4), ranks=choice(1, 2, 4),
@@ -96,8 +113,9 @@ class Staged(SearchSpec):
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
         probes = PlannedStage(
-            name="probe", least=2, most=8, share_of_trial=0.05, isolated=True, text="speeds"
-        )
+            name="probe", least=2, most=8, share_of_trial=0.05, isolated=True, text="speeds",
+            stage=Stage.PROBE,
+        )  # fmt: skip
         return [probes, PlannedStage(name="train", least=1, most=2)]
 
 

@@ -127,7 +127,7 @@ def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> Answers:
     analyst = Analyst(record)
     recommended, effect = analyst.recommended(results), analyst.interference(results)
     return Answers(
-        finalists=list(map(dict, analyst.finalists(results))),
+        finalists=list(map(dict, analyst.finalists(results, most=2))),
         to_repeat=list(map(dict, analyst.to_repeat(results, max_runs=MAX_RUNS))),
         is_decided=analyst.is_decided(results),
         recommended=None if recommended is None else dict(recommended),
@@ -186,7 +186,7 @@ def test_without_a_completed_trial_it_asks_for_nothing() -> None:
 
 def test_a_clear_best_is_the_only_finalist_and_needs_no_repeat() -> None:
     analyst = Analyst(RECORD)
-    assert workers(analyst.finalists(CLEAR)) == [3]
+    assert workers(analyst.finalists(CLEAR, most=2)) == [3]
     assert analyst.to_repeat(CLEAR, max_runs=MAX_RUNS) == []
 
 
@@ -198,8 +198,7 @@ def test_near_ties_are_run_again_as_often_as_that_can_tell_them_apart() -> None:
 
 def test_as_many_finalists_are_named_as_the_sweep_confirms() -> None:
     for number in (1, 2):
-        analyst = Analyst(make_record(rigor=Rigor(finalists=number)))
-        assert workers(analyst.finalists(NEAR_TIES)) == [6, 3][:number]
+        assert workers(Analyst(RECORD).finalists(NEAR_TIES, most=number)) == [6, 3][:number]
 
 
 def test_confirm_runs_decide_and_recommend() -> None:
@@ -227,7 +226,7 @@ def test_a_config_is_handed_back_as_the_search_asked_for_it() -> None:
     analyst = Analyst(RECORD)
     recommended = analyst.recommended(NEAR_TIES)
     answers = [
-        *analyst.finalists(NEAR_TIES),
+        *analyst.finalists(NEAR_TIES, most=2),
         *analyst.to_repeat(NEAR_TIES, max_runs=MAX_RUNS),
         recommended,
     ]
@@ -277,13 +276,13 @@ def with_rate(
 
 def test_finalists_of_a_factored_search_are_composed() -> None:
     results, table = factored()
-    chosen = Analyst(RECORD, table).finalists(results)
+    chosen = Analyst(RECORD, table).finalists(results, most=2)
     # The fastest setting with the better rate: it was probed at the other one, and not trained.
     assert workers(chosen)[0] == 6
     assert chosen[0]["lr"] == 0.2
     assert all(dict(trial.config) != dict(chosen[0]) for trial, _ in results)
     assert len({tuple(c.items()) for c in chosen}) == len(chosen)
-    without = Analyst(RECORD).finalists(results)
+    without = Analyst(RECORD).finalists(results, most=2)
     assert workers(without) == [3]
 
 
@@ -319,7 +318,7 @@ def test_a_role_that_the_search_has_found_is_composed_by(tmp_path: Path) -> None
     analyst = Analyst(RECORD, table)
     analyst.follow(FoundRoles(num_workers=Role.BOTH))
     # What 6 workers learn is not known any more, as only 3 were trained.
-    assert workers(analyst.finalists(results)) == [3]
+    assert workers(analyst.finalists(results, most=2)) == [3]
     analyst.write_candidates(tmp_path)
     written = pd.read_parquet(tmp_path / RunFile.CANDIDATES)
     assert roles_of(written)["num_workers"] is Role.BOTH

@@ -8,17 +8,17 @@ from typing import Any
 
 from orchestrator.analysis.rule import rule_of
 from orchestrator.data import DataFolders
-from orchestrator.driver.assembly import capacity_of, make_derived
-from orchestrator.driver.options import Options
+from orchestrator.driver.assembly import capacity_of_request, make_derived, make_executor
+from orchestrator.driver.options.options import Options
 from orchestrator.driver.request import Request
-from orchestrator.driver.trials import TrialFactory
-from orchestrator.kernel.executor import Source
+from orchestrator.execution.inline import InlineExecutor
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, maximize
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
+from tests.orchestrator.driver.plans import made_factory
 from tests.orchestrator.search.playing import SPACE, TRAINABLE
 from tests.orchestrator.tracking.journals import make_record
 
@@ -35,7 +35,7 @@ def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa
 
 def trials(asked: Request) -> tuple[int, int]:
     """Return the most trials at the same time on a node, and on both."""
-    capacity = capacity_of(asked, TWO_NODES)
+    capacity = capacity_of_request(asked, TWO_NODES)
     return capacity.per_node, capacity.total
 
 
@@ -56,23 +56,27 @@ def test_one_trial_at_a_time_runs_inline_and_where_each_is_isolated() -> None:
 def test_a_resumed_run_has_the_capacity_it_had_whatever_runs_it_now() -> None:
     before = make_record(capacity=Capacity(per_node=8, total=16, interleaved_gib=5.0))
     resumed = replace(request(Options(executor="inline")), before=before)
-    assert capacity_of(resumed, TWO_NODES) == before.capacity
+    assert capacity_of_request(resumed, TWO_NODES) == before.capacity
 
 
 def test_trials_of_a_cluster_are_not_interleaved() -> None:
     """Its nodes may have less memory than this one."""
-    assert capacity_of(request(), TWO_NODES).interleaved_gib > 0
+    assert capacity_of_request(request(), TWO_NODES).interleaved_gib > 0
     on_cluster = request(Options(address="1.2.3.4:6379"))
-    assert capacity_of(on_cluster, TWO_NODES).interleaved_gib == 0
-    assert capacity_of(request(rigor=Rigor(interleaved=False)), TWO_NODES).interleaved_gib == 0
+    assert capacity_of_request(on_cluster, TWO_NODES).interleaved_gib == 0
+    assert (
+        capacity_of_request(request(rigor=Rigor(interleaved=False)), TWO_NODES).interleaved_gib == 0
+    )
+
+
+def test_the_inline_executor_is_made_without_a_cluster(tmp_path: Path) -> None:
+    executor = make_executor(request(Options(executor="inline")), tmp_path)
+    assert isinstance(executor, InlineExecutor)
+    executor.close()
 
 
 def test_a_target_is_as_near_the_best_for_the_search_as_for_the_report(tmp_path: Path) -> None:
-    factory = TrialFactory(
-        sweep=request().sweep, source=Source(), source_hash="", data="", data_name="",
-        data_fingerprint="", folders=DataFolders.default(None), machine=TWO_NODES, num_cores=1,
-        isolation=Isolation.LEASED, scratch=tmp_path, capacity=Capacity(),
-    )  # fmt: skip
+    factory = made_factory(tmp_path, request().sweep, TWO_NODES)
 
     def tolerance(target: Objective) -> float | None:
         record = make_record(target=target, rigor=Rigor(accuracy_tolerance=0.02))

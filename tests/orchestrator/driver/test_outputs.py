@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from orchestrator.driver import outputs
-from orchestrator.driver.outputs import Outputs
+from orchestrator.driver.outputs import Outputs, Room
 from orchestrator.execution.process.ranks import log_in
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
@@ -55,16 +54,20 @@ def test_a_folder_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
     assert note.startswith("output of trials cannot be kept in ")
 
 
-def test_what_lies_in_its_place_is_replaced_and_neither_waited_for_nor_followed(
-    tmp_path: Path,
-) -> None:
-    folder, other = tmp_path / "output", tmp_path / "other"
-    folder.mkdir()
-    other.write_text("somebody's")
-    os.mkfifo(folder / "pipe.txt")
-    (folder / "link.txt").symlink_to(other)
-    kept = Outputs(tmp_path, tmp_path / "scratch", print)
-    for name in ("pipe", "link"):
-        assert kept.keep(name, completed("printed")) == ""
-        assert (folder / f"{name}.txt").read_text() == "printed"
-    assert other.read_text() == "somebody's"
+def test_a_folder_with_room_is_left_as_it_is(tmp_path: Path) -> None:
+    Room(tmp_path).require()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_has_gone_is_named(tmp_path: Path) -> None:
+    room = Room(tmp_path / "gone")
+    with pytest.raises(FileNotFoundError, match="temporary files has gone"):
+        room.require()
+    room.require()  # it was looked at just now
+    with pytest.raises(FileNotFoundError, match=str(tmp_path / "gone")):
+        room.require(now=True)
+
+
+def test_no_room_is_an_error() -> None:
+    with pytest.raises(OSError, match="/dev/null"):
+        Room(Path("/dev/null")).require()

@@ -21,8 +21,8 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.cli import parse
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.assembly import make_factory, make_search
+from orchestrator.driver.record import sweep_record
 from orchestrator.driver.request import prepared_data, read_request
-from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.kernel.events import Asked, Event, Finished, Opened
 from orchestrator.machine import Machine, Node
 from orchestrator.storage import tables

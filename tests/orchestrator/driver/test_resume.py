@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator.constraints import requires
-from orchestrator.driver.options import Options
-from orchestrator.driver.question import question_record
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.record import question_record
 from orchestrator.driver.resume import (
     extension,
     first_record,

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.driver import run as driver_run
-from orchestrator.driver.options import Options
+from orchestrator.driver.options.options import Options
 from orchestrator.kernel.executor import ExecutorLost
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import RunDirectory

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import DataFolders, Isolation, Sweep
+from orchestrator import Isolation, Sweep
 from orchestrator.driver.trials import TrialFactory, with_idle_knobs
-from orchestrator.kernel.executor import Source
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine, Node
 from orchestrator.space.configs import values_of
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.trial import Stage, TrialResult, TrialState
+from tests.orchestrator.driver.plans import made_factory
 from trainables.graphsage import SageConfig, graphsage
 
 SWEEP = Sweep(graphsage, question="?", space=SageConfig())
@@ -24,12 +24,8 @@ GPU = Machine(nodes=(Node(name="a", cpus=4, gpus=1, gpu_name="A"),))
 
 @pytest.fixture
 def factory(tmp_path: Path) -> TrialFactory:
-    return TrialFactory(
-        sweep=SWEEP, source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
-        folders=DataFolders(root=tmp_path, cache=tmp_path), num_cores=1,
-        machine=Machine(nodes=(Node(name="a", cpus=4),)),
-        isolation=Isolation.LEASED, scratch=tmp_path, capacity=Capacity(interleaved_gib=3.0),
-    )  # fmt: skip
+    machine = Machine(nodes=(Node(name="a", cpus=4),))
+    return made_factory(tmp_path, SWEEP, machine, capacity=Capacity(interleaved_gib=3.0))
 
 
 def proposal_of(**changes: object) -> Proposal:
@@ -62,7 +58,8 @@ def test_an_isolated_trial_of_leased_ones_has_its_node_to_itself(
     factory: TrialFactory, of_sweep: Isolation, isolated: bool, granted: Isolation
 ) -> None:
     trial = factory.trial(replace(proposal_of(), isolated=isolated))
-    assert replace(factory, isolation=of_sweep).launch(trial).isolation is granted
+    asked = replace(factory, sweep=replace(SWEEP, isolation=of_sweep))
+    assert asked.launch(trial).isolation is granted
 
 
 def may_interleave(

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import DataFolders, Isolation, Sweep
-from orchestrator.driver.budgets.budgets import Budgets
-from orchestrator.driver.budgets.expectation import Expectation
+from orchestrator import Sweep
+from orchestrator.driver.budgets.budgets import Budgets, Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.outputs import StepTimes
-from orchestrator.driver.trials import SweepTrials, TrialFactory
+from orchestrator.driver.trials import SweepTrials
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted, word_of
-from orchestrator.kernel.executor import Launch, Source
+from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.kernel.loop import TICK_S, ControlLoop
 from orchestrator.kernel.parts import Fold
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
+from tests.orchestrator.driver.plans import made_factory
 from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed
 
@@ -78,12 +78,8 @@ class Loops:
         time_budget_s: float | None = None,
         trackers: Sequence[Fold] = (),
     ) -> ControlLoop:
-        factory = TrialFactory(
-            sweep=Sweep(TRAINABLE, question="?", space=SPACE),
-            source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
-            folders=DataFolders(root=self._folder, cache=self._folder), machine=MACHINE,
-            num_cores=1, isolation=Isolation.LEASED, scratch=self._folder,
-        )  # fmt: skip
+        asked = Sweep(TRAINABLE, question="?", space=SPACE)
+        factory = made_factory(self._folder, asked, MACHINE)
         self.journals.append(Journal(self.path))
         expectation = Expectation(num_cores=1, budget=factory.sweep.budget, baseline={})
         spending = Spending(Budgets(time_s=time_budget_s), expectation, self.journals[-1].now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -14,7 +14,6 @@ from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import maximize
-from orchestrator.search.stages.judge import Interference, Results
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, loguniform
 from orchestrator.sweep.definition import Sweep
@@ -70,25 +69,6 @@ def six_configs(**changes: object) -> SearchProblem:
 def small_batches_only() -> list[Any]:
     """A constraint that excludes half of :data:`SPACE`."""
     return [requires(lambda config: config.batch < 500, "too much memory")]
-
-
-class SilentJudge:
-    """A judge that asks for nothing."""
-
-    def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
-        return []
-
-    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
-        return []
-
-    def is_decided(self, results: Results) -> bool:
-        return True
-
-    def recommended(self, results: Results) -> Mapping[str, Any] | None:
-        return None
-
-    def interference(self, results: Results) -> Interference | None:
-        return None
 
 
 Answer = Callable[[Trial], TrialResult]

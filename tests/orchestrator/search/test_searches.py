@@ -17,7 +17,7 @@ from orchestrator.search import SEARCHES, Grid, Optuna, Random
 from orchestrator.search.grid import every_combination
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.judge import Results
+from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.configs import canonical
@@ -26,7 +26,6 @@ from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
     Game,
-    SilentJudge,
     asked_in,
     completed,
     key,
@@ -59,10 +58,10 @@ def num_configs(spec: SearchSpec) -> int:
     return getattr(spec, "trials", None) or 12
 
 
-class Fastest(SilentJudge):
+class Fastest(Judge):
     """Names the fastest config, to be repeated and to be confirmed."""
 
-    def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
+    def finalists(self, results: Results, *, most: int = 2) -> Sequence[Mapping[str, Any]]:
         done = [(r.metrics["samples_per_s"], t.config) for t, r in results if r.metrics]
         return [max(done, key=lambda pair: pair[0])[1]] if done else []
 
@@ -77,7 +76,7 @@ def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
     """The search with repeats of the fastest config after it, and two confirm runs of that."""
     judge = Fastest()
     confirming = Confirming(analyses=InterimAnalyses(first=2, last=2), judge=judge)
-    repeating = Repeating(max_runs=at.repeats + 1, judge=judge)
+    repeating = Repeating(runs=at.repeats, max_runs=at.repeats + 1, judge=judge)
     return Stages(at, [Searching(spec.start(at)), repeating, confirming])
 
 

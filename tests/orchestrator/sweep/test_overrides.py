@@ -13,7 +13,7 @@ from orchestrator.search import Asha, Grid, Optuna, Random, Sampler
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep
-from orchestrator.sweep.overrides import Overrides, apply_overrides, apply_settings
+from orchestrator.sweep.overrides import Overrides, apply_overrides
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
 from tests.orchestrator.sweep_files import GOOD, written
@@ -25,7 +25,7 @@ def sweep(tmp_path: Path) -> Sweep[Any]:
 
 
 def test_a_setting_fixes_a_knob_in_the_space_and_in_the_baseline(sweep: Sweep[Any]) -> None:
-    fixed = apply_settings(sweep, ["workers=5", "amp=bf16"])
+    fixed = apply_overrides(sweep, Overrides(settings=["workers=5", "amp=bf16"]))
 
     assert list(domains_of(fixed.space)) == ["lr"]
     for config in (fixed.space, fixed.baseline):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from orchestrator.errors import SweepFileError
 from orchestrator.machine import Machine, Node
+from orchestrator.metrics import minimize
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.problem import search_problem
@@ -76,10 +79,12 @@ def test_a_constraint_that_answers_something_else_is_named(tmp_path: Path, answe
 
 def test_a_constraint_that_raises_is_named(tmp_path: Path) -> None:
     sweep = constrained(tmp_path, "lambda c, m: c.worker")
-    with pytest.raises(SweepFileError) as refused:
+    place = re.escape(f"my_sweep.py:{line_of(tmp_path / 'my_sweep.py', 'lambda c, m')}: ")
+    with pytest.raises(SweepFileError, match=f"{place}a constraint raised AttributeError"):
         search_problem(sweep, MACHINE)
 
-    path = tmp_path / "my_sweep.py"
-    assert f"{path}:{line_of(path, 'lambda c, m')}: a constraint raised AttributeError" in str(
-        refused.value
-    )
+
+def test_a_cost_takes_prices(tmp_path: Path) -> None:
+    sweep = replace(load_sweep(written(tmp_path)), objectives=[minimize("cost")])
+    with pytest.raises(SweepFileError, match="cost has no prices"):
+        search_problem(sweep, MACHINE)

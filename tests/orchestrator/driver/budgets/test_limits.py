@@ -7,28 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import DataFolders, Isolation, Sweep
-from orchestrator.driver.budgets.budgets import Budgets
-from orchestrator.driver.budgets.expectation import ConfirmStage, Expectation
+from orchestrator import Sweep
+from orchestrator.driver.budgets.budgets import Budgets, Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.trials import SweepTrials, TrialFactory
+from orchestrator.driver.trials import SweepTrials
 from orchestrator.kernel.events import Cut, Event, Noted
-from orchestrator.kernel.executor import Launch, Source
+from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.kernel.search import WAIT
 from orchestrator.search import Grid, Optuna
-from orchestrator.search.stages.confirm import Confirming
+from orchestrator.search.stages.confirm import Confirming, FirstRounds
 from orchestrator.search.stages.interim_analyses import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from tests.orchestrator.driver.plans import made_factory
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed, six_configs
 from tests.orchestrator.search.stages.test_confirm import Deciding
 from tests.orchestrator.tracking.journals import make_record
 
 TRIAL_S = 10.0
+ASKED = Sweep(TRAINABLE, question="?", space=SPACE)
 BEST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
 
 
@@ -57,12 +58,12 @@ class Run:
         stages = Stages(problem, [searching, _confirming(last, runs)])
         expectation = Expectation(
             num_cores=1, budget=problem.budget, baseline=problem.baseline,
-            confirm=ConfirmStage(rounds=2), num_configs=6,
+            confirm=FirstRounds(rounds=2), num_configs=6,
         )  # fmt: skip
         journal = Journal(self.path, now=lambda: self.at)
         spending = Spending(budgets, expectation, journal.now)
         self.limits = Limits(spending)
-        made = SweepTrials(_factory(folder))
+        made = SweepTrials(made_factory(folder, ASKED, MACHINE))
         self.loop = ControlLoop(made, stages, journal, gate=self.limits)
         self.loop.replay(past)
         self.loop.open(make_record().to_json(), past=past, trials=trials)
@@ -96,15 +97,6 @@ def _confirming(last: int, runs: int) -> Confirming:
 
 def _result(trial: Trial) -> TrialResult:
     return completed(samples_per_s=1.0 + trial.config["workers"])
-
-
-def _factory(folder: Path) -> TrialFactory:
-    return TrialFactory(
-        sweep=Sweep(TRAINABLE, question="?", space=SPACE),
-        source=Source(), source_hash="", data="", data_name="", data_fingerprint="",
-        folders=DataFolders(root=folder, cache=folder), machine=MACHINE,
-        num_cores=1, isolation=Isolation.LEASED, scratch=folder,
-    )  # fmt: skip
 
 
 def hours(trials: float) -> Budgets:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.budgets.budgets import Amount, Budgets
-from orchestrator.driver.budgets.expectation import ConfirmStage, Expectation
+from orchestrator.driver.budgets.budgets import Amount, Budgets, Expectation
 from orchestrator.driver.budgets.spending import Spending
+from orchestrator.search.stages.confirm import FirstRounds
 from orchestrator.trial import Budget, Stage, Trial
 from tests.orchestrator.journalled import event_of
 
@@ -53,11 +53,11 @@ class Clock:
 
 
 def test_a_trial_counts_its_cores_times_the_time_that_it_holds_them() -> None:
-    run = Clock(num_gpus=lambda config: config["a"])
+    run = Clock()
     run.ran(trial(1), 10.0)
     run.start(trial(3), cores=4)
     run.at += 5.0
-    assert run.spending.spent == Amount(time_s=15.0, core_s=2 * 10 + 4 * 5.0, gpu_s=10 + 3 * 5.0)
+    assert run.spending.spent == Amount(time_s=15.0, core_s=2 * 10 + 4 * 5.0)
 
 
 def test_trials_in_time_slices_hold_their_cores_once() -> None:
@@ -104,7 +104,7 @@ HOURS_20_TRIALS = Budgets(core_hours=20 * 2 * 60 / 3600)
 
 
 def test_without_a_duration_a_trial_may_start_until_the_budget_is_spent() -> None:
-    run = Clock(HOURS_20_TRIALS, confirm=ConfirmStage(rounds=3))
+    run = Clock(HOURS_20_TRIALS, confirm=FirstRounds(rounds=3))
     assert run.spending.too_much(trial()) == ""
     run.start(trial())
     run.at += 20 * 60.0
@@ -115,7 +115,7 @@ def test_without_a_duration_a_trial_may_start_until_the_budget_is_spent() -> Non
 @pytest.mark.parametrize(("confirm", "most"), [(0, 20), (3, 20 - 8)])
 def test_the_confirm_stage_s_part_is_kept_back(confirm: int, most: int) -> None:
     # up to the first analysis: 3 of the baseline, 3 of one finalist, 1 test run; and a tenth more
-    run = Clock(HOURS_20_TRIALS, confirm=ConfirmStage(rounds=confirm, finalists=1))
+    run = Clock(HOURS_20_TRIALS, confirm=FirstRounds(rounds=confirm, finalists=1))
     num = 0
     while not run.spending.too_much(trial(num)):
         run.ran(trial(num), 60.0)
@@ -126,7 +126,7 @@ def test_the_confirm_stage_s_part_is_kept_back(confirm: int, most: int) -> None:
 
 
 def test_nothing_is_kept_back_where_no_search_would_be_left() -> None:
-    run = Clock(Budgets(core_hours=8 * 2 * 60 / 3600), confirm=ConfirmStage(rounds=3, finalists=1))
+    run = Clock(Budgets(core_hours=8 * 2 * 60 / 3600), confirm=FirstRounds(rounds=3, finalists=1))
     for number in range(8):
         assert run.spending.too_much(trial(number)) == ""
         run.ran(trial(number), 60.0)
@@ -135,9 +135,7 @@ def test_nothing_is_kept_back_where_no_search_would_be_left() -> None:
 
 def test_a_tight_budget_keeps_back_the_part_of_the_selected_config_alone() -> None:
     # two of the search and seven of the confirm stage: with a second finalist they are twelve
-    run = Clock(
-        Budgets(core_hours=9.5 * 2 * 60 / 3600), confirm=ConfirmStage(rounds=3, finalists=2)
-    )
+    run = Clock(Budgets(core_hours=9.5 * 2 * 60 / 3600), confirm=FirstRounds(rounds=3, finalists=2))
     num = 0
     while not run.spending.too_much(trial(num)):
         run.ran(trial(num), 60.0)
@@ -200,7 +198,7 @@ def test_a_time_budget_is_not_used_up_twice_by_trials_side_by_side() -> None:
 
 
 def test_a_later_round_starts_where_it_and_the_test_run_fit() -> None:
-    run = Clock(Budgets(core_hours=4 * 2 * 60 / 3600), confirm=ConfirmStage(rounds=2, finalists=1))
+    run = Clock(Budgets(core_hours=4 * 2 * 60 / 3600), confirm=FirstRounds(rounds=2, finalists=1))
     run.ran(trial(0), 60.0)
     assert run.spending.too_much_to_confirm([BASELINE] * 3, kept_back=False) == ""
     assert run.spending.too_much_to_confirm([BASELINE] * 4, kept_back=False) != ""

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.options import DECLARATIONS, Options
+from orchestrator.driver.executors import EXECUTORS
 from orchestrator.driver.options.declaration import flag
+from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.errors import RunDirectoryError
-from orchestrator.sweep.definition import Sweep
+from orchestrator.search import SEARCHES
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT
 
@@ -27,11 +28,11 @@ def test_every_field_but_the_sweep_file_is_declared() -> None:
 def test_the_page_has_a_row_for_each_option_as_it_is_declared() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text().partition("## Training with")[0]
     rows = re.findall(r"^\| `(--.*?)` \| (.*) \|$", page, flags=re.MULTILINE)
-    expected = []
-    for name, option in DECLARATIONS.items():
-        typed = " ".join(filter(None, [flag(name), option.metavar, "..." * option.is_list]))
-        expected.append((typed, option.help + option.more))
-    assert rows == expected
+    assert len(rows) == len(DECLARATIONS)
+    for (typed, text), (name, option) in zip(rows, DECLARATIONS.items(), strict=True):
+        words = [flag(name), option.metavar, "..." * option.is_list]
+        assert typed == " ".join(filter(None, words))
+        assert text.startswith(option.help)
 
 
 def test_each_heading_of_the_page_has_the_options_of_its_group() -> None:
@@ -39,11 +40,6 @@ def test_each_heading_of_the_page_has_the_options_of_its_group() -> None:
     sections = {section.partition("\n")[0]: section for section in page.split("\n## ")}
     for name, option in DECLARATIONS.items():
         assert f"`{flag(name)}" in sections[option.group.capitalize()]
-
-
-def test_an_option_replaces_a_field_of_the_sweep() -> None:
-    replaced = {option.replaces for option in DECLARATIONS.values() if option.replaces}
-    assert replaced <= {entry.name for entry in fields(Sweep)}
 
 
 def test_an_option_that_is_not_given_is_absent_from_those_given() -> None:
@@ -64,6 +60,35 @@ def test_options_override_the_fields_that_they_name() -> None:
     assert (overrides.search, overrides.trials, overrides.settings) == ("grid", 4, [])
 
 
+def test_the_help_names_every_search_and_executor() -> None:
+    assert all(name in DECLARATIONS["search"].help for name in SEARCHES)
+    assert all(f"{name}: " in DECLARATIONS["executor"].help for name in EXECUTORS)
+
+
+def test_settings_may_be_repeated_and_the_file_may_stand_behind_them() -> None:
+    options = parse(["--set", "a=1", "--set", "b=2", "s.py"])
+    assert (options.set, options.sweep_file) == (("a=1", "b=2"), Path("s.py"))
+
+
+def test_prices_are_those_of_the_sweep() -> None:
+    fields = parse(["--cost", "cpu_hour=2"]).overrides().fields
+    assert fields == {"prices": {"cpu_hour": 2.0, "gpu_hour": 0.0}}
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["--max-concurrent=0", "--isolation=lonely", "--executor=r", "--cost=cpu_hour=-1",
+     "--cost=cpu=1", "--cost=cpu_hour=1,cpu_hour=2", "--core-hours=0", "--time-budget=1d"],
+)  # fmt: skip
+def test_a_value_that_no_option_has_is_named(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["s.py", given])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith(f"error: argument {given.partition('=')[0]}: ")
+
+
 # -- resumed
 
 
@@ -78,7 +103,7 @@ def test_a_stored_option_is_restored_with_its_type() -> None:
 
 
 def test_budgets_are_restored_as_they_were_typed() -> None:
-    given = ["--time-budget", "2h", "--core-hours", "1.5", "--max-cost", "20"]
+    given = ["--time-budget", "2h", "--core-hours", "1.5"]
     options = parse([*given, "--cost", "cpu_hour=0.04,gpu_hour=2.50"])
     stored = json.loads(json.dumps(options.stored()))
     assert Options().resuming(stored) == options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.errors import SweepError
+from orchestrator.driver.options.settings import contradictions
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,7 @@ from orchestrator.errors import SweepError
     [
         (["--repeats", "3"], ["rigor.repeats=3"], "--set rigor.repeats=N"),
         (["--confirm=0"], ["rigor.confirm=0", "rigor.max_confirm=0"], "--set rigor.confirm=N"),
+        (["--cores", "4"], [], "--set replay.cores=N"),
         (["--retries", "0", "--set", "lr=1"], ["lr=1", "rigor.retries=0"], "--set rigor.retries=N"),
     ],
 )
@@ -23,13 +24,20 @@ def test_an_option_of_the_last_version_works_and_names_the_new_one(
     assert f"NOTE: {given[0].partition('=')[0]} is now {instead}" in capsys.readouterr().err
 
 
-def test_options_of_a_replay_work_too() -> None:
-    assert parse(["--cores", "4", "--reuse-repeats"]).replay == {"cores": 4, "reuse_repeats": True}
-
-
-def test_gpu_hours_are_refused_with_the_price_that_says_the_same() -> None:
-    with pytest.raises(SweepError, match="--gpu-hours is now --cost gpu_hour=1 --max-cost X"):
-        parse(["s.py", "--gpu-hours", "2"])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--out", "a", "--resume", "b"], "--out and --resume contradict each other"),
+        (["--no-mlflow", "--experiment", "a"], "--experiment and --no-mlflow contradict"),
+        (["--address", "a:1", "--executor", "inline"], "--address and --executor inline"),
+        (["--executor", "replay", "--table", "a", "--data-root", "a"], "replay reads no data"),
+        (["--executor", "replay"], "no table to replay"),
+        (["--table", "a"], "--table is for replays"),
+    ],
+)
+def test_options_that_contradict_each_other_are_named(given: list[str], message: str) -> None:
+    (problem,) = contradictions(parse(given).given())
+    assert message in problem.message
 
 
 def test_settings_of_a_replay_are_read_apart_from_the_sweep_s() -> None:

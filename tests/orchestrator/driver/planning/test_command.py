@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from orchestrator.driver.options import Options
-from orchestrator.driver.question import question_record
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.record import question_record
 from orchestrator.driver.request import read_request
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.storage.sweep_record import SweepRecord
@@ -82,33 +81,6 @@ def test_what_is_not_there_is_refused(folder: Path) -> None:
         done = run_main("--plan", *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
         assert message in done.stderr
-
-
-def test_a_cores_share_above_the_node_is_the_node(folder: Path) -> None:
-    done = run_main("never.py", "--plan", "--cores-per-trial", "4096")
-    assert done.returncode == 0
-    assert done.stdout.count("4096") == 1, "said once"
-    assert "every trial gets the whole node" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("executor", "beside"), [("ray", True), ("inline", False)], ids=["ray", "inline"]
-)
-def test_a_plan_is_of_the_executor_that_was_asked_for(
-    folder: Path, executor: str, beside: bool
-) -> None:
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("one core holds one trial")
-    done = run_main("never.py", "--plan", "--cores-per-trial", "1", "--executor", executor)
-    assert done.returncode == 0
-    assert ("1 at once, leased" in done.stdout) is not beside
-    assert ("background trials" in done.stdout) is beside
-
-
-def test_a_plan_says_that_a_cluster_is_not_asked(folder: Path) -> None:
-    done = run_main("never.py", "--plan", "--address", "127.0.0.1:1")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("NOTE: planned for this machine; the cluster at --address")
 
 
 def test_a_run_can_be_planned_without_naming_its_file_again(folder: Path) -> None:

@@ -1,56 +1,126 @@
-"""The plan: what would run, what was left out and why, how long it may take."""
+"""The plan: what would run, what was left out and why; it counts what a run makes."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.cli import parse
 from orchestrator.constraints import requires
-from orchestrator.driver.planning.plan import make_plan
+from orchestrator.driver.assembly import make_search
+from orchestrator.driver.phases import capacity_of
+from orchestrator.driver.planning.plan import extended, make_plan, make_spending, planned
 from orchestrator.driver.planning.text import plan_lines
 from orchestrator.driver.planning.totals import least, most
+from orchestrator.driver.request import Request, read_request
 from orchestrator.errors import SweepFileError
-from orchestrator.kernel.search import Proposal, SearchSpec
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.search import Grid, Optuna, Random
+from orchestrator.search.stages.judge import Config as Values
+from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.space.domains import choice, integers, uniform
 from orchestrator.sweep.definition import Sweep
-from orchestrator.sweep.problem import search_problem
-from orchestrator.trial import Isolation
+from orchestrator.trial import Isolation, Trial, TrialResult, TrialState
+from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.driver.plans import (
     CPU,
     GPUS,
     TRAINABLE,
     WIDE,
     Config,
-    earlier_run,
+    made_factory,
     plan,
     sweep,
 )
+from tests.orchestrator.search.playing import completed, play
+
+# -- the plan and the run share the counting
 
 
-def test_the_counts_are_what_the_search_asks_for() -> None:
-    for search in (Grid(), Random(9), Grid(trials=7)):
-        asked = sweep(**WIDE, search=search)
-        running = search.start(search_problem(asked, CPU))
-        proposals = list(iter(running.ask, None))
-        runs = [p for p in proposals if isinstance(p, Proposal) and not _infeasible(p.config)]
+class Undecided(Judge):
+    """Names as many configs as it may, and never decides."""
 
-        assert make_plan(asked, CPU, num_cores=4).num_train == len(runs)
+    def finalists(self, results: Results, *, most: int) -> Sequence[Values]:
+        return self._fastest(results)[:most]
+
+    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Values]:
+        fastest = self._fastest(results)[:4]
+        return fastest if len(fastest) > 1 else []
+
+    def is_decided(self, results: Results) -> bool:
+        return False
+
+    def recommended(self, results: Results) -> Values | None:
+        return self._fastest(results)[0]
+
+    def _fastest(self, results: Results) -> Sequence[Values]:
+        speeds = {
+            tuple(trial.config.items()): result.metrics["samples_per_s"]
+            for trial, result in results
+            if result.state is TrialState.COMPLETED
+        }
+        return [dict(config) for config in sorted(speeds, key=lambda key: -speeds[key])]
 
 
-def _infeasible(config: Mapping[str, Any]) -> bool:
-    return TRAINABLE.infeasible(Config(**config), CPU) is not None
+class Sure(Undecided):
+    """Names one config, and has decided."""
+
+    def finalists(self, results: Results, *, most: int) -> Sequence[Values]:
+        return self._fastest(results)[:1]
+
+    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Values]:
+        return []
+
+    def is_decided(self, results: Results) -> bool:
+        return True
+
+
+def _answer(trial: Trial) -> TrialResult:
+    if TRAINABLE.infeasible(Config(**trial.config), CPU) is not None:
+        return TrialResult(state=TrialState.INFEASIBLE)
+    return completed(samples_per_s=1.0 + trial.config["workers"], val_acc=0.5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {**WIDE, "search": Grid()},
+        {**WIDE, "search": Random(9)},
+        {**WIDE, "search": Grid(trials=7), "finalists": 3},
+        {"space": Config(workers=choice(*range(8))), "confirm": 0},
+        {"space": Config(workers=choice(*range(8))), "max_repeats": 1, "check_isolated": 0},
+        {"space": Config()},
+    ],
+)
+def test_a_run_makes_no_more_and_no_fewer_trials_than_planned(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    asked = sweep(**changes)
+    made = make_plan(asked, CPU, num_cores=4)
+    factory = made_factory(
+        tmp_path, asked, CPU, num_cores=4, capacity=capacity_of(asked, CPU, 4, 1)
+    )
+    for judge, total in ((Sure(), least(made)), (Undecided(), most(made))):
+        assert total is not None
+        ran = [
+            trial
+            for trial in play(make_search(factory, judge), _answer).trials
+            if TRAINABLE.infeasible(Config(**trial.config), CPU) is None
+        ]
+        assert len(ran) == total.trials
+
+
+# -- what is known beforehand
 
 
 def test_gpus_decide_the_capacity() -> None:
     space = Config(ranks=choice(1, 2))
-
     assert plan(GPUS, num_cores=4, space=space).capacity == (1, 2)
     assert plan(GPUS, num_cores=4, space=Config(ranks=choice(1, 4))).capacity == (2, 2)
 
@@ -65,7 +135,6 @@ def test_isolation_and_max_concurrent_limit_the_capacity() -> None:
 def test_a_search_that_chooses_as_it_goes_is_planned_as_a_limit() -> None:
     adaptive = plan(search=Optuna(20), **{**WIDE, "repeats": 1})
     text = "\n".join(plan_lines(adaptive))
-
     assert adaptive.num_train == 26 - 21, "more are not in the space, and none is tried twice"
     assert "up to 5 trials of 20 configs: Optuna chooses as results come" in text
     assert "of 30 configs of the space:" in text
@@ -80,7 +149,6 @@ def test_a_search_is_planned_no_larger_than_its_space() -> None:
     assert counted.num_train == 4, "each whole number, not the ends of the interval"
     endless = plan(space=Config(lr=uniform(0.1, 0.2)), search=Optuna(30))
     assert endless.num_train == 30
-    assert "the middle of each interval" not in "\n".join(plan_lines(counted))
 
 
 @pytest.mark.parametrize("search", [Grid(), Random(5), Optuna(5)])
@@ -97,61 +165,56 @@ def test_a_sole_config_has_nothing_to_be_compared_with(search: SearchSpec) -> No
 def test_a_space_too_large_to_go_through_is_planned_without() -> None:
     space = Config(workers=choice(*range(2000)), prefetch=choice(*range(1, 1000)))
     text = "\n".join(plan_lines(plan(space=space, search=Optuna(20))))
-
     assert "up to 20 trials of 20 configs: Optuna chooses" in text
     assert "of the space" not in text
     with pytest.raises(SweepFileError, match="1,998,000 combinations"):
         plan(space=space)
 
 
-# -- expected time
+# -- of a request
 
 
-def told(runs: Path, **changes: object) -> list[str]:
-    """Return the last lines of a plan: the time of a trial, and the totals."""
-    asked = sweep(space=Config(workers=choice(0, 2)), epochs=3, **changes)
-    earlier = sorted(runs.glob("*"))
-    return plan_lines(make_plan(asked, CPU, num_cores=4, runs=earlier, data="digits"))[-2:]
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    write_never(tmp_path)
+    return "never.py"
 
 
-def test_the_expected_time_comes_from_earlier_trials(tmp_path: Path) -> None:
-    earlier_run(tmp_path, "a", {"20.0": "completed", "30.0": "completed", "999.0": "failed"})
-    earlier_run(tmp_path, "b", {"40.0": "completed", "": "not_run"})
-
-    assert told(tmp_path) == [
-        "time        30 s a trial (median of 3 earlier trials)",
-        # 2 to train and 7 to confirm, one at a time; up to 2 x 2 repeats and 27 to confirm
-        "in all      9 to 33 trials, about 4 min to 16 min, 0.3 to 1.1 core-hours",
-    ]
+def request_of(*arguments: str) -> Request:
+    return read_request(parse([*arguments, "--cores-per-trial", "1", "--no-mlflow"]))
 
 
-def test_until_there_are_earlier_trials_the_sweep_file_tells_the_time(tmp_path: Path) -> None:
-    stated = {"digits": 10.0, "mnist": 99.0}
-    assert told(tmp_path, trial_s=stated) == [
-        "time        10 s a trial (as the sweep file has it; there is no earlier run like this "
-        "one)",
-        "in all      9 to 33 trials, about 90 s to 6 min, 0.1 to 0.37 core-hours",
-    ]
-    assert "unknown" in told(tmp_path, trial_s={"mnist": 99.0})[0]
-    earlier_run(tmp_path, "a", {"20.0": "completed"})
-    assert "about 3 min to" in told(tmp_path, trial_s=stated)[1]
+def test_a_request_is_planned_by_its_executor_and_its_extension(file: str) -> None:
+    assert planned(request_of(file), CPU, "").capacity == (4, 4)
+    assert planned(request_of(file, "--max-concurrent", "3"), CPU, "").capacity == (3, 3)
+    assert planned(request_of(file, "--executor", "inline"), CPU, "").capacity == (1, 1)
+    request = request_of(file, "--search", "random", "--trials", "1")
+    assert planned(request, CPU, "").max_configs == 1
+    assert planned(extended(request, 2), CPU, "").max_configs == 2
+
+
+def test_budgets_have_what_the_plan_has(file: str) -> None:
+    request = request_of(file, "--core-hours", "1")
+    spending = make_spending(request, planned(request, CPU, ""), lambda: 0.0)
+    assert (spending.num_untried, spending.budgets.core_hours) == (2, 1)
+    assert make_spending(request, None, lambda: 0.0).num_untried is None
 
 
 # -- speed
 
 
-def few_processes(config: Config) -> bool:
-    return config.workers * config.ranks < 40
-
-
 def large_sweep() -> Sweep[Config]:
     """100,000 combinations."""
+    few: Mapping[str, Any] = {
+        "constraints": [requires(lambda c: c.workers * c.ranks < 40, "too many processes")]
+    }
     return sweep(
         space=Config(
             workers=choice(*range(10)), prefetch=choice(*range(1, 11)), ranks=choice(*range(1, 6)),
             amp=choice("off", "fp16"), lr=choice(*[i / 100 for i in range(1, 101)]),
         ),
-        constraints=[requires(few_processes, "too many processes")],
+        **few,
     )  # fmt: skip
 
 
@@ -161,7 +224,6 @@ def test_100_000_configs_are_planned_within_3_seconds() -> None:
     made = make_plan(large, CPU, num_cores=4)
     text = plan_lines(made)
     spent_s = time.process_time() - began
-
     assert made.candidates is not None
     assert made.candidates.num_combinations == 100_000
     assert len(text) > 10
@@ -178,5 +240,4 @@ def test_planning_needs_neither_ray_nor_torch_nor_tables(repository: Path) -> No
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=repository
     )
-
     assert done.stdout == "[]\n"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 
-import pytest
-
+from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.planning.durations import Earlier
 from orchestrator.driver.planning.plan import CannotRun
-from orchestrator.driver.planning.text import note, plan_lines
-from orchestrator.machine import Machine, Node
-from orchestrator.search import Factored, Grid, Random
+from orchestrator.driver.planning.text import lines_of_the_rest, note, plan_lines
+from orchestrator.driver.planning.totals import Group, Progress
+from orchestrator.search import Asha, Factored, Grid, Random
 from orchestrator.space.domains import choice, loguniform
+from orchestrator.trial import Stage
 from tests.orchestrator.driver.plans import GPUS, WIDE, Config, Staged, plan
 
 
@@ -82,37 +84,8 @@ def test_a_baseline_outside_the_grid_is_added() -> None:
     assert "4 trials: 4 configs, the baseline added" in text
 
 
-def shown(*parts: str, **changes: object) -> None:
-    """Check for parts of the text of a changed plan."""
-    text = "\n".join(plan_lines(plan(**changes)))
-    for part in parts:
-        assert part in text
-
-
 def test_a_note_of_several_lines_is_indented_under_its_first() -> None:
     assert note("no data\nrun --download") == "NOTE: no data\n      run --download"
-
-
-def test_a_label_stands_at_the_first_of_its_lines_alone() -> None:
-    lines = plan_lines(plan(**WIDE))
-    labels = [line[:12].strip() for line in lines if line[:12].strip()]
-    assert labels == ["sweep", "varied", "train", "repeats", "confirm", "cores", "time", "in all"]
-    assert not any(line.endswith(" ") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.25, "0.25 s a trial"),
-        (9.4, "9.4 s a trial"),
-        (119.4, "119 s a trial"),
-        (120.0, "2 min a trial"),
-        (7100.0, "118 min a trial"),
-        (7260.0, "2 h 1 min a trial"),
-    ],
-)
-def test_durations_have_the_unit_that_a_reader_thinks_in(seconds: float, text: str) -> None:
-    shown(text, trial_s={"": seconds})
 
 
 def test_reasons_beyond_the_first_eight_are_counted() -> None:
@@ -123,11 +96,6 @@ def test_reasons_beyond_the_first_eight_are_counted() -> None:
     assert "other reason" not in reasons_of(8)
     assert "and 1 other reason\n" in reasons_of(9)
     assert "and 2 other reasons\n" in reasons_of(10)
-
-
-def test_a_budget_that_ends_once_the_speed_is_known_says_so() -> None:
-    shown("tiny, 1 epoch a trial, fewer once its speed is known to 0.03 of itself",
-          epochs=1, half_width=0.03)  # fmt: skip
 
 
 def test_the_check_of_interference_is_counted_where_trials_run_side_by_side() -> None:
@@ -150,24 +118,6 @@ def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
     ]
 
 
-def test_a_hundred_configs_are_worth_a_search() -> None:
-    values = choice(*range(100))
-    shown(
-        "of the core-time of the grid of 100 configs",
-        search=Staged(),
-        space=Config(lr=0.1, workers=values, prefetch=2),
-    )
-    lines = plan_lines(plan(search=Staged(), space=Config(workers=values)))
-    assert not any("as cheap" in line for line in lines)
-
-
-def test_probes_are_announced_before_what_they_choose_from() -> None:
-    lines = plan_lines(plan(search=Factored(), space=Config(workers=choice(0, 2, 4))))
-    (probes,) = (number for number, line in enumerate(lines) if line.startswith("probe "))
-    assert "one at a time and isolated" in lines[probes]
-    assert any(line.startswith("train ") for line in lines[probes + 1 :])
-
-
 def test_what_a_factored_search_does_itself_is_said_to_have_no_effect() -> None:
     lines = plan_lines(plan(search=Factored(), num_cores=1, space=Config(workers=choice(0, 2, 4))))
     assert "check       none: probes run isolated; check_isolated has no effect" in "\n".join(lines)
@@ -175,13 +125,51 @@ def test_what_a_factored_search_does_itself_is_said_to_have_no_effect() -> None:
     assert "max_repeats has no effect" in repeats
 
 
-def test_cores_that_trials_do_not_get_are_named() -> None:
-    reserving = Machine(nodes=(Node(name="cpu", cpus=3, reserved_cpus=1),))
-    lines = plan_lines(plan(reserving, num_cores=3))
-    assert (
-        "cores       3 a trial; 1 node of 3 cores and 1 kept for the driver and Ray, no GPU"
-        in lines
-    )
+def test_the_rungs_are_named_with_what_they_save() -> None:
+    space = Config(workers=choice(0, 1, 2), lr=choice(0.1, 0.2, 0.3))
+    lines = plan_lines(plan(space=space, epochs=9, stopping=Asha("val_acc", grace=1)))
+    rungs = lines.index("stopping    after 1 and 3 of 9 epochs configs are compared by val_acc")
+    # 8 of 9 configs and the baseline: 8 epochs, 2 go on to the third and 1 of these to the end
+    assert f"about {9 + 8 + 2 * 2 + 6} of 81 epochs of the search" in lines[rungs + 2]
+
+
+def test_the_rest_of_a_run_is_the_plan_less_what_has_run() -> None:
+    # 9 to 33 trials of 30 s, of which 2 trainings and 1 confirm run have ended
+    made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
+    states = Counter({"completed": 3, "infeasible": 1, "not_run": 2})
+    progress = Progress(
+        states=states, num_run=Counter({Group(Stage.TRAIN): 2, Group(Stage.CONFIRM): 1}),
+        num_unable=Counter(), has_searched=False, has_ended=True,
+        spent=Amount(time_s=90.0, core_s=7200.0),
+    )  # fmt: skip
+    budgets = Budgets(core_hours=8)
+    assert lines_of_the_rest(made, progress, budgets, extends=False) == [
+        "done        4 trials: 3 completed, 1 infeasible, 2 not run",
+        "spent       1 min 30 s, 2 core-hours",
+        "            25 % of the budget of 8 core-hours",
+        "left        6 to 30 trials, about 3 min to 15 min",
+        "            2 trials had no room in the budget",
+    ]
+    done = replace(progress, states=Counter({"completed": 9}))
+    assert lines_of_the_rest(made, done, budgets, extends=False)[-1].endswith("the run has ended")
+    assert "left        6 to 30" in lines_of_the_rest(made, done, budgets, extends=True)[-1]
+
+
+def test_the_time_of_a_trial_is_the_median_of_earlier_ones_else_as_stated() -> None:
+    stated = plan(trial_s={"": 148.0})
+    assert "2 min 28 s a trial (as the sweep file has it" in "\n".join(plan_lines(stated))
+    earlier = replace(stated, earlier=Earlier(num_trials=1, median_s=20.0))
+    assert "20 s a trial (median of 1 earlier trial)" in "\n".join(plan_lines(earlier))
+
+
+def test_a_budget_is_shown_with_what_it_keeps_back() -> None:
+    made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
+    lines = plan_lines(made, budgets=Budgets(time_s=3600.0))
+    kept = lines.index("            kept back for the confirm stage: 3 min 51 s")
+    assert lines[kept - 1].startswith("budget      the time budget of 3600 s: no trial starts")
+    assert not any("ends the search before" in line for line in lines)
+    tight = plan_lines(made, budgets=Budgets(time_s=200.0))
+    assert any("ends the search before its last config" in line for line in tight)
 
 
 def test_gpus_that_differ_give_a_range_of_trials_at_a_time() -> None:

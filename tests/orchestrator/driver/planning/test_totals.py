@@ -1,49 +1,58 @@
-"""The totals of a plan: all stages, least and most; what a budget must have room for."""
+"""Totals of a plan, least and most; what budgets must have room for; what is left of a run."""
 
 from __future__ import annotations
+
+from collections import Counter
+from typing import Any
 
 import pytest
 
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import (
+    Group,
+    Progress,
     Total,
-    by_group,
-    kept_back,
+    kept_back_by,
     least,
     least_useful,
     most,
+    progress_of,
     require_room,
     share_of_grid,
+    what_is_left,
 )
 from orchestrator.errors import SweepError
-from orchestrator.search import Asha, Factored, Optuna
+from orchestrator.kernel.events import Event
+from orchestrator.search import Asha, Factored, Grid, Optuna
 from orchestrator.space.domains import choice
-from tests.orchestrator.driver.plans import GPUS, Config, Staged, plan
+from orchestrator.trial import Budget, Stage
+from tests.orchestrator.driver.plans import Config, Staged, plan
+from tests.orchestrator.journalled import event_of
+from tests.orchestrator.replay.made_runs import made_trial
 
 THIRTEEN = choice(*range(13))
-SECOND = {"": 10.0}
-"""Ten seconds a trial on no data."""
 
 
 def thirteen(**changes: object) -> Plan:
-    return plan(space=Config(workers=THIRTEEN, prefetch=2), trial_s=SECOND, **changes)
+    """Return a plan of 13 configs, ten seconds a trial."""
+    return plan(space=Config(workers=THIRTEEN, prefetch=2), trial_s={"": 10.0}, **changes)
+
+
+def _of(trials: int, cores: int) -> Amount:
+    return Amount(time_s=trials * 10.0, core_s=trials * cores * 10.0)
 
 
 def test_a_grid_of_13_configs_may_become_61_trials() -> None:
     made = thirteen()
     # 13 + 7, and with repeats of 4 configs and all rounds of 3: 13 + 8 + 40
-    assert (least(made).trials, most(made)) == (20, Total(trials=61, amount=_of(61, cores=4)))
-    assert least(made).amount == _of(20, cores=4)
-
-
-def _of(trials: int, cores: int) -> Amount:
-    return Amount(time_s=trials * 10.0, core_s=trials * cores * 10.0, gpu_s=0.0)
+    assert least(made) == Total(trials=20, amount=_of(20, cores=4))
+    assert most(made) == Total(trials=61, amount=_of(61, cores=4))
+    assert least(plan()) == Total(trials=1 + 4, amount=None), "without durations"
 
 
 def test_trials_side_by_side_take_less_time_and_as_many_core_hours() -> None:
-    made = thirteen(num_cores=1, check_isolated=0)
-    low = least(made)
+    low = least(thirteen(num_cores=1, check_isolated=0))
     assert low.amount == Amount(time_s=(4 + 7) * 10.0, core_s=20 * 10.0)
 
 
@@ -61,43 +70,18 @@ def test_a_search_without_an_end_has_no_most() -> None:
             stages = super().planned(problem)  # type: ignore[arg-type]
             return [type(stage)(name=stage.name, least=stage.least, most=None) for stage in stages]
 
-    assert most(thirteen(search=Endless())) is None
-
-
-def test_without_durations_only_trials_are_counted() -> None:
-    assert least(plan()) == Total(trials=1 + 4, amount=None)
+    made = thirteen(search=Endless())
+    assert most(made) is share_of_grid(made) is None
 
 
 def test_short_trials_take_their_share() -> None:
-    made = thirteen(search=Staged(), confirm=0)
+    made = thirteen(search=Staged(), confirm=0, max_repeats=1)
     low = least(made)
     assert low.trials == 3
     assert low.amount is not None
     assert low.amount.time_s == pytest.approx(2 * 0.5 + 10.0)
     assert share_of_grid(made) == pytest.approx(((0.1 + 1) / 13, (0.4 + 2) / 13))
     assert share_of_grid(thirteen()) is None
-
-
-def test_gpus_count_too() -> None:
-    low = least(plan(GPUS, space=Config(ranks=choice(1, 2)), trial_s=SECOND))
-    assert low.amount is not None
-    assert low.amount.gpu_s > 0
-
-
-def test_a_budget_must_have_room_for_two_configs_and_the_confirm_stage() -> None:
-    made = thirteen()
-    assert least_useful(made).trials == 2 + 7
-    require_room(made, Budgets(time_s=90.0))
-    with pytest.raises(SweepError, match=r"time budget of 89 s is below the least .* 90 s for two"):
-        require_room(made, Budgets(time_s=89.0))
-    require_room(thirteen(confirm=0), Budgets(time_s=20.0))
-    require_room(plan(), Budgets(time_s=1.0))
-
-
-def test_a_budget_must_have_room_for_the_stages_of_a_search_that_knows_them() -> None:
-    with pytest.raises(SweepError, match="for the least of the search and the confirm stage"):
-        require_room(thirteen(search=Staged()), Budgets(time_s=80.0))
-    require_room(thirteen(search=Staged()), Budgets(time_s=81.0))
 
 
 def test_a_factored_search_confirms_in_short_runs() -> None:
@@ -116,8 +100,6 @@ def test_a_factored_search_confirms_in_short_runs() -> None:
     # 8 probes, 2 trainings, 39 such runs, the test run and one more of the front
     assert high.trials == 10 + 40 + 1
     assert high.amount.time_s == pytest.approx(8 * 0.5 + 39 * 2.0 + (2 + 2) * 10.0)
-    longer = thirteen(search=Known(probe_steps=96, confirm_steps=9600))
-    assert least(longer).amount == Amount(time_s=2 * 0.5 + 8 * 10.0, core_s=4 * 81.0)
 
 
 def test_trials_that_are_stopped_early_take_less_at_least() -> None:
@@ -130,32 +112,121 @@ def test_trials_that_are_stopped_early_take_less_at_least() -> None:
     assert high.amount.time_s == 130
 
 
-def test_the_totals_of_all_groups_are_the_total() -> None:
-    for made in (thirteen(num_cores=1), thirteen(search=Staged()), thirteen(confirm=0)):
-        low, high = by_group(made)
-        assert high is not None
-        for groups, total in ((low, least(made)), (high, most(made))):
-            assert total is not None
-            assert total.amount is not None
-            assert sum(one.trials for one in groups.values()) == total.trials
-            times = [one.amount.time_s for one in groups.values() if one.amount is not None]
-            assert sum(times) == pytest.approx(total.amount.time_s)
+# -- budgets
 
 
-def test_what_is_kept_back_is_the_first_analysis_of_all_finalists() -> None:
-    plenty = Budgets(time_s=1000.0)
-    assert kept_back(thirteen(), plenty).time_s == pytest.approx(1.1 * (3 * 3 + 1) * 10.0)
-    assert kept_back(thirteen(confirm=0), plenty) == Amount()
+def test_a_budget_must_have_room_for_the_least_that_gives_an_answer() -> None:
+    made = thirteen()
+    assert least_useful(made).trials == 2 + 7
+    require_room(made, Budgets(time_s=90.0))
+    with pytest.raises(SweepError, match=r"time budget of 89 s is below the least .* for two"):
+        require_room(made, Budgets(time_s=89.0))
+    require_room(thirteen(confirm=0), Budgets(time_s=20.0))
+    require_room(plan(), Budgets(time_s=1.0))
+    with pytest.raises(SweepError, match="for the least of the search and the confirm stage"):
+        require_room(thirteen(search=Staged()), Budgets(time_s=80.0))
+    require_room(thirteen(search=Staged()), Budgets(time_s=81.0))
 
 
-def test_a_budget_that_is_not_refused_keeps_the_selected_configs_confirm_runs() -> None:
-    tight = Budgets(time_s=90.0)  # two configs and seven confirm runs
-    require_room(thirteen(), tight)
-    assert kept_back(thirteen(), tight).time_s == 70.0
-    assert kept_back(thirteen(), Budgets(time_s=129.0)).time_s == 70.0
-    assert kept_back(thirteen(), Budgets(time_s=130.0)).time_s == pytest.approx(110.0)
+@pytest.mark.parametrize(
+    ("time_s", "kept_s"), [(1000.0, 1.1 * (3 * 3 + 1) * 10), (130.0, 110.0), (129.0, 70.0)]
+)
+def test_the_first_analysis_is_kept_back_of_all_finalists_or_of_one(
+    time_s: float, kept_s: float
+) -> None:
+    assert kept_back_by(thirteen(), Budgets(time_s=time_s)).time_s == pytest.approx(kept_s)
+    assert kept_back_by(thirteen(confirm=0), Budgets(time_s=time_s)) == Amount()
 
 
-def test_a_search_that_chooses_is_counted_by_its_limit() -> None:
-    assert least(thirteen(search=Optuna(5), confirm=0)).trials == 5
-    assert least(thirteen(search=Factored(), confirm=0)).trials >= 1
+# -- of a run that has begun
+
+SPENT = Amount(time_s=90.0, core_s=7200.0)
+TRAININGS, PROBES, CONFIRMED = Group(Stage.TRAIN), Group(Stage.PROBE), Group(Stage.CONFIRM)
+
+
+def event(kind: str, trial: str = "", **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
+    return event_of({"at": 0.0, "event": kind, "trial_id": trial, **content})
+
+
+def ended(trial: str, state: str) -> Event:
+    return event("finished", trial, result={"state": state})
+
+
+def asked(trial: str, stage: Stage = Stage.TRAIN) -> Event:
+    made = made_trial(trial, id=trial, stage=stage, budget=Budget(epochs=9))
+    return event_of({"at": 0.0, "event": "asked", "trial": made.to_json()})
+
+
+CUT = event("cut", part="search", by="b", limits={}, text="t")
+PAST = [
+    *map(asked, "abcd"),
+    event("started", "a"), ended("a", "completed"), ended("b", "infeasible"),
+    event("started", "c"), ended("d", "not_run"),
+]  # fmt: skip
+
+
+def test_a_trial_counts_as_run_that_was_started_and_has_a_result() -> None:
+    progress = progress_of(PAST, SPENT)
+    assert progress.states == {"completed": 1, "infeasible": 1, "not_run": 1}
+    assert (progress.num_run, progress.has_ended) == ({TRAININGS: 1}, False)
+    assert progress.num_unable == {TRAININGS: 1}
+    again = progress_of([*PAST, event("started", "d"), ended("d", "completed")], SPENT)
+    assert again.states == {"completed": 2, "infeasible": 1}
+
+
+@pytest.mark.parametrize(("code", "has_ended"), [(0, True), (130, False)])
+def test_a_run_has_ended_where_its_last_process_came_to_the_end(code: int, has_ended: bool) -> None:
+    assert progress_of([*PAST, event("ended", exit_code=code)], SPENT).has_ended is has_ended
+
+
+@pytest.mark.parametrize(
+    ("events", "has_searched"),
+    [
+        ([], False),
+        ([asked("c", Stage.CONFIRM)], True),
+        ([CUT, asked("c", Stage.CONFIRM)], False),
+        ([asked("c", Stage.CONFIRM), event("went_on", trials=9)], False),
+        ([CUT, event("went_on"), asked("c", Stage.CONFIRM)], True),
+    ],
+)
+def test_the_journal_shows_whether_the_search_is_over(
+    events: list[Event], has_searched: bool
+) -> None:
+    assert progress_of([asked("a"), *events], SPENT).has_searched is has_searched
+
+
+def left(
+    made: Plan,
+    ran: dict[Group, int],
+    *,
+    unable: int = 0,
+    search_is_over: bool = False,
+) -> list[int]:
+    """Return the trials that are left, least and most, once so many of each group have run."""
+    progress = Progress(
+        states=Counter(), num_run=Counter(ran), num_unable=Counter({TRAININGS: unable}),
+        has_searched=search_is_over, spent=SPENT, has_ended=False,
+    )  # fmt: skip
+    return [rest.trials for rest in what_is_left(made, progress, search_is_over=search_is_over)]
+
+
+def test_what_one_stage_had_more_of_is_not_taken_from_another() -> None:
+    made = plan(search=Staged(), confirm=2, max_confirm=2, finalists=1, max_repeats=1)
+    # 2 to 8 probes, 1 or 2 trainings, 4 runs to confirm, the test run
+    assert left(made, {}) == [8, 15]
+    assert left(made, {PROBES: 8}) == [6, 7]
+    assert left(made, {PROBES: 8, TRAININGS: 2, CONFIRMED: 30}) == [1, 1]
+    ran = {PROBES: 3, TRAININGS: 1, CONFIRMED: 1}
+    assert left(made, ran) == [4, 10]
+    assert left(made, ran, search_is_over=True) == [4, 4]
+
+
+def test_a_search_that_chooses_has_spent_a_config_on_each_that_cannot_run() -> None:
+    short: Any = {"confirm": 0, "max_repeats": 1, "check_isolated": 0}
+    made = plan(space=Config(workers=choice(*range(20))), search=Optuna(9), **short)
+    assert left(made, {TRAININGS: 3}, unable=2) == [4, 4]
+    # 4 of 6 configs cannot run, each of which has its row: as many are left as can.
+    space = Config(workers=choice(0, 1), ranks=choice(1, 2, 4))
+    for search in (Optuna(9), Grid()):
+        known = plan(space=space, search=search, **short)
+        assert left(known, {TRAININGS: 1}, unable=4) == [1, 1]

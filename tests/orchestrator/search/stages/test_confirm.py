@@ -16,7 +16,6 @@ from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Answer,
-    SilentJudge,
     asked_in,
     play,
     replay,
@@ -28,7 +27,7 @@ from tests.orchestrator.search.playing import (
 BEST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
 
 
-class Deciding(SilentJudge):
+class Deciding(Judge):
     """Names finalists, and decides once there are so many runs for the best of them."""
 
     def __init__(
@@ -39,7 +38,7 @@ class Deciding(SilentJudge):
         self._runs = runs
         self._best = best
 
-    def finalists(self, results: Results) -> Sequence[Mapping[str, Any]]:
+    def finalists(self, results: Results, *, most: int) -> Sequence[Mapping[str, Any]]:
         self.seen.append(len(results))
         return self._finalists
 

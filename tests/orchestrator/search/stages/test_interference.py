@@ -16,7 +16,6 @@ from orchestrator.search.stages.judge import Interference, Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
-    SilentJudge,
     asked_in,
     journalled,
     key,
@@ -39,7 +38,7 @@ class Effect:
     text: str = "co-located trials are slower"
 
 
-class Seeing(SilentJudge):
+class Seeing(Judge):
     """States an effect, and remembers after how many results it was asked for it."""
 
     def __init__(self, effect: Interference | None = None) -> None:
@@ -57,7 +56,9 @@ def checked(
     """Return a search of six configs with the check after its first four trials."""
     problem = six_configs(**changes)
     search = (spec or Grid()).start(problem)
-    check = InterferenceCheck(num_configs=2, capacity=capacity, speed="samples_per_s", judge=judge)
+    check = InterferenceCheck(
+        num_configs=2, capacity=capacity, num_before=4, speed="samples_per_s", judge=judge
+    )
     confirming = Confirming(analyses=InterimAnalyses(first=1, last=1), judge=judge)
     return Stages(problem, [Searching(search, num_trials=4), check, Searching(search), confirming])
 

@@ -13,13 +13,13 @@ from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.search.stages.repeats import MAX_CONTENDERS, Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
-from tests.orchestrator.search.playing import SilentJudge, key, play, six_configs, smooth
+from tests.orchestrator.search.playing import key, play, six_configs, smooth
 
 SLOW = {"lr": 0.1, "workers": 0, "prefetch": 2, "batch": 100}
 FAST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
 
 
-class Naming(SilentJudge):
+class Naming(Judge):
     """Names these configs until each has so many completed runs."""
 
     def __init__(self, *configs: Mapping[str, Any], enough: int) -> None:
@@ -36,7 +36,10 @@ class Naming(SilentJudge):
 def repeating(judge: Judge, max_runs: int = 9, **changes: object) -> Stages:
     problem = six_configs(**changes)
     search = Grid().start(problem)
-    return Stages(problem, [Searching(search), Repeating(max_runs=max_runs, judge=judge)])
+    return Stages(
+        problem,
+        [Searching(search), Repeating(runs=problem.repeats, max_runs=max_runs, judge=judge)],
+    )
 
 
 @pytest.mark.parametrize("capacity", [1, 3])
@@ -66,7 +69,7 @@ def test_a_config_that_never_completes_is_not_repeated_for_ever() -> None:
     assert len(trials) == 6 + 4
 
 
-class NamingAnother(SilentJudge):
+class NamingAnother(Judge):
     """Names another config each time, as where each run changes which one is the best."""
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:

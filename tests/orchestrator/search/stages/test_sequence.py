@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from orchestrator.kernel.search import WAIT, Proposal, Search
 from orchestrator.search import Grid
-from orchestrator.search.stages.sequence import FullBudget, Ledger, Searching, Stages
+from orchestrator.search.stages.sequence import Ledger, Phase, Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import play, six_configs, smooth, trial_of
 
@@ -31,7 +31,7 @@ class Listening(Search):
         return True
 
 
-class OneRun(FullBudget):
+class OneRun(Phase):
     """A phase of one isolated run of the baseline, which wants all others isolated after it."""
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ def test_an_extended_search_comes_before_the_later_phases() -> None:
     assert not Stages(six_configs(), [Searching(Listening(3))]).extends
 
 
-class FirstAgain(FullBudget):
+class FirstAgain(Phase):
     """A phase of one probe, which it repeats where the search goes on."""
 
     def __init__(self) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_factory
+from orchestrator.driver.record import question_record, sweep_record
 from orchestrator.driver.request import Request, read_request
-from orchestrator.driver.sweep_json import sweep_record
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.sweep_record import SweepRecord
 from tests.orchestrator.driver.never import write_never
@@ -54,3 +54,26 @@ def test_no_password_is_recorded(folder: Path) -> None:
     _, record = record_of("--tracking-uri=http://me:secret@127.0.0.1:9")
     assert "secret" not in str(record.to_json())
     assert record.options["tracking_uri"] == "http://***@127.0.0.1:9"
+
+
+def question_of(*arguments: str) -> SweepRecord:
+    with importing_nothing_for_good():
+        request = read_request(parse(["never.py", "--no-mlflow", *arguments]))
+        return question_record(request.sweep, request.file)
+
+
+def test_the_question_changes_with_what_is_asked_and_not_with_where(folder: Path) -> None:
+    record = question_of()
+    assert question_of("--cores-per-trial", "1", "--out", "elsewhere") == record
+    changed = question_of("--seed", "5", "--set", "lr=0.3").changes(record, "question")
+    assert {"seed", "space", "fixed"} <= set(changed)
+
+
+def test_a_knob_without_effect_in_some_configs_is_marked(folder: Path) -> None:
+    ahead = (
+        '    ahead: int = systems(default=2, doc="batches", applies=lambda c: c.num_workers > 0)\n'
+    )
+    never = folder / "never.py"
+    never.write_text(never.read_text().replace("\n\ndef train", f"{ahead}\n\ndef train", 1))
+    knobs = question_of().knobs
+    assert [name for name, knob in knobs.items() if knob.conditional] == ["ahead"]

@@ -1,0 +1,133 @@
+"""The phases of a sweep: its search, and the stages around it. A plan counts the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from orchestrator.execution.placement import machine_capacity
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import PlannedStage, Search
+from orchestrator.machine import Machine
+from orchestrator.search.factored import Factored
+from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.search.stages.confirm import Confirming, MayInterleave, never
+from orchestrator.search.stages.interference import InterferenceCheck
+from orchestrator.search.stages.interim_analyses import InterimAnalyses
+from orchestrator.search.stages.judge import Judge
+from orchestrator.search.stages.proportion import Allowance, EndToEnd
+from orchestrator.search.stages.repeats import Repeating
+from orchestrator.search.stages.sequence import Phase, Searching
+from orchestrator.storage.sweep_record import Capacity
+from orchestrator.sweep.definition import Sweep
+from orchestrator.trial import Isolation
+
+CONFIRM_SHARE: Final = 0.4
+"""Core-time of a factored search's confirm stage at most, as a share of what came before it."""
+
+
+def make_phases(
+    sweep: Sweep[Any],
+    problem: SearchProblem,
+    search: Search,
+    *,
+    capacity: Capacity,
+    judge: Judge,
+    may_interleave: MayInterleave,
+    enumerates: bool = False,
+) -> list[Phase]:
+    """Return the sweep's search with the phases before and after it; nothing has begun.
+
+    Where a node runs several trials at the same time, the interference check comes after the first
+    of them. Then come the rest, the repeats where they can decide something, and the confirm stage.
+    A factored search has repeats of its own, and isolated probes where others are checked for
+    interference. Its confirm stage is in proportion to the search: short runs, and two whole
+    trainings.
+
+    Args:
+        sweep: The sweep.
+        problem: The problem that its search solves.
+        search: Its search, started; one that never is where the phases are only counted.
+        capacity: Most trials at the same time.
+        judge: Decides what is repeated and confirmed.
+        may_interleave: Returns True if trials of these configs may be interleaved.
+        enumerates: True where the search's configs do not depend on results.
+    """
+    rigor, phases = sweep.rigor, list[Phase]()
+    allowance = Allowance(CONFIRM_SHARE) if isinstance(sweep.search, Factored) else None
+    if allowance is not None:
+        phases.append(Searching(search))
+    else:
+        if _is_checked(sweep, capacity):
+            num_first = 2 * capacity.per_node
+            phases.append(Searching(search, num_first, enumerates=enumerates))
+            phases.append(
+                InterferenceCheck(
+                    num_configs=rigor.check_isolated,
+                    capacity=capacity.total,
+                    num_before=num_first,
+                    speed=next(o.metric for o in problem.objectives if o.bound is None),
+                    judge=judge,
+                )
+            )
+        phases.append(Searching(search, enumerates=enumerates))
+        if rigor.max_repeats > rigor.repeats:
+            repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
+            phases.append(repeating)
+    if rigor.confirm:
+        last = max(rigor.confirm, rigor.max_confirm)
+        phases.append(
+            Confirming(
+                analyses=InterimAnalyses(first=rigor.confirm, last=last),
+                judge=judge,
+                finalists=rigor.finalists,
+                may_interleave=may_interleave if rigor.interleaved else never,
+                budget=search.confirm_budget if isinstance(search, FactoredSearch) else None,
+                share=getattr(sweep.search, "confirm_share", 1.0),
+                allowance=allowance,
+            )
+        )
+        if allowance is not None:
+            front = search.front if isinstance(search, FactoredSearch) else list
+            phases.append(EndToEnd(front=front, allowance=allowance))
+    return phases
+
+
+def _is_checked(sweep: Sweep[Any], capacity: Capacity) -> bool:
+    """Return True where co-located trials may slow each other down, and that is to be checked."""
+    is_leased = sweep.isolation is Isolation.LEASED
+    return bool(sweep.rigor.check_isolated) and capacity.per_node > 1 and is_leased
+
+
+def searched_stages(
+    sweep: Sweep[Any], problem: SearchProblem, num_configs: int | None
+) -> Sequence[PlannedStage]:
+    """Return the stages of a sweep's search: its own, or one of so many configs at most."""
+    if stages := sweep.search.planned(problem):
+        return stages
+    trials = None if num_configs is None else num_configs * sweep.rigor.repeats
+    share = None if sweep.stopping is None else sweep.stopping.least_share(sweep.epochs)
+    return [PlannedStage(name="train", least=trials or 0, most=trials, least_share=share)]
+
+
+def capacity_of(
+    sweep: Sweep[Any],
+    machine: Machine,
+    num_cores: int,
+    most: int | None,
+    interleaved_gib: float = 0.0,
+) -> Capacity:
+    """Return how many trials of so many cores run at the same time, at most ``most``."""
+    demand = sweep.trainable.demand_of(sweep.baseline, machine)
+
+    def trials(part: Machine) -> int:
+        if sweep.isolation is Isolation.EXCLUSIVE:
+            return 1
+        count = machine_capacity(num_cores, part, demand)
+        return min(count, most or count)
+
+    return Capacity(
+        per_node=max(trials(Machine(nodes=(node,))) for node in machine.nodes),
+        total=trials(machine),
+        interleaved_gib=interleaved_gib,
+    )
