@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.data import is_path
-from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.metric_table import OF_THE_TARGET
@@ -59,7 +58,10 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
 
 
 def sweep_record(
-    factory: TrialFactory, request: Request, command_line: Sequence[str]
+    factory: TrialFactory,
+    request: Request,
+    command_line: Sequence[str],
+    num_planned: int | None,
 ) -> SweepRecord:
     """Return everything about a sweep that is known before its first trial."""
     words = ("python", "-m", "orchestrator", *shown_words(command_line))
@@ -72,7 +74,7 @@ def sweep_record(
         data_note=" ".join(request.data_note.splitlines()),
         nodes=nodes_record(tuple(node.name for node in factory.machine.nodes)),
         capacity=factory.capacity,
-        num_planned=_num_planned(factory),
+        num_planned=num_planned,
         options=_stored_options(request),
         data_arguments=_data_arguments(request),
         warm_start=request.warm_start.runs,
@@ -107,18 +109,6 @@ def _data_arguments(request: Request) -> tuple[str, ...]:
         *(() if is_own else ("--data", request.data)),
         *(("--data-root", str(request.folders.root)) if in_root else ()),
     )
-
-
-def _num_planned(factory: TrialFactory) -> int | None:
-    """Return the most trials of the search and the fewest of the confirm stage; None: no end."""
-    plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
-    most = [stage.most for stage in plan.searched]
-    if not plan.is_staged:  # a config that cannot run has a row as well
-        repeats = factory.sweep.rigor.repeats
-        most = [None if plan.max_configs is None else plan.max_configs * repeats]
-    if None in most:
-        return None
-    return sum(number or 0 for number in most) + sum(stage.least for stage in plan.confirm)
 
 
 # -- parts of the question

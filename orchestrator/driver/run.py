@@ -25,8 +25,8 @@ from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.outputs import Outputs, Room, StepTimes
-from orchestrator.driver.planning.plan import Plan, extended, make_spending, planned
-from orchestrator.driver.planning.totals import require_room
+from orchestrator.driver.planning.plan import Plan, extended, make_plan, make_spending, planned
+from orchestrator.driver.planning.totals import num_rows, require_room
 from orchestrator.driver.record import question_record, sweep_record
 from orchestrator.driver.request import (
     Request,
@@ -192,7 +192,8 @@ def _record(
 ) -> SweepRecord:
     """Return the record of the sweep, its search gone on to ``trials`` configs."""
     factory = replace(factory, sweep=extended(request, trials).sweep)
-    record = sweep_record(factory, request, command_line)
+    plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
+    record = sweep_record(factory, request, command_line, num_rows(plan))
     return record if request.replay is None else marked(record, request.replay)
 
 

@@ -39,6 +39,16 @@ def most(plan: Plan) -> Total | None:
     return _most_of(plan, [*plan.searched, *plan.around])
 
 
+def num_rows(plan: Plan) -> int | None:
+    """Return the most rows of the search and the fewest of the confirm stage; None: no end."""
+    searched = [stage.most for stage in plan.searched]
+    if not plan.is_staged:  # a config that cannot run has a row as well
+        configs = plan.max_configs
+        searched = [None if configs is None else configs * plan.sweep.rigor.repeats]
+    rows = [*searched, *(stage.least for stage in plan.confirm)]
+    return None if None in rows else sum(number or 0 for number in rows)
+
+
 def kept_back_by(plan: Plan, budgets: Budgets) -> Amount:
     """Return what budgets keep back for the confirm stage; nothing where no duration is known."""
     one = _least_of(plan, [PlannedStage(name="", least=1, most=1)]).amount

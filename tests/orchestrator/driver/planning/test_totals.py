@@ -17,6 +17,7 @@ from orchestrator.driver.planning.totals import (
     least,
     least_useful,
     most,
+    num_rows,
     progress_of,
     require_room,
     share_of_grid,
@@ -110,6 +111,13 @@ def test_trials_that_are_stopped_early_take_less_at_least() -> None:
     assert high.amount is not None
     assert low.amount.time_s == pytest.approx(130 * (1 + 2 / 3 + 6 / 9) / 9)
     assert high.amount.time_s == 130
+
+
+def test_rows_are_those_of_the_search_and_the_least_to_confirm() -> None:
+    assert num_rows(thirteen()) == 13 + 7
+    ranks = plan(space=Config(ranks=choice(1, 2)), confirm=0)
+    assert num_rows(ranks) == 2, "one cannot run, and has a row"
+    assert num_rows(thirteen(search=Staged())) == 8 + 2 + 7
 
 
 # -- budgets
