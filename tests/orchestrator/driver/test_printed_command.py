@@ -62,7 +62,7 @@ def played(*words: str | Path) -> Played:
     with importing_nothing_for_good():
         request = read_request(parse([*map(str, words), "--no-mlflow"]))
         factory = make_factory(request, prepared_data(request), MACHINE, Path("private"))
-        record = sweep_record(factory, request, list(map(str, words)))
+        record = sweep_record(factory, request, list(map(str, words)), None)
         game = play(make_search(factory, Analyst(record)), _answer)
     record = SweepRecord.from_json(json.loads(json.dumps(record.to_json())), "sweep.json")
     tables = _tables(record, game.trials)
