@@ -53,9 +53,8 @@ from orchestrator.driver.signals import (
     signals_raise,
 )
 from orchestrator.driver.starting import (
-    checking_nodes,
     preparing_data,
-    said,
+    showing,
     starting_executor,
     write_note,
 )
@@ -153,7 +152,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     trials = extension(request.trials, request.sweep, past)
     if request.data_note:
         write_note(request.data_note)
-    with said(preparing_data(request)):
+    with showing(preparing_data(request)):
         data = prepared_data(request)
     request.warm_start.require_data(fingerprint_of(request, data))
     if data is not None and (other := other_set_note(request, data.name)):
@@ -166,12 +165,12 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     if note_of_place:
         write_note(note_of_place)
-    with said(starting_executor(options)):
+    with showing(starting_executor(options)):
         executor = make_executor(request, folder)
     stack.callback(executor.close)
     raise_if_terminated()  # Ray may have caught it
     factory = make_factory(request, data, executor.machine(), folder)
-    with said(checking_nodes(options)):
+    with showing("checking the code and the data on every node ..." * bool(options.address)):
         require_nodes(executor, factory)
     if not options.address:  # on a cluster the run directory may be on this node alone
         factory = replace(factory, paused_dir=directory.paused)

@@ -1,4 +1,4 @@
-"""Steps of a run before its first trial, said while they take time: data, Ray."""
+"""Steps of a run before its first trial, shown while they take time: data, Ray."""
 
 from __future__ import annotations
 
@@ -15,22 +15,20 @@ from orchestrator.driver.request import Request
 
 
 @contextmanager
-def said(text: str) -> Iterator[None]:
+def showing(text: str) -> Iterator[None]:
     """Show ``text`` on the terminal meanwhile; nothing in a file or a pipe."""
     stream = sys.stderr
-    if not text or not stream.isatty():
+    if not text or not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield
         return
-    can_move = os.environ.get("TERM", "dumb") != "dumb"
     columns = os.get_terminal_size(stream.fileno()).columns or 80
-    stream.write(text if text.endswith("\n") else text[: columns - 1] + "\n" * (not can_move))
+    stream.write(text if text.endswith("\n") else text[: columns - 1])
     stream.flush()
     try:
         yield
     finally:
-        if can_move:
-            stream.write("\r\x1b[2K")
-            stream.flush()
+        stream.write("\r\x1b[2K")
+        stream.flush()
 
 
 def write_note(text: str) -> None:
@@ -55,8 +53,3 @@ def starting_executor(options: Options) -> str:
     if options.address:
         return f"connecting to the Ray cluster at {options.address} ..."
     return "starting Ray on this machine, some seconds ..."
-
-
-def checking_nodes(options: Options) -> str:
-    """Return what is done before the first trial on a cluster, in words."""
-    return "checking the code and the data on every node ..." if options.address else ""
