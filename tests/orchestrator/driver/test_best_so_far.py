@@ -72,24 +72,8 @@ def test_what_may_not_be_compared_does_not_lead(tmp_path: Path, other: dict[str,
     assert recommended(best_so_far(history)) == config(0)
 
 
-def test_a_sweep_over_devices_compares_them(tmp_path: Path) -> None:
-    history = history_of(
-        tmp_path,
-        {"metrics": SLOW},
-        {"metrics": SLOW},
-        {"metrics": FAST, "device": "NVIDIA H200"},
-        space={"device": "choice('cpu', 'cuda')"},
-    )
-    assert recommended(best_so_far(history)) == config(2)
-
-
 def test_before_anything_has_run_nothing_leads(tmp_path: Path) -> None:
     best = best_so_far(history_of(tmp_path))
-    assert (list(best.leaders), best.baseline) == ([], None)
-
-
-def test_trials_without_their_objectives_lead_in_nothing(tmp_path: Path) -> None:
-    best = best_so_far(history_of(tmp_path, {"metrics": {"epoch_s": 1.0}}))
     assert (list(best.leaders), best.baseline) == ([], None)
 
 

@@ -73,12 +73,6 @@ def test_a_busy_machine_is_said_with_the_figure(counted: Counted) -> None:
     assert waited == [pytest.approx(LEAST_S - 0.1)]
 
 
-def test_after_a_long_start_nothing_is_waited_for(counted: Counted) -> None:
-    load = MachineLoad()
-    counted.after(3.0, own=1.0, others=0.1)
-    assert load.busy_note(lambda seconds: pytest.fail("waits") if seconds else None) == ""
-
-
 @pytest.mark.parametrize(
     ("num_cores", "others", "says"),
     [(2, 0.2, False), (2, 0.3, True), (64, 1.0, False), (64, 4.0, True)],
@@ -91,13 +85,6 @@ def test_the_time_of_children_that_have_ended_is_the_sweeps_own() -> None:
     before = machine_load._cpu_s_below(os.getpid())
     subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
     assert machine_load._cpu_s_below(os.getpid()) >= before + 0.05
-
-
-def test_where_the_kernel_counts_no_cores_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_load, "read_core_times", lambda _: None)
-    load = MachineLoad()
-    assert load.read() is None
-    assert load.busy_note(lambda _: pytest.fail("waits")) == ""
 
 
 def test_gpus_are_read_where_there_are_some(

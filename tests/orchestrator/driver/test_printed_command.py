@@ -161,13 +161,6 @@ def test_the_command_trains_the_knobs_that_were_set_and_those_that_vary(
     assert played(*run.command).configs == [run.found]
 
 
-def test_a_baseline_of_other_fixed_knobs_is_not_trained_beside_it(here: Path) -> None:
-    file = write_printed(here, "hidden=16, workers=choice(0, 2)", baseline="hidden=64")
-    run = played(file.name, "--data", "made")
-    assert run.found["hidden"] == 16
-    assert played(*run.command).configs == [run.found]
-
-
 @pytest.mark.parametrize("search", ["Random(trials=3)", "Optuna(trials=3)", "Factored()"])
 def test_every_search_trains_the_one_config_alone(here: Path, search: str) -> None:
     space = "workers=choice(0, 2), lr=loguniform(0.01, 1)"

@@ -130,57 +130,22 @@ SWEEP = Sweep({name}, question="?", space={config}(), epochs=1)
 """
 
 
-def first_cell(text: str) -> Callable[[list[str]], list[str]]:
-    return lambda lines: [f"{text},{lines[0].partition(',')[2]}", *lines[1:]]
-
-
 def another_magic_number(file: Path) -> None:
     file.write_bytes(gzip.compress(bytes([0, 0, 9, 1]) + bytes(10_004)))
 
 
-@pytest.mark.parametrize(
-    ("trainable", "layout", "file", "damage", "said"),
-    [
-        (LENET, MNIST_LAYOUT, "train-images-idx3-ubyte.gz", truncated, "truncated"),
-        (
-            LENET,
-            MNIST_LAYOUT,
-            "t10k-labels-idx1-ubyte.gz",
-            another_magic_number,
-            "magic number 2305",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/node-feat.csv.gz",
-            partial(edit, change=replaced(3, "a,b,c")),
-            ":3: 'a' is not a finite number",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/edge.csv.gz",
-            partial(edit, change=replaced(7, "0,7650")),
-            ":7: node 7650 does not exist",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/node-label.csv.gz",
-            partial(edit, change=replaced(9, "-2")),
-            ":9: label -2 does not exist",
-        ),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/node-feat.csv.gz",
-            partial(edit, change=first_cell("nan")),
-            ":1: 'nan' is not a finite number",
-        ),
-    ],
-    ids=["truncated", "magic", "letters", "no such node", "no such label", "NaN"],
-)
-def test_damaged_data_is_refused(
+DAMAGED = [
+    (LENET, MNIST_LAYOUT, "train-images-idx3-ubyte.gz", truncated, "truncated", False),
+    (LENET, MNIST_LAYOUT, "train-labels-idx1-ubyte.gz", another_magic_number, "number 2305", True),
+    (SAGE, PRODUCTS_LAYOUT, "raw/edge.csv.gz", partial(edit, change=replaced(7, "0,7650")),
+     ":7: node 7650 does not exist", False),
+    (SAGE, PRODUCTS_LAYOUT, "raw/node-feat.csv.gz", Path.unlink, "is missing", True),
+]  # fmt: skip
+"""The trainable, its data, what is damaged, and whether the headers alone show it."""
+
+
+@pytest.mark.parametrize(("trainable", "layout", "file", "damage", "said", "in_headers"), DAMAGED)
+def test_damaged_data_is_refused_by_a_run_and_by_a_plan_as_far_as_headers_show_it(
     test_data: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -189,58 +154,20 @@ def test_damaged_data_is_refused(
     file: str,
     damage: Callable[[Path], None],
     said: str,
+    *,
+    in_headers: bool,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     data = copied(test_data / layout, tmp_path / layout)
     damage(data / file)
     name, config = trainable
     (tmp_path / "trains.py").write_text(TRAINS.format(name=name, config=config))
-
-    done = run_main("trains.py", "--data", data, "--executor", "inline", "--no-mlflow")
-
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
+    how = ["--plan"] if in_headers else ["--executor", "inline", "--no-mlflow"]
+    done = run_main("trains.py", "--data", data, *how)
+    assert (done.returncode, done.stdout) == (2, "")
     assert str(data / file) in done.stderr
     assert said in done.stderr
     assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("trainable", "layout", "file", "damage", "said"),
-    [
-        (LENET, MNIST_LAYOUT, "train-labels-idx1-ubyte.gz", another_magic_number, "number 2305"),
-        (SAGE, PRODUCTS_LAYOUT, "raw/node-feat.csv.gz", Path.unlink, "is missing"),
-        (
-            SAGE,
-            PRODUCTS_LAYOUT,
-            "raw/edge.csv.gz",
-            lambda file: file.write_text("0,1\n"),
-            "is not a whole gzip file",
-        ),
-    ],
-    ids=["magic", "no features", "not packed"],
-)
-def test_a_plan_refuses_what_the_headers_of_the_data_show(
-    test_data: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    trainable: tuple[str, str],
-    layout: str,
-    file: str,
-    damage: Callable[[Path], None],
-    said: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
-    data = copied(test_data / layout, tmp_path / layout)
-    damage(data / file)
-    name, config = trainable
-    (tmp_path / "trains.py").write_text(TRAINS.format(name=name, config=config))
-    done = run_main("trains.py", "--plan", "--data", data)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"{data / file}" in done.stderr
-    assert said in done.stderr
-    assert not (tmp_path / "cache").exists()
 
 
 def test_a_plan_calls_the_data_what_it_is_and_converts_nothing(

@@ -17,7 +17,7 @@ from orchestrator.kernel.executor import ExecutorLost
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
-from tests.conftest import RunCli, StartCli
+from tests.conftest import RunCli
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import trials_of, write_sweep
 from tests.orchestrator.in_process import run_main
@@ -152,21 +152,6 @@ def test_a_sweep_on_ray_leaves_the_same_as_one_inline(
     assert {path.name for path in out.iterdir()} == {
         path.name for path in finished_run.out.iterdir()
     }
-
-
-@pytest.mark.slow
-def test_a_sweep_outlasts_the_reader_of_its_lines(start_cli: StartCli, tmp_path: Path) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, "step_ms=choice(4.0, 1.0)", epochs=1)
-    driver = start_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
-    assert driver.stdout is not None
-    assert driver.stderr is not None
-    assert "speed: workload, 2 trials" in driver.stdout.readline()
-    driver.stdout.close()  # as head does
-    said = driver.stderr.read()
-    assert driver.wait(timeout=60) == 0, said
-    assert "Traceback" not in said
-    assert list(trials_of(out)["state"]) == ["completed"] * 2
-    assert (out / RunFile.REPORT).exists()
 
 
 @pytest.mark.slow

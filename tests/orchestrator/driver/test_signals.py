@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -158,41 +157,6 @@ def test_a_signal_ends_a_sweep_which_says_how_to_resume(
 
 
 @pytest.mark.slow
-def test_a_signal_ends_a_sweep_whose_output_nobody_reads(tmp_path: Path) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    with suppress(BlockingIOError):
-        while True:
-            os.write(writer, bytes(4096))
-    os.set_blocking(writer, True)
-    words = [sys.executable, "-m", "orchestrator", str(file), "--out", str(out), *INLINE]
-    with subprocess.Popen(
-        words, cwd=tmp_path, env=ENVIRONMENT, stdout=writer, stderr=writer
-    ) as driver:
-        try:
-            wait_for(lambda: bool(journal_text(out)) and waits(driver), driver)
-            driver.terminate()
-            assert driver.wait(60) == 128 + signal.SIGTERM
-        finally:
-            driver.kill()
-            os.close(writer)
-            os.close(reader)
-    assert '"ended"' in journal_text(out)
-
-
-def waits(driver: subprocess.Popen[Any]) -> bool:
-    """Return True if a driver and its children have used no time for a second."""
-
-    def used() -> float:
-        return sum(sum(process.cpu_times()[:2]) for process in family(driver))
-
-    before = used()
-    time.sleep(1)
-    return used() == before
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("executor", "number"), [("inline", signal.SIGINT), ("ray", signal.SIGTERM)]
 )
@@ -218,45 +182,19 @@ def test_a_second_signal_ends_a_sweep_at_once_and_loses_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_read", [True, False])
 def test_sigterm_while_tables_are_written_waits_for_them(
-    start_cli: StartCli, tmp_path: Path, is_read: bool
+    start_cli: StartCli, tmp_path: Path
 ) -> None:
     out, file = tmp_path / "run", write_sweep(tmp_path, epochs=1, shared=True)
     driver = start_cli(file, "--out", out, *INLINE)
     wait_for(lambda: '"ended"' in journal_text(out), driver)
-    assert driver.stdout is not None
-    assert driver.stderr is not None
-    if not is_read:
-        driver.stderr.close()
     driver.terminate()
-    stdout, stderr = driver.stdout.read(), driver.stderr.read() if is_read else ""
-
-    assert driver.wait(timeout=60) == 143, stderr
-    assert "Traceback" not in stderr
-    assert list(trials_of(out)["state"]) == ["completed"] * 4
-    assert f"report:      {out}" in stdout
-    if is_read:
-        assert f"--resume {out}" in stderr.strip().splitlines()[-1]
-
-
-@pytest.mark.slow
-def test_a_second_sigterm_while_tables_are_written_ends_it(
-    start_cli: StartCli, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    uri = "http://127.0.0.1:9"  # where nothing answers it takes a while to give up
-    file = write_sweep(tmp_path, epochs=1, shared=True)
-    driver = start_cli(file, "--out", out, "--executor", "inline", "--tracking-uri", uri)
-    wait_for(lambda: (out / "report.html").exists(), driver)
-    driver.terminate()
-    time.sleep(0.2)
-    driver.terminate()
-    _, stderr = driver.communicate(timeout=60)
+    stdout, stderr = driver.communicate(timeout=60)
 
     assert driver.returncode == 143, stderr
     assert "Traceback" not in stderr
-    assert "again to end at once\ninterrupted: the tables and the report may be missing" in stderr
+    assert list(trials_of(out)["state"]) == ["completed"] * 4
+    assert f"report:      {out}" in stdout
     assert f"--resume {out}" in stderr.strip().splitlines()[-1]
 
 

@@ -125,25 +125,6 @@ def test_the_confirm_stage_s_part_is_kept_back(confirm: int, most: int) -> None:
     assert by == ("" if confirm else "the budget of 0.666667 core-hours")
 
 
-def test_nothing_is_kept_back_where_no_search_would_be_left() -> None:
-    run = Clock(Budgets(core_hours=8 * 2 * 60 / 3600), confirm=FirstRounds(rounds=3, finalists=1))
-    for number in range(8):
-        assert run.spending.too_much(trial(number)) == ""
-        run.ran(trial(number), 60.0)
-    assert run.spending.too_much_to_confirm([BASELINE] * 7, kept_back=True) != ""
-
-
-def test_a_tight_budget_keeps_back_the_part_of_the_selected_config_alone() -> None:
-    # two of the search and seven of the confirm stage: with a second finalist they are twelve
-    run = Clock(Budgets(core_hours=9.5 * 2 * 60 / 3600), confirm=FirstRounds(rounds=3, finalists=2))
-    num = 0
-    while not run.spending.too_much(trial(num)):
-        run.ran(trial(num), 60.0)
-        num += 1
-    assert num == 2
-    assert run.spending.too_much_to_confirm([BASELINE] * 7, kept_back=True) == ""
-
-
 def test_what_was_planned_counts_until_there_are_durations() -> None:
     run = Clock(HOURS_20_TRIALS, trial_s=60.0 * 21)
     assert "core-hours" in run.spending.too_much(trial())
@@ -179,13 +160,6 @@ def test_a_short_trial_is_expected_to_be_short() -> None:
     run.ran(trial(0, budget=probe, stage=Stage.PROBE), 1.0)
     assert "core-hours" in run.spending.too_much(trial(1))
     assert run.spending.too_much(trial(1, budget=probe, stage=Stage.PROBE)) == ""
-
-
-def test_a_failed_trial_tells_no_duration() -> None:
-    run = Clock(Budgets(core_hours=1))
-    run.ran(trial(0), 1.0, state="failed")
-    run.ran(trial(1), 1000.0)
-    assert run.spending.too_much(trial(2)) != ""
 
 
 def test_a_time_budget_is_not_used_up_twice_by_trials_side_by_side() -> None:

@@ -46,18 +46,3 @@ def test_a_disk_that_is_full_for_the_report_alone_is_no_wrong_request(
     assert list(trials_of(out)["state"]) == ["completed"]
     assert not (out / "report.html").exists()
     assert not list(out.glob(".*.tmp")), "half a file"
-
-
-def test_a_disk_that_is_full_at_the_start_leaves_nothing_and_is_not_gone_on_with(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
-    out, sweep = tmp_path / "there", write_sweep(tmp_path, "step_ms=choice(4.0)", shared=True)
-    out.mkdir()
-    done = run_cli(
-        sweep, "--out", out, "--executor", "inline", "--no-mlflow",
-        module="tests.orchestrator.on_a_full_disk", env={"ROOM_BYTES": "2000"},
-    )  # fmt: skip
-    assert done.returncode == 1, done.stderr
-    assert "error: there is no room left to write: [Errno 27] File too large" in done.stderr
-    assert done.stderr.splitlines()[-1] == "nothing was started: start it again"
-    assert [path.name for path in out.iterdir()] == [".lock"]

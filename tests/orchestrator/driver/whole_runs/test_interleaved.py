@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 from tests.conftest import RunCli, StartCli
-from tests.orchestrator.in_process import run_main
 from tests.orchestrator.journalled import lines_of
 
 SWEEP = """
@@ -80,22 +79,6 @@ def _order(events: Sequence[dict[str, Any]], ids: pd.Series[Any]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.alone
-def test_a_sweep_may_run_its_rounds_one_after_another(run_cli: RunCli, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    file = sweep_file(tmp_path, more=", interleaved=False")
-
-    done = run_cli(file, "--out", out, "--executor", "inline", "--no-mlflow")
-
-    assert done.returncode == 0, done.stderr
-    rows = confirm_rows(out).sort_values("started_at")
-    assert list(rows["repeat"]) == [0, 0, 1, 1]
-    ends = rows["started_at"] + pd.to_timedelta(rows["wall_s"], unit="s")
-    assert (rows["started_at"].iloc[1:].to_numpy() >= ends.iloc[:-1].to_numpy()).all()
-    assert "confirmed: 2 pairs of confirm runs" in done.stdout, "not of interleaved ones"
-
-
-@pytest.mark.slow
 def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
@@ -134,10 +117,3 @@ def _wait_for_slices(out: Path, driver: subprocess.Popen[str]) -> None:
 
 def _interleaved(event: dict[str, Any]) -> bool:
     return bool(event["trial"]["interleaved"])
-
-
-def test_the_plan_says_that_rounds_are_interleaved(tmp_path: Path) -> None:
-    said = run_main(sweep_file(tmp_path), "--plan").stdout
-    assert "2 runs each, interleaved on the same cores where possible and isolated" in (
-        " ".join(said.split())
-    )

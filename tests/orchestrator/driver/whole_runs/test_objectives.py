@@ -130,14 +130,6 @@ def test_figures_to_a_target_and_a_cost_are_objectives(run: Run, tmp_path: Path)
     assert recommended["config"]["reach"] == 0.9
 
 
-def test_a_target_that_nothing_reached_is_said(run: Run) -> None:
-    objectives = 'objectives=[minimize("time_to_accuracy_s")], target=0.97,'
-    recommended = run(objectives, code=EXIT_NO_ANSWER)
-    assert recommended["why"] == (
-        "no completed trial reached the target: val_acc is at least 97.00 % (the best: 90.00 %)"
-    )
-
-
 def test_a_function_chooses_and_its_choice_is_kept(
     run: Run, run_cli: RunCli, tmp_path: Path
 ) -> None:
@@ -150,13 +142,6 @@ def test_a_function_chooses_and_its_choice_is_kept(
     again = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
     assert again["config"] == recommended["config"]
     assert "the sweep's function least_memory chose it" in again["why"]
-
-
-def test_a_knee_is_named_in_words(run: Run) -> None:
-    recommended = run('rule=knee(), objectives=[maximize("val_acc"), minimize("mem_mib")],')
-    assert recommended["config"]["memory"] == 1.0
-    assert recommended["rule"].startswith("the knee of the front of val_acc and mem_mib: ")
-    assert recommended["why"].endswith("it is the knee of the front")
 
 
 def test_an_objective_that_no_trial_would_have_is_refused_before_anything_starts(

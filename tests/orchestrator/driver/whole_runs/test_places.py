@@ -38,11 +38,3 @@ def test_a_home_folder_and_mlflow_s_own_variables_are_obeyed(
     with closing(sqlite3.connect(store)) as connection:
         names = {name for (name,) in connection.execute("SELECT name FROM experiments")}
     assert names == {"Default", "team"}
-
-
-def test_a_variable_that_names_no_store_is_named(run_cli: RunCli, tmp_path: Path) -> None:
-    file = write_sweep(tmp_path, epochs=1)
-    done = run_cli(file, *QUICK, env={"MLFLOW_TRACKING_URI": "./mlruns"})
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "MLFLOW_TRACKING_URI" in done.stderr
-    assert "./mlruns: is not a URI" in done.stderr

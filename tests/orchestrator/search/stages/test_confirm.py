@@ -81,13 +81,6 @@ def test_the_selected_config_and_the_baseline_run_in_pairs() -> None:
         assert sorted(trial.config["workers"] for trial in pair) == [0, 6]
 
 
-def test_the_order_within_pairs_varies() -> None:
-    trials = confirm_trials(confirming(BEST, repeats=20))
-    first = [trial.config["workers"] for trial in trials[::2]]
-
-    assert 4 <= first.count(0) <= 16
-
-
 def test_confirm_trials_wait_for_the_search_and_for_each_other() -> None:
     search = confirming(BEST)
     out = []
@@ -147,14 +140,6 @@ def test_the_runs_of_a_round_are_asked_for_together_where_they_may_be_interleave
     assert all(trial.interleaved and trial.isolated for out in rounds for trial in out)
     assert [sorted(workers) for workers in asked] == [[0, 3, 6]] * 3
     assert [(trial.evaluate_test, trial.interleaved) for trial in test_run] == [(True, False)]
-
-
-def test_runs_that_may_not_be_interleaved_follow_each_other() -> None:
-    search, _ = interleaved(BEST, CONTENDER, may=False)
-    rounds = rounds_out_together(search)
-
-    assert [len(out) for out in rounds] == [1] * 10
-    assert not any(trial.interleaved for out in rounds for trial in out)
 
 
 def test_a_note_says_that_rounds_are_no_longer_interleaved() -> None:
@@ -242,13 +227,6 @@ def test_a_config_that_never_completes_is_not_run_beyond_the_first_analysis() ->
     assert rounds_of(lost(3, state=TrialState.FAILED)) == [[0, 3, 6]] * 3 + [[0, 6]] * 9
     now_and_then = lost(0, from_repeat=1, state=TrialState.FAILED)
     assert rounds_of(now_and_then) == [[0, 3, 6]] * 12, "what completed once may again"
-
-
-def test_contenders_run_in_the_same_rounds() -> None:
-    trials = confirm_trials(confirming(BEST, CONTENDER, repeats=4))
-
-    rounds = [trials[position : position + 3] for position in range(0, 12, 3)]
-    assert all(sorted(t.config["workers"] for t in pair) == [0, 3, 6] for pair in rounds)
 
 
 @pytest.mark.parametrize(("runs", "rounds"), [(0, 3), (7, 5), (10, 5), (11, 8), (99, 12)])
@@ -387,19 +365,6 @@ def test_other_finalists_are_confirmed_in_rounds_of_their_own() -> None:
         (3, 0), (3, 3), (4, 0), (4, 3),
     ]  # fmt: skip
     assert (test_run.evaluate_test, test_run.config["workers"]) == (True, 3)
-
-
-def test_a_test_run_left_over_from_before_does_not_end_the_stage_that_goes_on() -> None:
-    judge = Changing([BEST])
-    search = staged(Grid().start(six_configs()), judge, repeats=2)
-    test_run = up_to_the_test_run(search)
-    search.skip(test_run)
-    search.resume()
-    search.go_on(None)
-    search.tell(test_run, smooth(test_run))
-
-    judge.name({**BEST, "workers": 3})
-    assert len(all_confirm_trials(search)) == 5
 
 
 def test_the_same_finalists_go_on_where_they_were() -> None:

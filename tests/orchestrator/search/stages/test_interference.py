@@ -153,12 +153,6 @@ def test_background_trials_are_ordinary_trials_of_the_checked_configs() -> None:
     assert len({trial.id for trial in trials}) == len(trials)
 
 
-def test_a_node_with_less_room_than_expected_still_runs_the_check() -> None:
-    trials = play(checked(Seeing(), capacity=4), capacity=1).trials
-    assert sum(map(is_compared, trials)) == 12
-    assert sum(map(is_background, trials)) <= 6 * 3
-
-
 def test_the_check_ends_where_a_background_trial_fails_and_says_so() -> None:
     def answer(trial: Trial) -> TrialResult:
         return FAILED if is_background(trial) else smooth(trial)
@@ -181,14 +175,6 @@ def test_the_configs_are_not_chosen_for_their_speed() -> None:
         (drawn,) = configs - {key(six_configs().baseline)}
         places.append([key(t.config) for t in first].index(drawn))
     assert len(set(places)) >= 3
-
-
-def test_a_config_without_a_speed_is_not_checked() -> None:
-    def answer(trial: Trial) -> TrialResult:
-        return FAILED if trial.config["workers"] == 6 else smooth(trial)
-
-    trials = play(checked(Seeing()), answer).trials
-    assert 6 not in {t.config["workers"] for t in trials if is_compared(t)}
 
 
 @pytest.mark.parametrize("effect", [None, Effect(is_shown=False)])

@@ -69,13 +69,6 @@ def test_isolated_trials_wait_for_those_that_run() -> None:
     assert isinstance(search.ask(), Proposal)
 
 
-def test_notes_are_handed_out_once() -> None:
-    search = Stages(six_configs(), [OneRun()])
-    search.ask()
-    assert search.notes() == ["isolated from here on"]
-    assert search.notes() == []
-
-
 def test_the_first_trials_of_a_search_are_so_many_that_can_run() -> None:
     def answer(trial: Trial) -> TrialResult:
         if trial.config["workers"] == 3:
