@@ -59,7 +59,7 @@ from orchestrator.driver.starting import (
     write_note,
 )
 from orchestrator.driver.trackers import Trackers, make_trackers, write_results
-from orchestrator.driver.trials import SweepTrials, TrialFactory
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.kernel.events import Event
@@ -236,8 +236,12 @@ def _run_trials(parts: _Parts) -> int:
         parts.directory.write_sweep(parts.record)
     journal = Journal(parts.directory.journal, now=parts.clock)
     limits = Limits(make_spending(parts.request, _plan(parts), journal.now))
-    room = Room(parts.factory.scratch.parent)
-    trials = SweepTrials(parts.factory, derived, room, lambda: limits.time_budget)
+    trials = replace(
+        parts.factory,
+        derived=derived,
+        room=Room(parts.factory.scratch.parent),
+        time_budget=lambda: limits.time_budget,
+    )
     loop = ControlLoop(trials, search, journal, [StepTimes(journal), *trackers.all], limits)
     loop.follow(Outputs(parts.directory.path, parts.factory.scratch, loop.note))
     try:

@@ -16,7 +16,7 @@ from orchestrator.driver.assembly import make_derived, make_search
 from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.phases import capacity_of
 from orchestrator.driver.record import question_record
-from orchestrator.driver.trials import SweepTrials, TrialFactory
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.executor import Needs, Source
 from orchestrator.kernel.journal import Journal
@@ -72,7 +72,7 @@ def play(
         derived = make_derived(factory, record)
         analyst = Analyst(record, candidates_of(factory, record), derived)
         search = make_search(factory, analyst)
-        trials = SweepTrials(factory, derived)
+        trials = replace(factory, derived=derived)
         loop = ControlLoop(trials, search, journal, [StepTimes(journal), *folds])
         directory.write_sweep(record)
         analyst.write_candidates(run_dir)

@@ -1,4 +1,4 @@
-"""TrialFactory: from a search's proposal to a trial, and from a trial to its launch."""
+"""TrialFactory: from a search's proposal to a trial, its launch and its row."""
 
 from __future__ import annotations
 
@@ -31,18 +31,21 @@ CONFIRM_SEEDS: Final = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class TrialFactory:
-    """Makes the trials of a sweep from what is the same for all of them.
+    """The trials of a sweep, made from what is the same for all of them.
 
     Attributes:
         sweep: The sweep as asked for, command line included.
         needs: Needs of each node that runs the trials.
-        source_hash: Hash of the trainable's source.
-        data_name: Name of the data set in every row, or empty.
         machine: What the trials run on.
         num_cores: Cores of every trial.
         scratch: Folder on each node for output and checkpoints.
+        source_hash: Hash of the trainable's source.
+        data_name: Name of the data set in every row, or empty.
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         capacity: Most trials that run at the same time.
+        derived: Makes the figures that the sweep asks for and that are not measured.
+        room: Whether trials have room for temporary files; None: not looked at.
+        time_budget: Returns until when trials may start, or None.
     """
 
     sweep: Sweep[Any]
@@ -54,6 +57,9 @@ class TrialFactory:
     data_name: str = ""
     paused_dir: Path | None = None
     capacity: Capacity = field(default_factory=Capacity)
+    derived: DerivedFigures = field(default_factory=DerivedFigures)
+    room: Room | None = None
+    time_budget: Callable[[], TimeBudget | None] = lambda: None
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
@@ -104,21 +110,36 @@ class TrialFactory:
         demand = trainable.demand_of(trainable.config(**config), self.machine)
         return demand.ranks == 1 and not demand.gpus
 
-    def infeasible(self, trial: Trial) -> str | None:
-        """Return the reason known before its start for which ``trial`` cannot run; or None."""
-        trainable = self.sweep.trainable
-        return trainable.infeasible(trainable.config(**trial.config), self.machine)
+    def unable(self, trial: Trial) -> TrialResult | None:
+        """Return the result of a trial that cannot run here; None where it can."""
+        trainable, state = self.sweep.trainable, TrialState.INFEASIBLE
+        try:
+            reason = trainable.infeasible(trainable.config(**trial.config), self.machine)
+        except SweepFileError as error:  # the trainable's own code, for this config alone
+            reason, state = str(error), TrialState.FAILED
+        return TrialResult(state=state, reason=reason) if reason else None
 
-    def launch(self, trial: Trial) -> Launch:
-        """Return what a supervisor needs to run ``trial``."""
-        trainable = self.sweep.trainable
-        config = trainable.config(**trial.config)
+    def launch(self, trials: Sequence[Trial]) -> Launch:
+        """Return one launch of them all, interleaved where there are several.
+
+        Interleaved ones that other load contaminated are not run again: alone, they would be
+        compared with what did not meet the same host.
+        """
+        if self.room is not None:
+            self.room.require()
+        first, *others = (self._launch(trial, is_alone=len(trials) == 1) for trial in trials)
+        return replace(first, others=tuple(others))
+
+    def _launch(self, trial: Trial, *, is_alone: bool) -> Launch:
+        trainable, isolation = self.sweep.trainable, Isolation(self.sweep.isolation)
+        if trial.isolated and isolation is Isolation.LEASED:
+            isolation = Isolation.EXCLUSIVE
         return Launch(
             trial=trial,
             needs=self.needs,
-            demand=trainable.demand_of(config, self.machine),
+            demand=trainable.demand_of(trainable.config(**trial.config), self.machine),
             num_cores=self.num_cores,
-            isolation=self._isolation_of(trial),
+            isolation=isolation,
             preload=trainable.imports,
             limits=Limits(
                 time_limit_s=self.sweep.rigor.time_limit_s,
@@ -128,12 +149,31 @@ class TrialFactory:
             scratch=self.scratch,
             paused_dir=self.paused_dir,
             ceilings_from_s=CEILINGS_FROM_S,
+            time_budget=self.time_budget(),
+            interleaved=not is_alone,
+            rerun_contaminated=is_alone,
         )
 
-    def _isolation_of(self, trial: Trial) -> Isolation:
-        isolation = Isolation(self.sweep.isolation)
-        is_leased = isolation is Isolation.LEASED
-        return Isolation.EXCLUSIVE if trial.isolated and is_leased else isolation
+    def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
+        """Return a result with derived figures and idle knobs; ``failed`` without any figure.
+
+        A failure for want of room is none of the trial's: the run ends, and resuming runs it again.
+        Knobs that can have no effect in the trial's config are its tag ``idle``.
+        """
+        if self.room is not None and result.state is TrialState.FAILED:
+            self.room.require(now=True)
+        result = self.derived.completed(trial, result)
+        if idle := ", ".join(idle_knobs(built(self.sweep.trainable.config, trial.config))):
+            result = replace(result, tags={**result.tags, "idle": idle})
+        asked = [objective.metric for objective in self.sweep.objectives]
+        target = self.derived.target
+        return _failed_without_figures(
+            result, trial, asked if target is None else [*asked, target.metric]
+        )
+
+    def observe(self, trial: Trial, report: Report) -> None:
+        """Take a report of a trial: derived figures are made of it."""
+        self.derived.reported(trial, report)
 
 
 def _peak_gib(config: Config, results: Results) -> float:
@@ -146,7 +186,7 @@ def _peak_gib(config: Config, results: Results) -> float:
     return max(peaks, default=0.0) or math.inf
 
 
-def failed_without_figures(
+def _failed_without_figures(
     result: TrialResult, trial: Trial, objectives: Sequence[str]
 ) -> TrialResult:
     """Return the result, ``failed`` where a whole training has none of the sweep's figures.
@@ -172,83 +212,3 @@ def failed_without_figures(
         what += f"tune.report, one of a run by run.report{batches_hint(names)}"
     reason = f"it ended without an error and reported {what}"
     return replace(result, state=TrialState.FAILED, reason=reason)
-
-
-def with_idle_knobs(result: TrialResult, trial: Trial, config_class: type) -> TrialResult:
-    """Return the result with the knobs that can have no effect in its config, tag ``idle``.
-
-    They do not tell two configs apart: a loader without workers is beside one with three of them.
-    """
-    idle = ", ".join(idle_knobs(built(config_class, trial.config)))
-    return replace(result, tags={**result.tags, "idle": idle}) if idle else result
-
-
-class SweepTrials:
-    """The trials of a sweep, as the control loop needs them.
-
-    Args:
-        factory: Makes them.
-        derived: Makes the figures that the sweep asks for and that are not measured.
-        room: Whether trials have room for temporary files; None: not looked at.
-        time_budget: Returns until when trials may start, or None.
-    """
-
-    def __init__(
-        self,
-        factory: TrialFactory,
-        derived: DerivedFigures | None = None,
-        room: Room | None = None,
-        time_budget: Callable[[], TimeBudget | None] = lambda: None,
-    ) -> None:
-        self._factory = factory
-        self._derived = derived or DerivedFigures()
-        self._room = room
-        self._time_budget = time_budget
-        target = [] if self._derived.target is None else [self._derived.target]
-        self._names = [objective.metric for objective in (*factory.sweep.objectives, *target)]
-
-    def trial(self, proposal: Proposal) -> Trial:
-        """Return the trial that answers ``proposal``."""
-        return self._factory.trial(proposal)
-
-    def unable(self, trial: Trial) -> TrialResult | None:
-        """Return the result of a trial that cannot run here; None where it can."""
-        try:
-            reason, state = self._factory.infeasible(trial), TrialState.INFEASIBLE
-        except SweepFileError as error:  # the trainable's own code, for this config alone
-            reason, state = str(error), TrialState.FAILED
-        return TrialResult(state=state, reason=reason) if reason else None
-
-    def launch(self, trials: Sequence[Trial]) -> Launch:
-        """Return one launch of them all, interleaved where there are several.
-
-        Interleaved ones that other load contaminated are not run again: alone, they would be
-        compared with what did not meet the same host.
-        """
-        if self._room is not None:
-            self._room.require()
-        first, *others = (
-            replace(
-                self._factory.launch(trial),
-                time_budget=self._time_budget(),
-                interleaved=len(trials) > 1,
-                rerun_contaminated=len(trials) == 1,
-            )
-            for trial in trials
-        )
-        return replace(first, others=tuple(others))
-
-    def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
-        """Return a result with derived figures and idle knobs; ``failed`` without any figure.
-
-        A failure for want of room is none of the trial's: the run ends, and resuming runs it again.
-        """
-        if self._room is not None and result.state is TrialState.FAILED:
-            self._room.require(now=True)
-        result = self._derived.completed(trial, result)
-        result = with_idle_knobs(result, trial, self._factory.sweep.trainable.config)
-        return failed_without_figures(result, trial, self._names)
-
-    def observe(self, trial: Trial, report: Report) -> None:
-        """Take a report of a trial: derived figures are made of it."""
-        self._derived.reported(trial, report)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import Isolation, Sweep
-from orchestrator.driver.trials import TrialFactory, with_idle_knobs
+from orchestrator.driver.trials import TrialFactory
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine, Node
 from orchestrator.space.configs import values_of
@@ -59,7 +59,7 @@ def test_an_isolated_trial_of_leased_ones_has_its_node_to_itself(
 ) -> None:
     trial = factory.trial(replace(proposal_of(), isolated=isolated))
     asked = replace(factory, sweep=replace(SWEEP, isolation=of_sweep))
-    assert asked.launch(trial).isolation is granted
+    assert asked.launch([trial]).isolation is granted
 
 
 def may_interleave(
@@ -108,10 +108,13 @@ def test_trials_are_interleaved_as_long_as_all_interleaved_ones_completed(
 
 
 def test_a_row_names_the_knobs_without_effect_in_its_config(factory: TrialFactory) -> None:
-    done = TrialResult(state=TrialState.COMPLETED, tags={"bound": "loader"})
-    alone, loading = (factory.trial(proposal_of(num_workers=number)) for number in (0, 3))
-    without = with_idle_knobs(done, alone, SageConfig).tags["idle"].split(", ")
-    assert {"prefetch_factor", "persistent_workers"} <= set(without)
-    tags = with_idle_knobs(done, loading, SageConfig).tags
-    assert tags["bound"] == "loader"
-    assert not {"prefetch_factor", "persistent_workers"} & set(tags["idle"].split(", "))
+    done = TrialResult(
+        state=TrialState.COMPLETED, tags={"bound": "loader"}, metrics={"samples_per_s": 1.0}
+    )
+
+    def tags(num_workers: int) -> Mapping[str, str]:
+        return factory.concluded(factory.trial(proposal_of(num_workers=num_workers)), done).tags
+
+    assert {"prefetch_factor", "persistent_workers"} <= set(tags(0)["idle"].split(", "))
+    assert not {"prefetch_factor", "persistent_workers"} & set(tags(3)["idle"].split(", "))
+    assert tags(3)["bound"] == "loader"

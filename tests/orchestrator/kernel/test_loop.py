@@ -15,7 +15,6 @@ from orchestrator.driver.budgets.budgets import Budgets, Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.driver.outputs import StepTimes
-from orchestrator.driver.trials import SweepTrials
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted, word_of
 from orchestrator.kernel.executor import Launch
@@ -86,7 +85,7 @@ class Loops:
         self.step_times.append(StepTimes(self.journals[-1]))
         folds = [self.step_times[-1], *trackers]
         gate = Limits(spending)
-        return ControlLoop(SweepTrials(factory), search, self.journals[-1], folds, gate)
+        return ControlLoop(factory, search, self.journals[-1], folds, gate)
 
     @property
     def events(self) -> list[Event]:

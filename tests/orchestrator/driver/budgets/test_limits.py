@@ -11,7 +11,6 @@ from orchestrator import Sweep
 from orchestrator.driver.budgets.budgets import Budgets, Expectation
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.trials import SweepTrials
 from orchestrator.kernel.events import Cut, Event, Noted
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal, read_journal
@@ -63,7 +62,7 @@ class Run:
         journal = Journal(self.path, now=lambda: self.at)
         spending = Spending(budgets, expectation, journal.now)
         self.limits = Limits(spending)
-        made = SweepTrials(made_factory(folder, ASKED, MACHINE))
+        made = made_factory(folder, ASKED, MACHINE)
         self.loop = ControlLoop(made, stages, journal, gate=self.limits)
         self.loop.replay(past)
         self.loop.open(make_record().to_json(), past=past, trials=trials)
