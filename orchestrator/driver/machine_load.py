@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -19,14 +18,13 @@ from orchestrator.execution.telemetry.contamination import (
     CoreTimes,
     read_core_times,
 )
+from orchestrator.formats import counted
 from orchestrator.system.gpus import visible_gpus
 from orchestrator.system.processes import children_of, cpu_s_of
 from orchestrator.tracking.console.progress import GpuLoad, Load
 
 PERIOD_S: Final = 2.0
 """Least time between two readings that are shown: it takes milliseconds, and ticks are of 10 ms."""
-LEAST_S: Final = 0.25
-"""Least time that the check before the first trial is over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +58,18 @@ class MachineLoad:
             self._last = self._between(before, self._before)
         return self._last
 
-    def busy_note(self, sleep: Callable[[float], None] = time.sleep) -> str:
-        """Return a note where other processes keep the machine busy, else nothing.
-
-        It is about the time since the object was made, and waits where that is less than
-        :data:`LEAST_S`.
-        """
-        before = self._before
-        if before is None:
+    def busy_note(self) -> str:
+        """Return a note where other processes have kept the machine busy, else nothing."""
+        before, self._before = self._before, self._counters()
+        if before is None or (load := self._between(before, self._before)) is None:
             return ""
-        sleep(max(0.0, before.at + LEAST_S - time.monotonic()))
-        self._before = self._counters()
-        load = self._between(before, self._before)
-        return "" if load is None else busy_note(load)
+        if load.others < max(CORE_PART, SHARE * load.num_cores):
+            return ""
+        cores = counted(load.num_cores, "core")
+        return (
+            f"other processes use {load.others:.1f} of {cores}: speeds would be those of a busy "
+            "machine"
+        )
 
     def _between(self, before: _Counters, now: _Counters | None) -> Load | None:
         if now is None or now.at <= before.at:
@@ -98,16 +95,6 @@ class MachineLoad:
         if self._gpus is None:
             self._gpus = [gpu.uuid for gpu in visible_gpus()]
         return tuple(load for uuid in self._gpus if (load := _gpu_load(uuid)) is not None)
-
-
-def busy_note(load: Load) -> str:
-    """Return a note where other processes use enough to be in the trials' speeds, else nothing."""
-    if load.others < max(CORE_PART, SHARE * load.num_cores):
-        return ""
-    cores = f"{load.num_cores} core{'s' if load.num_cores > 1 else ''}"
-    return (
-        f"other processes use {load.others:.1f} of {cores}: speeds would be those of a busy machine"
-    )
 
 
 def _cpu_s_below(root: int) -> float:

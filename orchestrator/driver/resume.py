@@ -15,6 +15,8 @@ from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options.options import Options
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Ended, Event, Opened
+from orchestrator.kernel.journal import read_journal
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import Part, SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 
@@ -55,6 +57,23 @@ def first_record(past: Sequence[Event], run_dir: Path) -> SweepRecord | None:
             f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
         )
     return SweepRecord.from_json(past[0].sweep, f"--resume {run_dir}: its journal")
+
+
+def events_of(run_dir: Path, now: SweepRecord) -> list[Event]:
+    """Return the events of a run that is resumed; none of one that has not begun.
+
+    Args:
+        run_dir: The run directory.
+        now: What the sweep asks.
+
+    Raises:
+        RunDirectoryError: The run asked another question.
+    """
+    journal = run_dir / RunFile.JOURNAL
+    past = list(read_journal(journal)) if journal.exists() else []
+    if (before := first_record(past, run_dir)) is not None:
+        require_same(now, before, "question", run_dir)
+    return past
 
 
 def require_same(now: SweepRecord, before: SweepRecord, part: Part, run_dir: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -36,6 +35,7 @@ from orchestrator.driver.request import (
     run_directory_of,
 )
 from orchestrator.driver.resume import (
+    events_of,
     extension,
     first_record,
     last_extension,
@@ -64,7 +64,7 @@ from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import Executor, ExecutorLost
-from orchestrator.kernel.journal import Journal, read_journal
+from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.replay.setup import marked, replay_lines
 from orchestrator.storage.run_directory import RunDirectory
@@ -148,7 +148,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     directory = run_directory_of(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
-    past = _past(request, directory)
+    past = events_of(directory.path, question_record(request.sweep, request.file))
     trials = extension(request.trials, request.sweep, past)
     if request.data_note:
         write_note(request.data_note)
@@ -194,16 +194,6 @@ def _record(
     plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
     record = sweep_record(factory, request, command_line, num_rows(plan))
     return record if request.replay is None else marked(record, request.replay)
-
-
-def _past(request: Request, directory: RunDirectory) -> list[Event]:
-    """Return the events of the run that is resumed, if it asked the same question."""
-    journal, where = directory.journal, directory.path
-    past = list(read_journal(journal)) if os.path.lexists(journal) else []
-    before = first_record(past, where)
-    if before is not None:
-        require_same(question_record(request.sweep, request.file), before, "question", where)
-    return past
 
 
 def _explaining_the_end(parts: _Parts) -> int:

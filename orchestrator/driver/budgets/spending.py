@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from orchestrator.driver.budgets.budgets import (
     LEAST_CONFIGS,
@@ -29,22 +30,6 @@ class _Held:
     trial: Trial
     since: float
     cores: int
-
-
-@dataclass(kw_only=True)
-class _Mean:
-    """A mean that is kept as its values come."""
-
-    total: float = 0.0
-    num: int = 0
-
-    def add(self, value: float) -> None:
-        self.total += value
-        self.num += 1
-
-    @property
-    def value(self) -> float:
-        return self.total / self.num
 
 
 class Spending:
@@ -70,7 +55,7 @@ class Spending:
         self._to_start: dict[str, Trial] = {}
         self._ended = Amount()
         self._interleaved_since: float | None = None
-        self._durations: dict[str, _Mean] = defaultdict(_Mean)
+        self._durations: dict[str, list[float]] = defaultdict(list)
         self._tried: set[str] = set()
 
     # -- what is counted
@@ -126,7 +111,7 @@ class Spending:
             if seconds is not None:
                 kind = _kind(trial.budget)
                 for name in (kind, kind + _key(trial.config)):
-                    self._durations[name].add(float(seconds))
+                    self._durations[name].append(float(seconds))
         if held is not None:
             self._release(held, at)
 
@@ -243,7 +228,7 @@ class Spending:
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""
         own = self._durations.get(_kind(self._expected.budget) + _key(config))
-        seconds = own.value if own else self._trial_s(self._expected.budget)
+        seconds = fmean(own) if own else self._trial_s(self._expected.budget)
         return None if seconds is None else self._one(seconds)
 
     def _one(self, seconds: float) -> Amount:
@@ -253,7 +238,7 @@ class Spending:
         """Return the mean seconds of a trial with a budget: as seen, else as a whole one takes."""
         for kind in (_kind(budget), _kind(self._expected.budget)):
             if seen := self._durations.get(kind):
-                return seen.value
+                return fmean(seen)
         return self._expected.trial_s
 
 

@@ -34,7 +34,6 @@ from orchestrator.driver.options.settings import (
     merged,
     replay_settings,
     setting,
-    with_old_options,
 )
 from orchestrator.errors import RunDirectoryError
 from orchestrator.field_types import shown, wrong_fields
@@ -263,7 +262,7 @@ class Options:
         Raises:
             RunDirectoryError: A stored value is none that the option can have.
         """
-        values, stored = self.given(), with_old_options(stored)
+        values = self.given()
         if self.set:
             values["set"] = merged(stored.get("set"), self.set)
         for name, declared in DECLARATIONS.items():

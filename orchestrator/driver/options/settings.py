@@ -50,24 +50,6 @@ def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return [*kept, *(["--set", *added] if added else [])], sentences
 
 
-def with_old_options(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that a run of the last version has stored, as they are named today.
-
-    Those of a replay are left out, since a replay is not resumed.
-    """
-    values = dict(stored)
-    given = {name: values.pop(name, None) for name in _INSTEAD}
-    settings = [
-        each.replace("N", str(given[name]))
-        for name, text in _INSTEAD.items()
-        for each in text.split()[1:]
-        if given[name] is not None and each.startswith("rigor.")
-    ]
-    if settings:
-        values["set"] = [*_listed(values.get("set")), *settings]
-    return values
-
-
 def merged(before: object, given: Sequence[str]) -> tuple[str, ...]:
     """Return the settings that a run has stored with those given again in their place."""
     names = {each.partition("=")[0] for each in given}

@@ -20,6 +20,7 @@ from orchestrator.driver.request import (
     read_request,
 )
 from orchestrator.driver.resume import (
+    events_of,
     extension,
     first_record,
     last_extension,
@@ -29,9 +30,7 @@ from orchestrator.driver.resume import (
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, cores_of_trial
 from orchestrator.kernel.events import Event
-from orchestrator.kernel.journal import read_journal
 from orchestrator.search.own import started
-from orchestrator.storage.files import RunFile
 from orchestrator.sweep.problem import search_problem
 
 
@@ -76,19 +75,16 @@ def print_plan(given: Options) -> int:
 
 
 def _past(request: Request, headers: DataHeaders | None) -> list[Event]:
-    """Return the events of the run that is planned to go on; none of a new one.
+    """Return the events of the run that is planned to be resumed; none of a new one.
 
     Raises:
         RunDirectoryError: It asked another question, or on other data or other cores.
     """
-    run_dir = request.options.resume
-    if run_dir is None or not (run_dir / RunFile.JOURNAL).exists():
+    if (run_dir := request.options.resume) is None:
         return []
-    past = list(read_journal(run_dir / RunFile.JOURNAL))
+    record = question_record(request.sweep, request.file)
+    past = events_of(run_dir, record)
     before = first_record(past, run_dir)
-    if before is not None:
-        record = question_record(request.sweep, request.file)
-        require_same(record, before, "question", run_dir)
     if before is not None and not request.options.address:  # a cluster's cores are not known here
         cores = cores_of_trial(request.sweep.cores_per_trial, request.here)
         name = before.data if headers is None else headers.name

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from orchestrator.driver import machine_load
-from orchestrator.driver.machine_load import LEAST_S, MachineLoad, busy_note
+from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.execution.telemetry.contamination import CoreTimes
-from orchestrator.tracking.console.progress import GpuLoad, Load
+from orchestrator.tracking.console.progress import GpuLoad
 from tests.orchestrator.made_nvml import Gpu, MadeNvml
 
 NUM_CORES = len(os.sched_getaffinity(0))
@@ -57,28 +57,23 @@ def test_what_is_not_the_sweeps_own_is_of_others(counted: Counted) -> None:
     assert (second.own, second.others) == (0.0, 2.0)
 
 
-def test_a_busy_machine_is_said_with_the_figure(counted: Counted) -> None:
-    load = MachineLoad()
-    counted.after(0.1, own=0.5, others=1.7)
-    waited: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        counted.after(seconds, own=0.5, others=1.7)
-
-    cores = f"{NUM_CORES} core" + "s" * (NUM_CORES > 1)
-    assert load.busy_note(sleep) == (
-        f"other processes use 1.7 of {cores}: speeds would be those of a busy machine"
-    )
-    assert waited == [pytest.approx(LEAST_S - 0.1)]
-
-
 @pytest.mark.parametrize(
-    ("num_cores", "others", "says"),
+    ("num_cores", "others", "noted"),
     [(2, 0.2, False), (2, 0.3, True), (64, 1.0, False), (64, 4.0, True)],
 )
-def test_a_little_is_not_said(num_cores: int, others: float, *, says: bool) -> None:
-    assert bool(busy_note(Load(num_cores=num_cores, own=0.0, others=others))) is says
+def test_a_busy_machine_is_noted_with_the_figure(
+    counted: Counted,
+    monkeypatch: pytest.MonkeyPatch,
+    num_cores: int,
+    others: float,
+    *,
+    noted: bool,
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(num_cores)))
+    load = MachineLoad()
+    counted.after(1.0, own=0.5, others=others)
+    text = f"other processes use {others:.1f} of {num_cores} cores"
+    assert load.busy_note().startswith(text) is noted
 
 
 def test_the_time_of_children_that_have_ended_is_the_sweeps_own() -> None:

@@ -125,19 +125,6 @@ def test_a_setting_given_again_replaces_the_stored_one_of_its_name_alone() -> No
     assert options.set == ("lr=1", "rigor.retries=0")
 
 
-def test_options_of_the_last_version_are_settings_today() -> None:
-    stored: dict[str, object] = {
-        "repeats": 2,
-        "confirm": 0,
-        "retries": None,
-        "set": ["lr=1"],
-        "reuse_repeats": True,
-    }
-    assert Options().resuming(stored).set == (
-        "lr=1", "rigor.repeats=2", "rigor.confirm=0", "rigor.max_confirm=0",
-    )  # fmt: skip
-
-
 def test_an_option_given_again_replaces_those_that_contradict_it() -> None:
     assert resumed({"address": "head:6379"}, "--executor=inline").address is None
     assert resumed({"executor": "inline"}, "--address=head:6379").executor is None
