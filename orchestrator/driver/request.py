@@ -76,9 +76,9 @@ class Request:
     file: Path
     sweep: Sweep[Any]
     folders: DataFolders
-    dataset: DataSet | None
-    data: str
-    data_note: str
+    dataset: DataSet | None = None
+    data: str = ""
+    data_note: str = ""
     before: SweepRecord | None = None
     trials: int | None = None
     replay: Replay | None = None
@@ -102,22 +102,6 @@ def read_request(given: Options) -> Request:
     Raises:
         SweepError: Something is wrong; the message says what is allowed.
     """
-    request = _read(given)
-    if request.replay is None and not request.options.address:
-        _require_counters(request.sweep, request.here)
-    warm_start = warm_start_of(
-        request.options,
-        request.sweep,
-        request.here,
-        file=request.file,
-        before=request.before,
-        replay=request.replay,
-    )
-    return replace(request, warm_start=warm_start, notes=(*request.notes, *warm_start.notes))
-
-
-def _read(given: Options) -> Request:
-    """Return the request, its search not yet told of earlier runs."""
     raise_all(list(contradictions(given.given())))
     before = None if given.resume is None else record_to_resume(given.resume)
     options = given if before is None else options_to_resume(given, before)
@@ -126,46 +110,52 @@ def _read(given: Options) -> Request:
     if options.address:
         use_token_if_there_is_one()
     sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
-    folders = DataFolders.default(options.data_root)
-    if (replay := read_replay(sweep, options)) is not None:
-        return _replay_request(options, sweep, folders, replay)
-    dataset, name, note = _chosen_data(sweep, options, folders)
-    if not options.address:  # another cluster's machine is known once it has answered
-        require_modules(sweep.trainable)
-        _check_search(sweep, local_machine())
-    return Request(
-        options=_with_tracking_uri(options),
+    request = Request(
+        options=options,
         file=options.sweep_file,
         sweep=sweep,
-        folders=folders,
-        dataset=dataset,
-        data=name,
-        data_note=note,
+        folders=DataFolders.default(options.data_root),
         before=before,
         trials=None if before is None else given.trials,
     )
+    replay = read_replay(sweep, options)
+    request = _measured(request) if replay is None else _replayed(request, replay)
+    warm_start = warm_start_of(
+        request.options,
+        request.sweep,
+        request.here,
+        file=request.file,
+        before=before,
+        replay=replay,
+    )
+    return replace(
+        request,
+        options=_with_tracking_uri(request.options),
+        warm_start=warm_start,
+        notes=(*request.notes, *warm_start.notes),
+    )
 
 
-def _replay_request(
-    options: Options, sweep: Sweep[Any], folders: DataFolders, replay: Replay
-) -> Request:
+def _measured(request: Request) -> Request:
+    """Return the request of trials that are run, with its data set, checked as far as is known."""
+    sweep, options = request.sweep, request.options
+    dataset, name, note = _chosen_data(sweep, options, request.folders)
+    if not options.address:  # another cluster's machine is known once it has answered
+        require_modules(sweep.trainable)
+        _check_search(sweep, request.here)
+        _require_counters(sweep, request.here)
+    return replace(request, dataset=dataset, data=name, data_note=note)
+
+
+def _replayed(request: Request, replay: Replay) -> Request:
     """Return the request of a replay, which needs no data, and MLflow only where asked."""
-    file = options.sweep_file
-    assert file is not None, "it has been loaded"
-    sweep, notes = as_recorded(sweep, replay)
+    sweep, notes = as_recorded(request.sweep, replay)
     _check_search(sweep, replay.machine)
     require_recorded(sweep, replay)
-    options = replace(options, no_mlflow=options.tracking_uri is None)
-    return Request(
-        options=_with_tracking_uri(options),
-        file=file,
-        sweep=sweep,
-        folders=folders,
-        dataset=None,
-        data=replay.table.sweep.data,
-        data_note="",
-        replay=replay,
-        notes=tuple(notes),
+    options = replace(request.options, no_mlflow=request.options.tracking_uri is None)
+    data = replay.table.sweep.data
+    return replace(
+        request, replay=replay, options=options, sweep=sweep, data=data, notes=tuple(notes)
     )
 
 

@@ -29,7 +29,7 @@ def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa
     fields = {"question": "?", "space": SPACE, "cores_per_trial": 1} | of_sweep
     return Request(
         options=options or Options(), file=Path("s.py"), sweep=Sweep(TRAINABLE, **fields),
-        folders=DataFolders.default(None), dataset=None, data="", data_note="",
+        folders=DataFolders.default(None),
     )  # fmt: skip
 
 
