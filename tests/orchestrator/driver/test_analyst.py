@@ -177,38 +177,9 @@ def workers(configs: Sequence[Config]) -> list[int]:
     return [one["num_workers"] for one in configs]
 
 
-def test_without_a_completed_trial_it_asks_for_nothing() -> None:
-    for name in ("none", "failed alone"):
-        assert of_the_analyst(RUNS[name]) == Answers(
-            finalists=[], to_repeat=[], is_decided=True, recommended=None, interference=None
-        )
-
-
-def test_a_clear_best_is_the_only_finalist_and_needs_no_repeat() -> None:
-    analyst = Analyst(RECORD)
-    assert workers(analyst.finalists(CLEAR, most=2)) == [3]
-    assert analyst.to_repeat(CLEAR, max_runs=MAX_RUNS) == []
-
-
-def test_near_ties_are_run_again_as_often_as_that_can_tell_them_apart() -> None:
-    analyst = Analyst(RECORD)
-    assert workers(analyst.to_repeat(NEAR_TIES, max_runs=MAX_RUNS)) == [6, 3]
-    assert analyst.to_repeat(NEAR_TIES, max_runs=3) == [], "three runs would not tell"
-
-
 def test_as_many_finalists_are_named_as_the_sweep_confirms() -> None:
     for number in (1, 2):
         assert workers(Analyst(RECORD).finalists(NEAR_TIES, most=number)) == [6, 3][:number]
-
-
-def test_confirm_runs_decide_and_recommend() -> None:
-    analyst = Analyst(RECORD)
-    for name, best in (("confirmed", 3), ("rejected", 0)):
-        assert analyst.is_decided(RUNS[name])
-        recommended = analyst.recommended(RUNS[name])
-        assert recommended is not None
-        assert recommended["num_workers"] == best
-    assert not analyst.is_decided(RUNS["confirmed, open"])
 
 
 def test_interference_is_shown_by_the_runs_of_its_check_alone() -> None:
@@ -323,8 +294,3 @@ def test_a_role_that_the_search_has_found_is_composed_by(tmp_path: Path) -> None
     written = pd.read_parquet(tmp_path / RunFile.CANDIDATES)
     assert roles_of(written)["num_workers"] is Role.BOTH
     assert len(written) == 8
-
-
-def test_another_search_leaves_no_candidates(tmp_path: Path) -> None:
-    Analyst(RECORD).write_candidates(tmp_path)
-    assert not list(tmp_path.iterdir())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.columns import configs_of
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.to_copy import to_copy
 from orchestrator.analysis.report.view import View, view_of
@@ -26,14 +23,11 @@ from orchestrator.driver.request import prepared_data, read_request
 from orchestrator.kernel.events import Asked, Event, Finished, Opened
 from orchestrator.machine import Machine, Node
 from orchestrator.storage import tables
-from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
-from orchestrator.storage.sweep_record import SweepRecord, read_sweep
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Trial, TrialResult, TrialState
-from tests.conftest import ROOT
 from tests.orchestrator.driver.printed_sweep import write_printed, write_words
-from tests.orchestrator.driver.speed_sweeps import trials_of
-from tests.orchestrator.in_process import importing_nothing_for_good, run_main
+from tests.orchestrator.in_process import importing_nothing_for_good
 from tests.orchestrator.search.playing import play
 
 MACHINE = Machine(nodes=(Node(name="a", cpus=2),))
@@ -108,13 +102,6 @@ def printed(view: View) -> list[str]:
     """Return the arguments of the command in a report that measures the settings again."""
     [again] = [copied for copied in to_copy(view) if copied.label == "Measure again"]
     return _arguments(" ".join(again.parts))
-
-
-def printed_in(page: str) -> list[str]:
-    """Return the same of a page."""
-    section = page.partition('id="recommendation"')[2].partition("</section>")[0]
-    command = re.findall(r"<pre data-copy>(.*?)</pre>", section, re.DOTALL)[-1]
-    return _arguments(html.unescape(re.sub(r"<[^>]+>", "", command)))
 
 
 def _arguments(command: str) -> list[str]:
@@ -195,38 +182,3 @@ def test_the_data_are_those_of_the_run_wherever_the_command_is_typed(
     monkeypatch.chdir(elsewhere)
     again = played(*run.command)
     assert (again.configs, again.data) == ([run.found], run.data)
-
-
-def test_the_file_s_own_set_is_found_under_the_default_root_from_elsewhere(
-    here: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_words(here / "data" / "words", "mine")
-    run = played(write_printed(here, "workers=choice(0, 2)").name)
-    monkeypatch.chdir(elsewhere)
-    assert played(*run.command).data == run.data
-
-
-@pytest.mark.slow
-def test_a_real_run_resumed_elsewhere_prints_a_command_that_trains_what_it_found(
-    here: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    write_words(here / "my data" / "words", "mine")
-    write_words(elsewhere / "data" / "words", "others'")
-    file = write_printed(here, "hidden=64, fanouts=choice((5,), (10, 25))")
-    options = ["--set", "hidden=16", "shuffle=true", "--data-root", "my data"]
-    run = ("--executor", "inline", "--no-mlflow")
-    assert run_main(file.name, *options, "--out", "run", *run, page=True).returncode == 0
-    before = printed_in((here / "run" / RunFile.REPORT).read_text())
-
-    monkeypatch.chdir(elsewhere)
-    assert run_main("--resume", here / "run", page=True).returncode == 0
-    command = printed_in((here / "run" / RunFile.REPORT).read_text())
-    assert command == before
-    assert run_main(*command, "--out", "again", *run).returncode == 0
-
-    recommended = json.loads((here / "run" / RunFile.RECOMMENDED).read_text())
-    (trained,) = configs_of(trials_of(elsewhere / "again"), read_sweep(elsewhere / "again"))
-    assert trained == _plain(recommended["config"])
-    fingerprints = {read_sweep(out).data_fingerprint for out in (here / "run", Path("again"))}
-    assert len(fingerprints) == 1

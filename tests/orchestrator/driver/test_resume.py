@@ -53,12 +53,6 @@ def journalled(record: SweepRecord) -> SweepRecord:
     return found
 
 
-def test_the_same_question_in_other_words_is_the_same() -> None:
-    require_same(
-        asked(question="which?", rigor=Rigor(retries=3)), journalled(asked()), "question", RUN
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -90,10 +84,6 @@ def test_a_changed_source_or_changed_data_is_noted() -> None:
     (data,) = notes_of_changes(replace(before, data_fingerprint="c"), before)
     assert source.startswith("the trainable's source has changed since this run was started")
     assert data.startswith("the data has changed since this run was started")
-
-
-def test_before_anything_was_journalled_there_is_no_record() -> None:
-    assert first_record([], RUN) is None
 
 
 def test_a_journal_begins_with_the_sweep() -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -162,14 +162,3 @@ def known_s(events: Sequence[dict[str, Any]], moment: float) -> dict[str, float]
 def until(events: Sequence[dict[str, Any]], moment: float) -> list[str]:
     """Return the events up to a moment, those that the search answers with included."""
     return [json.dumps(event) for event in events[1:] if event["at"] <= moment]
-
-
-def test_an_untried_config_is_an_error_that_leaves_the_directory_unlocked(tmp_path: Path) -> None:
-    class Nothing(Made):
-        def draw(self, trial: Trial) -> RecordedRun:
-            raise LookupError("no run")
-
-    with pytest.raises(LookupError, match="no run"):
-        played(tmp_path / "run", Nothing())
-    spent = play(replace(sweep(1)), Made(), CORES, tmp_path / "other", source="made")
-    assert spent.simulated_s > 0

@@ -86,17 +86,6 @@ def test_a_second_driver_is_refused(copied_run: FinishedRun) -> None:
     assert f"another driver (process {os.getpid()})" in second.stderr
 
 
-def test_a_changed_question_is_refused(copied_run: FinishedRun) -> None:
-    file = copied_run.file
-    file.write_text(file.read_text().replace("choice(12.0, 4.0)", "choice(12.0, 1.0)"))
-    before = contents(copied_run.out)
-    changed = run_main(file, "--resume", copied_run.out)
-    assert changed.returncode == 2
-    assert "step_ms': 'choice(12.0, 4.0)'" in changed.stderr
-    assert "step_ms': 'choice(12.0, 1.0)'" in changed.stderr
-    assert contents(copied_run.out) == before
-
-
 def test_changed_source_and_data_are_noted_and_nothing_is_run_again(
     copied_run: FinishedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
