@@ -23,19 +23,14 @@ TERMINATING: Final = (*JOB_SIGNALS, signal.SIGXCPU)
 ENDING: Final = (signal.SIGINT, *TERMINATING)
 
 _ENDS_AT_ONCE: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
-"""Signals that end a run at once when they come a second time."""
+"""Signals that end a run at once when they come a second time; others are repeated by systems."""
 
 SAME_S: Final = 0.1
-"""A signal that comes again within this time is the same one: ``timeout`` signals its command,
-then the group that it is in."""
+"""A signal that comes again within this time is the same one: ``timeout`` sends it twice."""
 
 _STDERR = 2
-
 _COME: Final[list[int]] = []
 """Signals that have come within :func:`first_signal`."""
-
-_Handler = Any
-"""A handler, as the module ``signal`` has them."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -54,16 +49,14 @@ class Terminated(KeyboardInterrupt):
 def signals_raise() -> Iterator[None]:
     """Within it each of :data:`TERMINATING` raises :class:`Terminated`."""
     Terminated.number = 0
-    before = _replace(TERMINATING, _terminate)
-    try:
+    with _handled(TERMINATING, _terminate):
         yield
-    finally:
-        _restore(before)
 
 
 def ignore_signals() -> None:
     """Ignore :data:`TERMINATING` from here on, while everything is taken down."""
-    _replace(TERMINATING, signal.SIG_IGN)
+    for number in TERMINATING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _terminate(number: int, _frame: FrameType | None) -> None:
@@ -88,8 +81,6 @@ def exit_code_of_interrupt() -> int:
 def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
     """Within it the first of :data:`ENDING` calls ``act``; a second Ctrl-C or SIGTERM ends all.
 
-    Others are ignored once they have come: batch systems and terminals repeat them.
-
     The first one must not raise: an exception that a signal raises amid an import may leave the
     lock of all imports taken. Ray imports while it is closed in a separate thread, which would
     then wait for ever.
@@ -108,19 +99,15 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
                 signal.signal(number, before[number])
                 signal.raise_signal(number)
             return
-        is_first = not received
         received.append(number)
         _COME.append(number)
         received_at = time.monotonic()
-        if is_first:
+        if len(received) == 1:
             drop_what_nobody_reads()
             act()
 
-    before = _replace(ENDING, receive)
-    try:
+    with _handled(ENDING, receive) as before:
         yield received
-    finally:
-        _restore(before)
 
 
 def has_come() -> bool:
@@ -128,21 +115,21 @@ def has_come() -> bool:
     return bool(_COME)
 
 
-def _replace(numbers: tuple[signal.Signals, ...], handler: _Handler) -> dict[int, _Handler]:
-    """Set a handler for signals that are not ignored; return those before it."""
-    before = {number: signal.getsignal(number) for number in numbers}
-    # None: a handler that was not installed from Python.
-    kept: dict[int, _Handler] = {
-        n: h for n, h in before.items() if h is not None and h is not signal.SIG_IGN
-    }
+@contextmanager
+def _handled(
+    numbers: tuple[signal.Signals, ...],
+    handler: Any,  # noqa: ANN401 - as the module ``signal`` has them
+) -> Iterator[dict[int, Any]]:
+    """Set a handler meanwhile for signals that are not ignored; yield those before it."""
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in numbers}
+    kept = {number: h for number, h in before.items() if h not in (None, signal.SIG_IGN)}
     for number in kept:
         signal.signal(number, handler)
-    return kept
-
-
-def _restore(handlers: dict[int, _Handler]) -> None:
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+    try:
+        yield kept
+    finally:
+        for number, was in kept.items():
+            signal.signal(number, was)
 
 
 def announce_the_end() -> None:
