@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from orchestrator.errors import SweepFileError
+from orchestrator.errors import SweepError, SweepFileError
 from orchestrator.field_types import shown
 from orchestrator.locations import place_of
 from orchestrator.machine import Machine
@@ -28,15 +28,7 @@ def objection(constraint: Constraint[Any], config: object, machine: Machine) -> 
     Raises:
         SweepFileError: It raises, or returns something else than a reason or None.
     """
-    try:
-        answer = constraint(config, machine)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise SweepFileError(
-            f"{place_of(constraint)}: a constraint raised {described(error)}",
-            f"for {shown(config)}",
-        ) from error
+    answer = answer_of(constraint, "a constraint", config, machine)
     if answer is None or isinstance(answer, str):
         return answer
     raise SweepFileError(
@@ -44,3 +36,21 @@ def objection(constraint: Constraint[Any], config: object, machine: Machine) -> 
         "allowed: a reason, or None where the config is wanted; requires(lambda config: ..., "
         "'reason') makes a constraint of a condition",
     )
+
+
+def answer_of(
+    function: Callable[[Any, Machine], Any], name: str, config: object, machine: Machine
+) -> Any:  # noqa: ANN401 - the user's own
+    """Return what a user's function of a config and a machine returns.
+
+    Raises:
+        SweepFileError: It raises; names its place and the config.
+    """
+    try:
+        return function(config, machine)
+    except SweepError as error:
+        message = f"{place_of(function)}: {error.message}, for {shown(config)}"
+        raise SweepFileError(message, error.hint) from None
+    except Exception as error:
+        message = f"{place_of(function)}: {name} raised {described(error)}"
+        raise SweepFileError(message, f"for {shown(config)}") from error

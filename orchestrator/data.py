@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from orchestrator.cache_folder import cache_folder
 from orchestrator.errors import DataError, SweepError, nearest
-from orchestrator.field_types import shown, wrong_fields
+from orchestrator.field_types import shown
 from orchestrator.locations import place
 from orchestrator.named_paths import named_path
 from orchestrator.texts import described
@@ -123,18 +122,14 @@ def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
     base, _, variant = name.partition("@")
     by_name = {data.name: data for data in sets}
     if base in by_name:
-        return _variant(by_name[base], variant) if variant else by_name[base]
+        found = by_name[base]
+        return _at(found, variant) if variant else found
     if is_path(sets, name):
-        return _variant(sets[0], name)
+        return _at(sets[0], name)
     raise DataError(
         f"unknown data {name!r}{nearest(base, by_name)}",
         f"allowed: {', '.join(by_name) or 'none: the trainable declares no data'}, or a folder",
     )
-
-
-def _variant(dataset: DataSet, variant: str) -> DataSet:
-    with _named(dataset, "at"):
-        return dataset.at(variant)
 
 
 def is_path(sets: Sequence[DataSet], name: str) -> bool:
@@ -149,7 +144,11 @@ def prepare_named(sets: Sequence[DataSet], name: str, folders: DataFolders) -> P
     return prepared(find_data(sets, name), folders)
 
 
-# -- a data set, which may be the user's own code, asked
+# -- answers of a data set, which may be the user's own code
+
+
+def _at(dataset: DataSet, variant: str) -> DataSet:
+    return cast("DataSet", _answer(dataset, object, "at", variant))
 
 
 def is_present(dataset: DataSet, folders: DataFolders) -> bool:
@@ -158,18 +157,16 @@ def is_present(dataset: DataSet, folders: DataFolders) -> bool:
     Raises:
         DataError: Its own code raises.
     """
-    with _named(dataset, "present"):
-        return bool(dataset.present(folders))
+    return bool(_answer(dataset, object, "present", folders))
 
 
 def headers_of(dataset: DataSet, folders: DataFolders) -> DataHeaders:
-    """Return what a set's headers say; see :class:`DataSet`.
+    """Return what a set's headers contain; see :class:`DataSet`.
 
     Raises:
         DataError: Its own code raises, or returns something else.
     """
-    with _named(dataset, "headers"):
-        return _checked(dataset, dataset.headers(folders), DataHeaders)
+    return _answer(dataset, DataHeaders, "headers", folders)
 
 
 def prepared(dataset: DataSet, folders: DataFolders, *, download: bool = False) -> PreparedData:
@@ -178,33 +175,25 @@ def prepared(dataset: DataSet, folders: DataFolders, *, download: bool = False) 
     Raises:
         DataError: Its own code raises, or returns something else.
     """
-    with _named(dataset, "prepare"):
-        return _checked(dataset, dataset.prepare(folders, download=download), PreparedData)
+    return _answer(dataset, PreparedData, "prepare", folders, download=download)
 
 
-A = TypeVar("A", DataHeaders, PreparedData)
+A = TypeVar("A")
 
 
-def _checked(dataset: DataSet, answer: object, kind: type[A]) -> A:
-    if not isinstance(answer, kind):
-        message = f"data set {dataset.name!r}: it returned {shown(answer)}"
-        raise DataError(message, f"allowed: {kind.__name__}(...)")
-    for wrong in wrong_fields(answer):
-        message = f"data set {dataset.name!r}: {kind.__name__}: {wrong} is not allowed"
-        raise DataError(message, f"allowed: {wrong.allowed}")
-    return answer
-
-
-@contextmanager
-def _named(dataset: DataSet, method: str) -> Iterator[None]:
-    """Name the set and the line of an error that its code has not made a message of."""
+def _answer(dataset: DataSet, kind: type[A], method: str, *given: object, **more: object) -> A:
+    """Call a method; name the set and the line of an error that is no message already."""
     try:
-        yield
-    except (SweepError, OSError, KeyboardInterrupt):
+        answer = getattr(dataset, method)(*given, **more)
+    except (SweepError, OSError):
         raise
-    except BaseException as error:
+    except Exception as error:
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         raise DataError(
             f"data set {dataset.name!r}: {method}() raised {described(error)}",
             f"raised in {place(frame.f_code.co_filename, line)}",
         ) from error
+    if not isinstance(answer, kind):
+        message = f"data set {dataset.name!r}: {method}() returned {shown(answer)}"
+        raise DataError(message, f"allowed: {kind.__name__}(...)")
+    return answer

@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from orchestrator.data import DataFolders, find_data, is_present, prepared
@@ -27,38 +25,7 @@ from orchestrator.sweep.definition import NODE
 from orchestrator.sweep.loading import require_modules
 from orchestrator.system.private_folder import private_folder
 from orchestrator.trainable import Trainable
-from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, TrialState, trial_id
-
-
-@dataclass(frozen=True, kw_only=True)
-class SingleRun:
-    """One training, and the file that its weights go to.
-
-    Attributes:
-        trainable: Its training function.
-        source: Where a child process finds it.
-        config: Its canonical config.
-        budget: How long it is trained.
-        seed: Seed of every random choice.
-        evaluate_test: True if it is evaluated on the test split too.
-        data: Name of the data set, or a folder; "" for a trainable without data.
-        folders: Where data sets live.
-        ceilings: True if its loader alone and its model alone are timed after it.
-        rerun_contaminated: True if it is trained once more where other load contaminated it.
-        save: File for the trained weights, or None.
-    """
-
-    trainable: Trainable[Any]
-    source: Source
-    config: Any
-    budget: Budget
-    seed: int = 0
-    evaluate_test: bool = False
-    data: str = ""
-    folders: DataFolders
-    ceilings: bool = False
-    rerun_contaminated: bool = False
-    save: Path | None = None
+from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialState, trial_id
 
 
 def prepare_data(
@@ -81,8 +48,7 @@ def check_save(trainable: Trainable[Any], path: Path) -> None:
     """Refuse, before anything is trained, to save what could not be saved.
 
     Raises:
-        SweepError: The trainable keeps no checkpoints, there is such a file, or no such folder that
-            can be written.
+        SweepError: The trainable keeps no checkpoints, there is such a file, or no such folder.
     """
     if not trainable.keeps_checkpoints:
         raise SweepError(
@@ -92,20 +58,38 @@ def check_save(trainable: Trainable[Any], path: Path) -> None:
         )
     if path.is_symlink() or path.exists():
         raise SweepError(f"--save {path}: there is such a file", "allowed: a new name")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise SweepError(f"--save {path}: there is no folder {folder}")
-    try:
-        TemporaryFile(dir=folder).close()  # one without a name, where the file system has such
-    except OSError as error:
-        raise SweepError(
-            f"--save {path}: {folder} cannot be written: {error.strerror or error}",
-            "give a file elsewhere by --save FILE",
-        ) from None
+    if not path.absolute().parent.is_dir():
+        raise SweepError(f"--save {path}: there is no folder {path.absolute().parent}")
 
 
-def train_once(run: SingleRun) -> int:
+def train_once(
+    trainable: Trainable[Any],
+    *,
+    source: Source,
+    config: object,
+    budget: Budget,
+    folders: DataFolders,
+    seed: int = 0,
+    evaluate_test: bool = False,
+    data: str = "",
+    ceilings: bool = False,
+    rerun_contaminated: bool = False,
+    save: Path | None = None,
+) -> int:
     """Train it and print its output, its reports, its result and where its weights are.
+
+    Args:
+        trainable: Its training function.
+        source: Where a child process finds it.
+        config: Its canonical config.
+        budget: How long it is trained.
+        folders: Where data sets live.
+        seed: Seed of every random choice.
+        evaluate_test: True if it is evaluated on the test split too.
+        data: Name of the data set, or a folder; "" for a trainable without data.
+        ceilings: True if its loader alone and its model alone are timed after it.
+        rerun_contaminated: True if it is trained once more where other load contaminated it.
+        save: File for the trained weights, or None.
 
     Returns:
         Exit code of the command: 0 once it has completed.
@@ -113,27 +97,35 @@ def train_once(run: SingleRun) -> int:
     Raises:
         SweepError: The config cannot run here, or the weights cannot be written.
     """
-    trainable = run.trainable
     require_modules(trainable)
-    # The servers remove their own folder when they end.
-    with _folder() as folder, nullcontext("") if run.save is None else _folder() as outliving:
-        executor = InlineExecutor(folder=Path(folder))
+    values = values_of(config)
+    trial = Trial(
+        id=trial_id({"config": values, "seed": seed, "process": os.getpid()}),
+        stage=Stage.TRAIN,
+        config=values,
+        budget=budget,
+        seed=seed,
+        evaluate_test=evaluate_test,
+    )
+    folder, _ = private_folder()  # removed with its servers
+    executor = InlineExecutor(folder=folder)
+    with TemporaryDirectory() as outliving:
         kept = Path(outliving) / "kept"
         try:
             machine = executor.machine()
-            if reason := trainable.infeasible(run.config, machine):
+            if reason := trainable.infeasible(config, machine):
                 raise SweepError(f"this config cannot run here: {reason}")
             launch = Launch(
-                trial=_trial(run),
-                needs=Needs(source=run.source, data=run.data, folders=run.folders, fingerprint=""),
-                demand=trainable.demand_of(run.config, machine),
+                trial=trial,
+                needs=Needs(source=source, data=data, folders=folders, fingerprint=""),
+                demand=trainable.demand_of(config, machine),
                 num_cores=cores_of_trial(NODE, machine),
                 isolation=Isolation.LEASED,
                 preload=trainable.imports,
-                scratch=Path(folder) / "scratch",
-                kept_dir=None if run.save is None else kept,
-                ceilings_from_s=0.0 if run.ceilings else None,
-                rerun_contaminated=run.rerun_contaminated,
+                scratch=folder / "scratch",
+                kept_dir=None if save is None else kept,
+                ceilings_from_s=0.0 if ceilings else None,
+                rerun_contaminated=rerun_contaminated,
                 watched=True,
             )
             printer = Printer(launch, [objective.metric for objective in trainable.reports])
@@ -141,35 +133,23 @@ def train_once(run: SingleRun) -> int:
         finally:
             executor.close()
         result = printer.result
-        if run.save is not None and result is not None and result.state is TrialState.COMPLETED:
+        if save is not None and result is not None and result.state is TrialState.COMPLETED:
+            if not kept.exists():
+                raise SweepError(f"{trainable.name} has kept no checkpoint: nothing was saved")
+            about = {
+                "config": dict(trial.config),
+                "trainable": trainable.name,
+                "data": data,
+                "seed": seed,
+                "metrics": dict(result.metrics),
+            }
             with refusing_os_errors("train again with another --save FILE"):
-                _save(kept, run.save, launch.trial, result, run)
-            sys.stdout.write(f"weights: {run.save}\n")
+                _save(kept, save, about)
+            sys.stdout.write(f"weights: {save}\n")
     return printer.exit_code
 
 
-@contextmanager
-def _folder() -> Iterator[str]:
-    folder, _ = private_folder()
-    try:
-        yield str(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _trial(run: SingleRun) -> Trial:
-    values = values_of(run.config)
-    return Trial(
-        id=trial_id({"config": values, "seed": run.seed, "process": os.getpid()}),
-        stage=Stage.TRAIN,
-        config=values,
-        budget=run.budget,
-        seed=run.seed,
-        evaluate_test=run.evaluate_test,
-    )
-
-
-def _save(kept: Path, path: Path, trial: Trial, result: TrialResult, run: SingleRun) -> None:
+def _save(kept: Path, path: Path, about: Mapping[str, Any]) -> None:
     """Write what the trainable keeps, with what it was trained as, whole or not at all.
 
     A function for Ray Tune keeps a folder, which is copied as it is.
@@ -178,16 +158,7 @@ def _save(kept: Path, path: Path, trial: Trial, result: TrialResult, run: Single
         with renamed_to(path) as unfinished:
             shutil.copytree(folder, unfinished)
         return
-    if not kept.exists():
-        raise SweepError(f"{run.trainable.name} has kept no checkpoint: nothing was saved")
     # Not at the top: it imports torch.
     from orchestrator.measurement.progress import save_weights
 
-    about = {
-        "config": dict(trial.config),
-        "trainable": run.trainable.name,
-        "data": run.data,
-        "seed": run.seed,
-        "metrics": dict(result.metrics),
-    }
     replace_file(path, lambda unfinished: save_weights(kept, unfinished, about))

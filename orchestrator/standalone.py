@@ -22,7 +22,7 @@ from orchestrator.arguments import (
 from orchestrator.data import DataFolders
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.kernel.executor import Source
-from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
+from orchestrator.single_run import check_save, prepare_data, train_once
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob
 from orchestrator.sweep.definition import MAX_SEED
@@ -112,7 +112,8 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
         **{name: getattr(options, _KNOB + name) for name in knobs_of(trainable.config)}
     )
     config = canonical(asked)
-    if unused := _unused(asked, config):
+    used, given = values_of(config), values_of(asked).items()
+    if unused := [f"{name}={value}" for name, value in given if value != used[name]]:
         sys.stderr.write(f"NOTE: without effect beside the other knobs: {', '.join(unused)}\n")
     folders = DataFolders.default(getattr(options, "data_root", None))
     if options.save is not None:
@@ -120,26 +121,18 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
     if trainable.data:
         prepare_data(trainable, options.data, folders, download=options.download)
     return train_once(
-        SingleRun(
-            trainable=trainable,
-            source=_source(trainable),
-            config=config,
-            budget=Budget(epochs=options.epochs, steps=options.steps),
-            seed=options.seed,
-            evaluate_test=options.test,
-            data=getattr(options, "data", ""),
-            folders=folders,
-            ceilings=options.ceilings,
-            rerun_contaminated=options.retry_contaminated,
-            save=options.save,
-        )
+        trainable,
+        source=_source(trainable),
+        config=config,
+        budget=Budget(epochs=options.epochs, steps=options.steps),
+        seed=options.seed,
+        evaluate_test=options.test,
+        data=getattr(options, "data", ""),
+        folders=folders,
+        ceilings=options.ceilings,
+        rerun_contaminated=options.retry_contaminated,
+        save=options.save,
     )
-
-
-def _unused(asked: object, config: object) -> list[str]:
-    """Return the settings of the command line that the canonical config does without."""
-    used = values_of(config)
-    return [f"{name}={value}" for name, value in values_of(asked).items() if value != used[name]]
 
 
 def _command(trainable: Trainable[Any]) -> str:

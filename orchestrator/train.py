@@ -15,14 +15,13 @@ from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
-from orchestrator.single_run import SingleRun, check_save, prepare_data, train_once
+from orchestrator.single_run import check_save, prepare_data, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import MAX_SEED
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
-from orchestrator.trial import Budget
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -39,7 +38,8 @@ def main(arguments: Sequence[str]) -> int:
     record = read_sweep(run_dir)
     trainable = _trainable(record)
     config = _config(trainable, _recommended(run_dir))
-    folders = DataFolders.default(options.data_root or _data_root(record))
+    root = options.data_root or record.options.get("data_root")
+    folders = DataFolders.default(Path(root) if root else None)
     save = options.save or run_dir / "model.pt"
     check_save(trainable, save)
     data = options.data or record.data
@@ -47,18 +47,20 @@ def main(arguments: Sequence[str]) -> int:
         prepare_data(trainable, data, folders, download=options.download)
     if record.source_hash not in ("", source_hash(trainable)):
         sys.stderr.write(f"NOTE: {trainable.name} has changed since that run: so may its figures\n")
+    # Neither the sweep's budget nor that of so many epochs ends early.
+    budget = replace(record.budget, half_width=None, pause_after=None, evaluated=True)
+    if options.epochs is not None:
+        budget = replace(budget, epochs=options.epochs, steps=None)
     return train_once(
-        SingleRun(
-            trainable=trainable,
-            source=Source(file=record.file),
-            config=config,
-            budget=_budget(record.budget, options.epochs),
-            seed=options.seed,
-            evaluate_test=True,
-            data=data,
-            folders=folders,
-            save=save,
-        )
+        trainable,
+        source=Source(file=record.file),
+        config=config,
+        budget=budget,
+        seed=options.seed,
+        evaluate_test=True,
+        data=data,
+        folders=folders,
+        save=save,
     )
 
 
@@ -115,15 +117,13 @@ def _recommended(run_dir: Path) -> Mapping[str, Any]:
     again = f"write it again: python -m orchestrator.analysis {run_dir}"
     try:
         content = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise RunDirectoryError(f"{path}: is not there", again) from None
-    except (OSError, ValueError, RecursionError) as error:
+        config = content["config"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error}", again) from None
-    config = content.get("config") if isinstance(content, dict) else None
-    if not isinstance(config, dict):
-        why = content.get("why", "") if isinstance(content, dict) else ""
+    if config is None:
+        why = content.get("why", "")
         raise RunDirectoryError(f"{run_dir}: recommends no settings" + (f": {why}" if why else ""))
-    return config
+    return dict(config)
 
 
 def _config(trainable: Trainable[Any], values: Mapping[str, Any]) -> object:
@@ -134,18 +134,3 @@ def _config(trainable: Trainable[Any], values: Mapping[str, Any]) -> object:
     )
     defaults = {name: knob.default for name, knob in knobs_of(trainable.config).items()}
     return canonical(built(trainable.config, {**defaults, **given}))
-
-
-def _data_root(record: SweepRecord) -> Path | None:
-    root = record.options.get("data_root")
-    if root is not None and not isinstance(root, str):
-        raise RunDirectoryError(
-            f"the run's data_root = {root!r} is no folder", "give --data-root DIR"
-        )
-    return Path(root) if root else None
-
-
-def _budget(budget: Budget, epochs: int | None) -> Budget:
-    """Return the sweep's budget, or that of so many epochs; neither ends early."""
-    whole = replace(budget, half_width=None, pause_after=None, evaluated=True)
-    return whole if epochs is None else replace(whole, epochs=epochs, steps=None)

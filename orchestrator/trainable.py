@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from orchestrator.constraints import Constraint, objection
+from orchestrator.constraints import Constraint, answer_of, objection
 from orchestrator.data import DataSet
 from orchestrator.errors import SweepError, SweepFileError, nearest, refuse
-from orchestrator.field_types import shown
-from orchestrator.locations import place_of
+from orchestrator.field_types import shown, wrong_fields
+from orchestrator.locations import caller, place_of
 from orchestrator.machine import Machine
 from orchestrator.metrics import Objective
-from orchestrator.texts import described
-from orchestrator.trainable_checks import trainable_problems
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
@@ -74,44 +74,25 @@ class Demand:
 
     def beyond(self, machine: Machine) -> str | None:
         """Return why no node of a machine can hold it, or None."""
-        cores = f"the largest node has {machine.cpus} core{'s' * (machine.cpus != 1)}"
-        if self.nodes > 1:
-            return self._beyond_nodes(machine)
-        if self.gpus > machine.gpus:
-            asked = f"{self.gpus} GPU{'s' * (self.gpus > 1)}"
-            return f"needs {asked}, the largest node has {machine.gpus}"
-        if self.ranks > max(machine.cpus, self.gpus, 1):
-            return f"needs {self.ranks} ranks, {cores}: each rank is a process that computes"
-        if (num_workers := self.ranks * self.workers) > MOST_WORKERS_A_CORE * machine.cpus:
-            return f"needs {num_workers} loader processes, {cores}"
-        return None
-
-    def _beyond_nodes(self, machine: Machine) -> str | None:
-        """Return why several nodes of a machine cannot hold it, or None."""
         for what, count in (("ranks", self.ranks), ("GPUs", self.gpus)):
             if count % self.nodes:
                 return f"needs {self.nodes} nodes, over which {count} {what} cannot be divided"
-        if self.nodes > (num_nodes := len(machine.nodes)):
-            have = f"there {'is' if num_nodes == 1 else 'are'} {num_nodes}"
+        if self.nodes > max(len(machine.nodes), 1):
+            have = f"there are {len(machine.nodes)}"
             return f"needs {self.nodes} nodes, {have}; --address names a cluster"
         ranks, gpus = self.ranks // self.nodes, self.gpus // self.nodes
-        return replace(self, nodes=1, ranks=ranks, gpus=gpus).beyond(machine)
+        cores = f"the largest node has {machine.cpus} cores"
+        if gpus > machine.gpus:
+            return f"needs {gpus} GPUs, the largest node has {machine.gpus}"
+        if ranks > max(machine.cpus, gpus, 1):
+            return f"needs {ranks} ranks, {cores}: each rank is a process that computes"
+        if (num_workers := ranks * self.workers) > MOST_WORKERS_A_CORE * machine.cpus:
+            return f"needs {num_workers} loader processes, {cores}"
+        return None
 
 
 def _no_demand(_config: Any, _machine: Machine) -> Demand:  # noqa: ANN401 - any config class
     return Demand()
-
-
-@runtime_checkable
-class FitsSpaces(Protocol):
-    """A training function whose config class is made for the values of a sweep's space."""
-
-    def fitted(
-        self,
-        space: Mapping[str, Any],
-        baseline: Any,  # noqa: ANN401 - a config, a mapping or None
-    ) -> tuple[type, Any, Any]:
-        """Return the config class of a sweep, its space and its baseline."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +128,12 @@ class Trainable(Generic[C]):
     name: str = ""
 
     def __post_init__(self) -> None:
-        refuse(trainable_problems(self))
+        found = [(each.field, f"{each} is not allowed") for each in wrong_fields(self)]
+        problems: list[SweepError] = [
+            SweepFileError(f"{caller(field)}Trainable: {text}", f"allowed: {_ALLOWED[field]}")
+            for field, text in found or _findings(self)
+        ]
+        refuse(problems)
         if not self.name:
             module = getattr(self.train, "__module__", None) or ""
             if module == "__main__":
@@ -174,8 +160,9 @@ class Trainable(Generic[C]):
             space: A config with domains, or a mapping of domains and values by knob.
             baseline: A config, or a mapping of values by knob; None: the defaults.
         """
-        if isinstance(self.train, FitsSpaces) and isinstance(space, Mapping):
-            config_class, *configs = self.train.fitted(space, baseline)
+        fitted_by: Any = getattr(self.train, "fitted", None)  # of a function for Ray Tune
+        if fitted_by is not None and isinstance(space, Mapping):
+            config_class, *configs = fitted_by(space, baseline)
             fitted = copy.copy(self)
             object.__setattr__(fitted, "config", config_class)
             return (fitted, *configs)
@@ -193,16 +180,7 @@ class Trainable(Generic[C]):
         Raises:
             SweepFileError: ``demand`` raises, or returns something else than a demand.
         """
-        try:
-            demand = self.demand(config, machine)
-        except SweepError as error:
-            message = f"{place_of(self.demand)}: {error.message}, for {shown(config)}"
-            raise SweepFileError(message, error.hint) from None
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raised = f"{place_of(self.demand)}: demand raised {described(error)}"
-            raise SweepFileError(raised, f"for {shown(config)}") from error
+        demand = answer_of(self.demand, "demand", config, machine)
         if not isinstance(demand, Demand):
             raise SweepFileError(
                 f"{place_of(self.demand)}: demand returned {shown(demand)}", "allowed: Demand(...)"
@@ -219,3 +197,67 @@ class Trainable(Generic[C]):
             return reason
         reasons = (objection(constraint, config, machine) for constraint in self.constraints)
         return next((reason for reason in reasons if reason), None)
+
+
+# -- checks of the fields, where a trainable is declared
+
+_ALLOWED: Final = {
+    "train": "a function of a config and a run: def train(config, run); one written for Ray Tune "
+    "is taken by from_ray",
+    "config": "a class made with @knobs",
+    "data": "a list of data sets",
+    "reports": 'a list of metrics with their directions: [maximize("val_acc")]',
+    "constraints": "a list of functions of a config and a machine",
+    "demand": "a function of a config and a machine that returns a Demand(...)",
+    "preload": 'a list of names of modules: ["torch"]',
+    "keeps_checkpoints": "True or False",
+    "warm": "True or False",
+    "name": "a str",
+}
+"""Allowed values of each field of a trainable."""
+
+
+def is_config_class(config: object) -> bool:
+    """Return True for a class that ``@knobs`` has made."""
+    return isinstance(config, type) and "__knobs__" in vars(config)
+
+
+def _findings(trainable: Trainable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with fields of the right types, each after the field's name."""
+    if problem := _problem_of_train(trainable.train):
+        yield "train", problem
+    if not is_config_class(trainable.config):
+        yield "config", f"config = {trainable.config.__name__} has no knobs"
+    names = [objective.metric for objective in trainable.reports]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield "reports", f"reports[{number}] names {shown(name)} a second time"
+    for number, data in enumerate(trainable.data):
+        for name in ("name", "at", "present", "headers", "prepare"):
+            if isinstance(data, type) or not hasattr(data, name):
+                yield "data", f"data[{number}] = {shown(data)} is no data set with {name}"
+                break
+    for number, module in enumerate(trainable.preload):
+        if not all(part.isidentifier() for part in module.removeprefix(IF_POSSIBLE).split(".")):
+            yield "preload", f"preload[{number}] = {shown(module)} is no name of a module"
+
+
+def _problem_of_train(train: Any) -> str:  # noqa: ANN401 - any function
+    """Return why a call of a function would not train, or an empty string."""
+    shown_as = f"train = {getattr(train, '__name__', type(train).__name__)}"
+    if isinstance(train, type):
+        return f"{shown_as} is a class"
+    inner = train
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
+        return f"{shown_as} is a generator: nothing of it would run"
+    if inspect.iscoroutinefunction(inner):
+        return f"{shown_as} is an async function: nothing of it would run"
+    try:
+        inspect.signature(train, follow_wrapped=False).bind(None, None)
+    except TypeError:
+        return f"{shown_as} cannot be called with a config and a run"
+    except ValueError:  # of a function in C
+        return ""
+    return ""

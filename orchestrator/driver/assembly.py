@@ -100,7 +100,6 @@ def _started_ray(request: Request, folder: Path, servers: ForkServers) -> Execut
             preload=_preload(request),
             folder=folder,
             servers=servers,
-            imports=_NEEDED_LATER,
             is_over=has_come,
         )
     except ConnectionError as error:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+import torch
+
 from orchestrator.measurement.run import Run
+
+
+def set_up(run: Run) -> None:
+    """Give the process the threads of its trial, and its ranks their network."""
+    torch.set_num_threads(run.num_cores)
+    if os.environ.get("MASTER_ADDR") == "127.0.0.1":
+        # gloo would look up the host's own name, which need not resolve.
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
 
 
 class FollowedLoop:
@@ -75,11 +86,6 @@ class FollowedLoop:
         self._run.report(**figures)
 
 
-def _is_one_number(figure: object) -> bool:
-    if isinstance(figure, (str, bytes)):
-        return False
-    try:
-        float(figure)  # type: ignore[arg-type]
-    except (TypeError, ValueError, RuntimeError):
-        return False
-    return True
+def _is_one_number(figure: Any) -> bool:
+    is_single = getattr(figure, "numel", lambda: getattr(figure, "size", 1))() == 1
+    return is_single and hasattr(figure, "__float__")

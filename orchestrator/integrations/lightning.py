@@ -18,22 +18,16 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any
 
-from orchestrator.integrations.following import FollowedLoop
+from orchestrator.integrations.following import FollowedLoop, set_up
 from orchestrator.integrations.loaders import TimedLoader
-from orchestrator.integrations.processes import missing, set_up
 from orchestrator.measurement.run import Phase, Run
 
-try:
-    if find_spec("lightning") is None and find_spec("pytorch_lightning") is not None:
-        import pytorch_lightning as pl  # the same under its older name
-        from pytorch_lightning.plugins.environments import LightningEnvironment
-        from pytorch_lightning.utilities import CombinedLoader
-    else:
-        import lightning.pytorch as pl
-        from lightning.pytorch.plugins.environments import LightningEnvironment
-        from lightning.pytorch.utilities import CombinedLoader
-except ModuleNotFoundError as absent:
-    raise missing(absent, "lightning", "lightning") from None
+if find_spec("lightning") is None and find_spec("pytorch_lightning") is not None:
+    import pytorch_lightning as pl  # the same under its older name
+    from pytorch_lightning.plugins.environments import LightningEnvironment
+else:
+    import lightning.pytorch as pl
+    from lightning.pytorch.plugins.environments import LightningEnvironment
 
 __all__ = ["RunCallback", "RunEnvironment", "TimedLoader", "prepare"]
 
@@ -111,13 +105,7 @@ class RunCallback(pl.Callback):
     # -- training
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Have callbacks and schedules wait for figures that a trial of speed alone has not.
-
-        Raises:
-            TypeError: There is another such callback, so that epochs would count twice.
-        """
-        if sum(isinstance(each, RunCallback) for each in trainer.callbacks) > 1:
-            raise TypeError("the trainer has several RunCallbacks: give it one")
+        """Have callbacks and schedules wait for no figure that a trial of speed alone has not."""
         if self._run.evaluates:
             return
         for each in (*trainer.early_stopping_callbacks, *trainer.lr_scheduler_configs):
@@ -131,11 +119,9 @@ class RunCallback(pl.Callback):
         """
         loader = trainer.train_dataloader
         if not isinstance(loader, TimedLoader):
-            several = isinstance(loader, (list, tuple, dict, CombinedLoader))
-            given = "CombinedLoader({...})" if several else "loader"
             raise TypeError(
                 f"the training loader is a {type(loader).__name__}, whose steps are not timed: "
-                f"give trainer.fit TimedLoader({given}, run)"
+                "give trainer.fit TimedLoader(loader, run)"
             )
         if pl_module.automatic_optimization:
             loader.batches_per_step = trainer.accumulate_grad_batches
@@ -192,28 +178,14 @@ class RunCallback(pl.Callback):
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         """Count what follows as evaluation."""
-        self._begin_evaluation(trainer)
-
-    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Keep what was logged; report it where it is no part of a training."""
-        self._end_evaluation(trainer)
-
-    def on_test_start(self, trainer: Any, pl_module: Any) -> None:
-        """Count what follows as evaluation."""
-        self._begin_evaluation(trainer)
-
-    def on_test_end(self, trainer: Any, pl_module: Any) -> None:
-        """Report what was logged."""
-        self._end_evaluation(trainer)
-
-    def _begin_evaluation(self, trainer: Any) -> None:
         if trainer.sanity_checking:
             return
         self._interrupt()
         self._names_before = frozenset(trainer.callback_metrics)
         self._loop.begin_evaluation()
 
-    def _end_evaluation(self, trainer: Any) -> None:
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        """Keep what was logged; report it where it is no part of a training."""
         if trainer.sanity_checking:
             return
         self._loop.end_evaluation()
@@ -222,6 +194,8 @@ class RunCallback(pl.Callback):
         self._loop.keep({name: figures[name] for name in self._of_evaluations if name in figures})
         if trainer.state.fn != "fit":
             self._loop.report()
+
+    on_test_start, on_test_end = on_validation_start, on_validation_end
 
     # -- steps
 

@@ -31,7 +31,7 @@ ENDLESS: Final = 10**9
 class TimedLoader(Generic[B]):
     """Loader whose batches come from another one, and whose steps a run times.
 
-    Whatever else it is asked for, it asks the other loader.
+    Other attributes are those of the other loader.
 
     Args:
         loader: Any loader of training batches.
@@ -43,7 +43,6 @@ class TimedLoader(Generic[B]):
             epoch may have fewer.
 
     Raises:
-        TypeError: It is a dictionary or a list of several loaders.
         ValueError: There are several ranks, and each would be given all samples.
     """
 
@@ -55,26 +54,21 @@ class TimedLoader(Generic[B]):
         samples: Callable[[B], int] | None = None,
         batches_per_step: int = 1,
     ) -> None:
-        if _is_several(loader):
-            raise TypeError(
-                f"a {type(loader).__name__} of loaders is no loader of batches: give "
-                "TimedLoader(CombinedLoader({...}), run), with Lightning's CombinedLoader"
-            )
         if run.world_size > 1 and _has_all_samples(loader):
             raise ValueError(
                 f"each of the {run.world_size} ranks would train on all samples: give the loader "
                 "sampler=DistributedSampler(dataset)"
             )
-        self._loader = _Together(loader) if type(loader).__name__ == "CombinedLoader" else loader
-        self._run = run
+        self._loader = loader
         self._samples = samples
+        self.run = run
         self.batches_per_step = batches_per_step
-        self.on_batch: Callable[[], None] = _do_nothing
-        self._current: _Pass[B] | None = None
+        self.on_batch: Callable[[], None] = lambda: None
+        self.current: _Pass[B] | None = None
 
     def __len__(self) -> int:
         length = len(self._loader)  # type: ignore[arg-type]  # a TypeError where it has none
-        return ENDLESS if self._run.is_endless else length
+        return ENDLESS if self.run.is_endless else length
 
     @property
     def num_steps(self) -> int:
@@ -100,67 +94,25 @@ class TimedLoader(Generic[B]):
             False where no further batch may be trained on in this epoch: the loader has no more, or
             the budget of the trial is used up.
         """
-        return self._current is None or self._current.finish_batch()
+        return self.current is None or self.current.finish_batch()
 
     def interrupt(self) -> None:
         """End the timed part of the epoch, for an evaluation say; it continues with the next batch.
 
         An epoch that is interrupted has no ``epoch_s``.
         """
-        if self._current is not None:
-            self._current.interrupt()
+        if self.current is not None:
+            self.current.interrupt()
 
     def num_samples(self, step: Sequence[B]) -> int:
         """Return the samples of a step, over all ranks."""
         if self._samples is not None:
             return sum(map(self._samples, step))
-        return sum(map(samples_in, step)) * self._run.world_size
-
-    def steps(self, batches: Iterable[list[B]]) -> Iterator[list[B]]:
-        """Yield the batches of each step of an epoch, timed by the run."""
-        return self._run.batches(batches, samples=self.num_samples)
-
-    def rest(self, batches: Iterable[list[B]]) -> Iterator[list[B]]:
-        """Yield those of an epoch that was interrupted."""
-        return self._run.rest_of_epoch(batches, samples=self.num_samples)
+        return sum(map(samples_in, step)) * self.run.world_size
 
     def grouped(self) -> _Grouped[B]:
         """Return the batches of a new pass, in steps."""
         return _Grouped(self._loader, self.batches_per_step, self.num_steps)
-
-    def begin(self, started: _Pass[B]) -> None:
-        """Take note of the pass that is under way."""
-        self._current = started
-
-
-class _Together(Generic[B]):
-    """Lightning's ``CombinedLoader``, whose batches come with two numbers, without these."""
-
-    def __init__(self, combined: Any) -> None:
-        self._combined = combined
-
-    def __len__(self) -> int:
-        iter(self._combined)  # it knows its length only from then on
-        return len(self._combined)
-
-    @property
-    def steps_ahead(self) -> int:
-        """Batches that the loader with the most of them makes ahead."""
-        return max(map(burst_of, self._combined.flattened), default=1)
-
-    @property
-    def num_workers(self) -> int:
-        """Worker processes of all of them."""
-        return sum(map(workers_of, self._combined.flattened))
-
-    def __iter__(self) -> Iterator[B]:
-        for batch, *_ in self._combined:
-            yield batch
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or "_combined" not in vars(self):
-            raise AttributeError(name)
-        return getattr(self._combined, name)
 
 
 class _Pass(Iterator[B]):
@@ -198,7 +150,7 @@ class _Pass(Iterator[B]):
         assert self._grouped is not None
         left = chain([rest] if rest else [], self._grouped.current)
         self._step, self._num_given, self._num_in_hand = [], 0, 0
-        self._steps = self._owner.rest(left)
+        self._steps = self._owner.run.rest_of_epoch(left, samples=self._owner.num_samples)
 
     def _has_batch(self) -> bool:
         return self._num_given < len(self._step)
@@ -207,10 +159,10 @@ class _Pass(Iterator[B]):
         """Wait for the next step's batches; return False where there are none."""
         if self._is_over:
             return False
+        owner = self._owner
         if self._steps is None:
-            self._owner.begin(self)
-            self._grouped = self._owner.grouped()
-            self._steps = self._owner.steps(self._grouped)
+            owner.current, self._grouped = self, owner.grouped()
+            self._steps = owner.run.batches(self._grouped, samples=owner.num_samples)
         step = next(self._steps, None)
         self._is_over = step is None
         self._step, self._num_given = step or [], 0
@@ -243,13 +195,9 @@ class _Grouped(Generic[B]):
         return workers_of(self._loader)
 
     def __iter__(self) -> Iterator[list[B]]:
-        self.current = _lists_of(iter(self._loader), self._size)
+        batches = iter(self._loader)
+        self.current = iter(lambda: list(islice(batches, self._size)), [])
         return self.current
-
-
-def _lists_of(batches: Iterator[B], size: int) -> Iterator[list[B]]:
-    while some := list(islice(batches, size)):
-        yield some
 
 
 def samples_in(batch: object) -> int:
@@ -266,33 +214,23 @@ def samples_in(batch: object) -> int:
         return sizes.pop()
     found = f"first dimensions {sorted(sizes)}" if sizes else "no tensor"
     raise ValueError(
-        f"a batch of type {type(batch).__name__} has {found}: say how many samples it has, by "
+        f"a batch of type {type(batch).__name__} has {found}: give its number of samples by "
         "TimedLoader(..., samples=lambda batch: ...)"
     )
 
 
 def _sizes(batch: object) -> Iterator[int]:
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        yield from (int(size) for size in shape[:1])
+    if (shape := getattr(batch, "shape", None)) is not None:
+        yield from map(int, shape[:1])
     elif isinstance(batch, Mapping):
-        for part in batch.values():
-            yield from _sizes(part)
+        yield from chain.from_iterable(map(_sizes, batch.values()))
     elif isinstance(batch, (list, tuple)):
         if batch and all(isinstance(part, (str, bytes, int, float)) for part in batch):
             yield len(batch)
         else:
-            for part in batch:
-                yield from _sizes(part)
+            yield from chain.from_iterable(map(_sizes, batch))
     elif hasattr(batch, "__dataclass_fields__"):
         yield from _sizes(vars(batch))
-
-
-def _is_several(loader: object) -> bool:
-    """Return True for what Lightning takes as several loaders; a list of batches is one."""
-    if isinstance(loader, (list, tuple)):
-        return any(isinstance(each, DataLoader) for each in loader)
-    return isinstance(loader, dict)
 
 
 def _has_all_samples(loader: object) -> bool:
@@ -302,7 +240,3 @@ def _has_all_samples(loader: object) -> bool:
         and type(loader.batch_sampler) is BatchSampler
         and isinstance(loader.sampler, (RandomSampler, SequentialSampler))
     )
-
-
-def _do_nothing() -> None:
-    """Do nothing."""

@@ -22,18 +22,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.integrations.following import FollowedLoop
-from orchestrator.integrations.loaders import TimedLoader
-from orchestrator.integrations.processes import missing, set_up
-from orchestrator.measurement.run import Run
+import transformers
+from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
+from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-try:
-    import accelerate  # noqa: F401 - its Trainer needs it, and says so only when one is made
-    import transformers
-    from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
-    from transformers.trainer_utils import IntervalStrategy, SaveStrategy
-except ModuleNotFoundError as absent:
-    raise missing(absent, "transformers", "transformers", "accelerate") from None
+from orchestrator.integrations.following import FollowedLoop, set_up
+from orchestrator.integrations.loaders import TimedLoader
+from orchestrator.measurement.run import Run
 
 if TYPE_CHECKING:
     from transformers import Trainer as _Mixed
@@ -189,16 +184,7 @@ class Timed(_Mixed):
         return super().create_scheduler(min(num_training_steps, num_steps), *arguments, **more)
 
     def train(self, *arguments: Any, **more: Any) -> Any:
-        """Train; a trial of speed alone evaluates nothing, and waits for no best model.
-
-        Raises:
-            ValueError: The trainer is to find the batch size.
-        """
-        if self.args.auto_find_batch_size:
-            raise ValueError(
-                "auto_find_batch_size=True begins again with another batch size than the "
-                "trial's: leave it out; per_device_train_batch_size may be a knob"
-            )
+        """Train; a trial of speed alone evaluates nothing, and waits for no best model."""
         if not self._timed_run.evaluates:
             self.args.eval_strategy = IntervalStrategy.NO
             self.args.save_strategy = SaveStrategy.NO

@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from orchestrator.errors import KnobError, SweepError, nearest, refuse
-from orchestrator.field_types import shown
 from orchestrator.locations import caller, place_of
 from orchestrator.space.domains import Choice, Domain, Interval
 from orchestrator.space.knob import Knob
-from orchestrator.space.ray_tune import from_ray_tune
 from orchestrator.texts import described
 
 C = TypeVar("C")
@@ -56,15 +54,14 @@ def canonical(config: C) -> C:
     given = config.__dict__
     conditional: tuple[Knob, ...] = type(config).__conditional__  # type: ignore[attr-defined]
     open_knobs = [knob for knob in conditional if given[knob.name] != knob.default]
-    if not open_knobs:
-        return config
-    draft = built(type(config), given)
-    values = draft.__dict__
-    for knob in open_knobs:
-        del values[knob.name]
-    values[_DRAFT] = given
-    settled = {knob.name: getattr(draft, knob.name) for knob in open_knobs}
-    return config if all(given[k] == v for k, v in settled.items()) else replaced(config, settled)
+    settled = config
+    for _ in range(len(open_knobs) + 1):  # of a chain of conditions each pass settles one more
+        before = settled
+        idle = {knob.name: knob.default for knob in open_knobs if not _applies(knob, before)}
+        settled = replaced(config, idle) if idle else config
+        if settled == before:
+            break
+    return settled
 
 
 def idle_knobs(config: object) -> tuple[str, ...]:
@@ -82,9 +79,7 @@ def _applies(knob: Knob, config: object) -> bool:
     assert knob.applies is not None
     try:
         return bool(knob.applies(config))
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except Exception as error:
         raise KnobError(
             f"{place_of(knob.applies)}: the condition of {knob.name} raised {described(error)}",
             "allowed: a function of the config that is true where the knob has an effect",
@@ -132,9 +127,6 @@ def format_value(value: object) -> str:
 
 # -- methods of a config class
 
-_DRAFT = " draft of"
-"""Key of the given values in a draft of a canonical config; no knob can be so named."""
-
 
 def _init(self: object, /, **given: object) -> None:
     if "__knobs__" not in type(self).__dict__:
@@ -151,45 +143,13 @@ def _init(self: object, /, **given: object) -> None:
                 )
             )
             continue
-        accepted, wrong = _accepted(known[name], value)
-        if wrong:
+        try:
+            values[name] = known[name].accepted(value)
+        except ValueError as wrong:
             place = f"{caller(name)}{type(self).__name__}.{name}"
-            hint = f"allowed: {known[name].allowed}"
-            problems += [KnobError(f"{place}{problem}", hint) for problem in wrong]
-        else:
-            values[name] = accepted
+            problems.append(KnobError(f"{place}{wrong}", f"allowed: {known[name].allowed}"))
     self.__dict__.update(values)
     refuse(problems)
-
-
-def _accepted(knob: Knob, value: object) -> tuple[Any, list[str]]:
-    """Return the value as the knob's own type, and problems that follow the knob's name."""
-    try:
-        value = from_ray_tune(value)
-    except ValueError as error:
-        return None, [f": {error}"]
-    if isinstance(value, (Choice, Interval)):
-        problems = knob.problems_with(value)
-        return (None, problems) if problems else (knob.varied_over(value), [])
-    if knob.refuses(value):
-        close = nearest(str(value), map(str, knob.options))
-        return None, [f" = {shown(value)} is not allowed{close}"]
-    return knob.checked(value), []
-
-
-def _missing(self: object, name: str) -> Any:  # noqa: ANN401 - the knob's own type
-    """Settle a conditional knob's canonical value in a draft; see :func:`canonical`."""
-    values = self.__dict__
-    given, knob = values.get(_DRAFT), knobs_of(type(self)).get(name)
-    if given is None or knob is None:
-        close = nearest(name, knobs_of(type(self)))
-        raise AttributeError(f"{type(self).__name__} has no knob {name!r}{close}")
-    # Set before the condition is asked: one that depends on itself in a circle finds the given
-    # value instead of recursing without end.
-    values[name] = given[name]
-    if not _applies(knob, self):
-        values[name] = knob.default
-    return values[name]
 
 
 def _frozen(self: object, name: str, *_value: object) -> None:
@@ -216,7 +176,6 @@ def _hash(self: object) -> int:
 
 CONFIG_METHODS: Mapping[str, Callable[..., Any]] = {
     "__init__": _init,
-    "__getattr__": _missing,
     "__setattr__": _frozen,
     "__delattr__": _frozen,
     "__repr__": _repr,

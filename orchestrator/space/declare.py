@@ -13,9 +13,8 @@ knob; where a sweep states its space, some of the values are domains.
 
 from __future__ import annotations
 
-import math
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from inspect import get_annotations
 from types import MappingProxyType
@@ -32,10 +31,9 @@ from typing import (
 )
 
 from orchestrator.errors import KnobError
-from orchestrator.field_types import MOST_OF_AN_INT, shown, wrong_fields
+from orchestrator.field_types import shown, wrong_fields
 from orchestrator.space.configs import CONFIG_METHODS
-from orchestrator.space.knob import MOST_OF_A_TEXT, TYPES, Knob, Role
-from orchestrator.texts import bounded
+from orchestrator.space.knob import TYPES, Knob, Role
 
 V = TypeVar("V")
 C = TypeVar("C")
@@ -89,18 +87,15 @@ def knobs(cls: type[C]) -> type[C]:
             a type that no knob can have.
         KnobError: A default lies outside the knob's own range.
     """
-    try:
-        object.__new__(cls)
-    except TypeError:
-        raise TypeError(
-            f"{cls.__name__}: a config class cannot be a kind of {_built_in(cls)}"
-        ) from None
     declared: dict[str, Knob] = {}
     for base in reversed(cls.__mro__[1:]):
         known = base.__dict__.get("__knobs__", {})
         declared.update({name: known[name] for name in get_annotations(base) if name in known})
     hints = typing.get_type_hints(cls)
-    _require_annotated(cls)
+    for name, value in vars(cls).items():
+        if isinstance(value, Knob) and name not in hints:  # Python keeps it out of the fields
+            kind = type(value.default).__name__
+            raise KnobError(f"{cls.__name__}.{name}: has no type", f"write {name}: {kind} = ...")
     for name in get_annotations(cls):
         if get_origin(hints[name]) is not ClassVar and hints[name] is not ClassVar:
             declared[name] = _declared(cls, name, hints[name])
@@ -113,39 +108,6 @@ def knobs(cls: type[C]) -> type[C]:
     return cls
 
 
-def _require_annotated(cls: type) -> None:
-    """Refuse a knob that has no type: Python keeps such a line out of the class's fields."""
-    annotated = get_annotations(cls)
-    for name, value in vars(cls).items():
-        if isinstance(value, Knob) and name not in annotated:
-            kind = type(value.default).__name__
-            raise KnobError(f"{cls.__name__}.{name}: has no type", f"write {name}: {kind} = ...")
-
-
-def _built_in(cls: type) -> str:
-    return next((base.__name__ for base in cls.__mro__ if base.__module__ == "builtins"), "that")
-
-
-def _fits(option: object) -> bool:
-    """Return True for an option that tables can hold."""
-    if isinstance(option, int):
-        return -MOST_OF_AN_INT <= option < MOST_OF_AN_INT
-    return type(option) is float or (
-        type(option) is str and option == bounded(option, MOST_OF_A_TEXT)
-    )
-
-
-def _alike(options: Iterable[Any]) -> tuple[Any, Any] | None:
-    """Return two options that a config, a table or a command line does not tell apart, or None."""
-    seen: dict[Any, Any] = {}
-    for option in options:
-        text = str(option)
-        for mark in (option, text, text.lower() if isinstance(option, bool) else text):
-            if seen.setdefault(mark, option) is not option:
-                return seen[mark], option
-    return None
-
-
 def _declared(cls: type, name: str, hint: object) -> Knob:
     spec, place = cls.__dict__.get(name), f"{cls.__name__}.{name}"
     if not isinstance(spec, Knob):
@@ -155,22 +117,6 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
         raise KnobError(f"{place}: {wrong} is not allowed", f"allowed: {wrong.allowed}")
     if not knob.supported:
         raise TypeError(f"{place}: the type of a knob must be one of {TYPES}")
-    for sign, end in knob.ends.items():
-        if knob.type is str or knob.options:
-            raise KnobError(f"{place}: {sign} is of numbers, and it is {knob.allowed}")
-        if math.isnan(end):
-            raise KnobError(f"{place}: {sign} = nan is not allowed", "allowed: a number")
-    if wrong_options := [shown(option) for option in knob.options if not _fits(option)]:
-        raise KnobError(
-            f"{place}: {wrong_options[0]} is not allowed in a Literal",
-            f"allowed: ints of 64 bits, texts of at most {MOST_OF_A_TEXT:,} printable characters",
-        )
-    if (alike := _alike(knob.options)) is not None:
-        raise KnobError(
-            f"{place}: {shown(alike[0])} and {shown(alike[1])} are the same value, or are written "
-            "alike in a table",
-            "allowed in a Literal: options that differ as text",
-        )
     if knob.refuses(spec.default):
         raise KnobError(
             f"{place}: default {shown(spec.default)} is not allowed", f"allowed: {knob.allowed}"
@@ -178,26 +124,12 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
     return replace(knob, default=knob.checked(spec.default))
 
 
-def make_config_class(name: str, defaults: Mapping[str, Any]) -> type:
-    """Return a config class of plain defaults, every knob with role ``both``.
+def make_config_class(name: str, declared: Mapping[str, Knob]) -> type:
+    """Return a config class of these knobs, each with its type.
 
     Args:
         name: Name of the class.
-        defaults: By name; a :class:`Knob` with its type in place of a default.
-
-    Raises:
-        TypeError: A default is of a type that no knob can have.
+        declared: The knobs by name.
     """
-    allowed = (bool, int, float, str, Knob)
-    for key, value in defaults.items():
-        if not isinstance(value, allowed):
-            raise TypeError(f"{name}: {key} = {value!r} must be a bool, int, float or str")
-    body: dict[str, Any] = {
-        key: value if isinstance(value, Knob) else both(default=value, doc=key)
-        for key, value in defaults.items()
-    }
-    body["__annotations__"] = {
-        key: value.type if isinstance(value, Knob) else type(value)
-        for key, value in defaults.items()
-    }
-    return knobs(type(name, (), body))
+    types = {key: value.type for key, value in declared.items()}
+    return knobs(type(name, (), {**declared, "__annotations__": types}))

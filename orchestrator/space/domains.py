@@ -81,11 +81,12 @@ class Interval:
             return f"`low <= high` must hold, but got (low={self.low!r}, high={self.high!r})"
         if self.log and self.low <= 0:
             return f"`low > 0` must hold for a logarithmic domain, but got (low={self.low!r})"
-        if not _is_finite(self.high - self.low):
-            return f"the ends of {self} are further apart than any number is large"
-        if self.step is not None:
-            return self._problem_of_step(self.step)
-        return None
+        if self.step is None:
+            return None
+        if not (_is_finite(self.step) and self.step > 0):
+            return f"the step of {self} must be > 0"
+        wrong = [end for end in self.bounds() if not _is_multiple(end, self.step)]
+        return f"the ends of {self} must be multiples of its step" if wrong else None
 
     def sample(self, rng: random.Random) -> float:
         """Return one value, evenly on the domain's scale."""
@@ -164,14 +165,6 @@ class Interval:
             return math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         return low + share * (high - low)
 
-    def _problem_of_step(self, step: float) -> str | None:
-        if not (_is_finite(step) and step > 0) or (self.integer and step != int(step)):
-            return f"the step of {self} must be {'a whole number ' if self.integer else ''}> 0"
-        wrong = [end for end in self.bounds() if not _is_multiple(end, step)]
-        if wrong:
-            return f"the ends of {self} must be multiples of its step {_short(step)}"
-        return None
-
     def __repr__(self) -> str:
         step = "" if self.step is None else f", step={_short(self.step)}"
         if self.mean is not None:
@@ -227,3 +220,51 @@ def _is_multiple(value: float, step: float) -> bool:
 
 def _short(end: object) -> str:
     return f"{end:g}" if isinstance(end, float) else repr(end)
+
+
+# -- Ray Tune's domains, recognised by shape: Ray need not be installed
+
+_TAKEN: Final = (
+    "taken are tune.choice, tune.grid_search, tune.uniform, tune.loguniform, tune.randint, "
+    "tune.lograndint, tune.randn and their quantized forms"
+)
+
+
+def from_ray_tune(value: object) -> object:
+    """Return our counterpart of one of Ray Tune's domains; anything else as it is.
+
+    Raises:
+        ValueError: The domain is one that has no counterpart here (``sample_from``).
+    """
+    if isinstance(value, dict) and set(value) == {"grid_search"}:
+        return Choice(tuple(value["grid_search"]))
+    if not is_ray_domain(value):
+        return value
+    domain = cast("Any", value)
+    kind, sampler, step = type(value).__name__, domain.get_sampler(), None
+    if type(sampler).__name__ == "Quantized":
+        sampler, step = sampler.get_sampler(), sampler.q
+    scale = type(sampler).__name__
+    log = scale == "_LogUniform"
+    if kind == "Categorical":
+        return Choice(tuple(domain.categories))
+    if kind == "Float" and scale == "_Normal":
+        return normal(sampler.mean, sampler.sd, step=step)
+    if scale in {"_Uniform", "_LogUniform"} and kind in {"Integer", "Float"}:
+        whole = kind == "Integer"
+        low, high = float(domain.lower), float(domain.upper)
+        if whole and step in {None, 1}:  # Ray excludes the upper end, unless it is quantized
+            step, high = None, high - 1
+        if step:
+            first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+            low, high = float(f"{first * step:.12g}"), float(f"{last * step:.12g}")
+        if whole:
+            low, high = int(low), int(high)
+        return Interval(low, high, log=log, integer=whole, step=step)
+    name = "tune.sample_from" if kind == "Function" else f"Ray Tune's {kind} ({scale.lstrip('_')})"
+    raise ValueError(f"{name} has no counterpart here; {_TAKEN}")
+
+
+def is_ray_domain(value: object) -> bool:
+    """Return True for one of Ray Tune's domains, but for ``tune.grid_search``, a dictionary."""
+    return type(value).__module__.startswith("ray.tune.search") and hasattr(value, "get_sampler")

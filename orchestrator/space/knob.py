@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
+from orchestrator.errors import nearest
 from orchestrator.field_types import MOST_OF_AN_INT, shown
-from orchestrator.space.domains import Choice, Domain, Interval
+from orchestrator.space.domains import Choice, Interval, from_ray_tune
 from orchestrator.texts import bounded, bounded_name
 
 MOST_OF_A_TEXT: Final = 1_000
 """Characters of the longest text that a knob takes: it stands in every row and figure."""
 
 TYPES = "int, float, bool, str, Literal[...] or tuple[int, ...]"
+
+_SIGNS: Final[dict[str, tuple[str, Callable[[float, float], bool]]]] = {
+    "ge": (">=", operator.ge),
+    "gt": (">", operator.gt),
+    "le": ("<=", operator.le),
+    "lt": ("<", operator.lt),
+}
+"""Ends of a range: the sign and the comparison of a number with the end."""
 
 
 class Role(StrEnum):
@@ -64,11 +74,9 @@ class Knob:
     @property
     def supported(self) -> bool:
         """True where ``type`` is one that a knob can have."""
-        return (
-            self.type in {int, float, bool, str}
-            or self._is_literal
-            or (self._is_tuple and get_args(self.type) == (int, ...))
-        )
+        if self._is_literal:
+            return all(isinstance(option, (int, float, str)) for option in self.options)
+        return self.type in {int, float, bool, str} or self._is_tuple
 
     @property
     def options(self) -> tuple[Any, ...]:
@@ -78,26 +86,24 @@ class Knob:
         return (False, True) if self.type is bool else ()
 
     @property
-    def ends(self) -> dict[str, float]:
-        """Ends of its range, by field."""
-        given = {"ge": self.ge, "gt": self.gt, "le": self.le, "lt": self.lt}
-        return {name: end for name, end in given.items() if end is not None}
-
-    @property
     def allowed(self) -> str:
         """Allowed values, in words."""
         if self.options:
             return "one of " + ", ".join(repr(value) for value in self.options)
         text = f"a str of at most {MOST_OF_A_TEXT:,} printable characters"
         kinds = {int: "an int", float: "a float", str: text}
-        signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
-        limits = [f"{signs[name]} {end:g}" for name, end in self.ends.items()]
+        limits = [f"{sign} {end:g}" for sign, _, end in self._ends()]
         each = "each " if self._is_tuple and limits else ""
         return f"{kinds.get(self.type, 'a tuple of int')} {each}{' and '.join(limits)}".strip()
 
+    def _ends(self) -> list[tuple[str, Callable[[float, float], bool], float]]:
+        """Return the ends of its range, each with its sign and its comparison."""
+        given = [(sign, holds, getattr(self, name)) for name, (sign, holds) in _SIGNS.items()]
+        return [each for each in given if each[-1] is not None]
+
     @property
     def _is_tuple(self) -> bool:
-        return get_origin(self.type) is tuple
+        return get_origin(self.type) is tuple and get_args(self.type) == (int, ...)
 
     @property
     def _is_literal(self) -> bool:
@@ -112,39 +118,30 @@ class Knob:
         if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
             value = cast("Any", value).item()
         if self.options:
-            return self._option(value)
-        if self._is_tuple:
-            if not isinstance(value, (tuple, list)) or not value:
-                raise ValueError
-            return tuple(self._number(item, int) for item in value)
-        if self.type is not str:
+            for option in self.options:
+                if type(value) is type(option) and value == option:
+                    return option
+        elif self._is_tuple:
+            if isinstance(value, (tuple, list)) and value:
+                return tuple(self._number(item, int) for item in value)
+        elif self.type is not str:
             return self._number(value, self.type)
-        if type(value) is not str or value != bounded(value, MOST_OF_A_TEXT):
-            raise ValueError
-        return value
-
-    def _option(self, value: object) -> Any:  # noqa: ANN401 - the knob's own type
-        for option in self.options:
-            if value == option and type(value) is type(option):
-                return option
+        elif type(value) is str and value == bounded(value, MOST_OF_A_TEXT):
+            return value
         raise ValueError
 
     def _number(self, value: object, kind: type) -> float:
-        allowed = numbers.Integral if kind is int else numbers.Real
-        if isinstance(value, bool) or not isinstance(value, allowed):
+        wanted = numbers.Integral if kind is int else numbers.Real
+        if isinstance(value, bool) or not isinstance(value, wanted):
             raise ValueError
         try:
             number = cast("float", kind(value))
         except OverflowError:
             raise ValueError from None
-        if not math.isfinite(number) or (kind is int and abs(number) >= MOST_OF_AN_INT):
+        is_too_large = kind is int and abs(number) >= MOST_OF_AN_INT
+        if is_too_large or not math.isfinite(number):
             raise ValueError
-        if (
-            (self.ge is not None and number < self.ge)
-            or (self.gt is not None and number <= self.gt)
-            or (self.le is not None and number > self.le)
-            or (self.lt is not None and number >= self.lt)
-        ):
+        if not all(holds(number, end) for _, holds, end in self._ends()):
             raise ValueError
         return number
 
@@ -156,27 +153,33 @@ class Knob:
             return True
         return False
 
-    def problems_with(self, domain: Domain) -> list[str]:
-        """Return the problems of ``domain`` as this knob's, each to follow the knob's name."""
-        if problem := domain.problem():
-            return [f": {problem}"]
-        if isinstance(domain, Interval):
-            kinds = {int: "integers(low, high)", float: "uniform() or loguniform()"}
-            takes = kinds.get(self.type, "choice(...)")
-            if self.type is not (int if domain.integer else float):
-                return [f": it takes {takes}, not {domain}"]
-        return [
-            f": {shown(value)} in {bounded_name(str(domain))} is not allowed"
-            for value in domain.bounds()
-            if self.refuses(value)
-        ]
+    def accepted(self, value: object) -> Any:  # noqa: ANN401 - the knob's own type, or a domain
+        """Return a value, or a domain of values, as the knob's own type.
 
-    def varied_over(self, domain: Domain) -> Domain:
-        """Return a domain without :meth:`problems_with` it, its values as the knob's own type."""
-        if isinstance(domain, Choice):
-            return Choice(tuple(map(self.checked, domain.values)))
-        low, high = map(self.checked, domain.bounds())
-        return replace(domain, low=low, high=high)
+        Raises:
+            ValueError: What is wrong with it, to follow the knob's name.
+        """
+        try:
+            value = from_ray_tune(value)
+        except ValueError as error:
+            raise ValueError(f": {error}") from None
+        if not isinstance(value, (Choice, Interval)):
+            if self.refuses(value):
+                close = nearest(str(value), map(str, self.options))
+                raise ValueError(f" = {shown(value)} is not allowed{close}")
+            return self.checked(value)
+        if problem := value.problem():
+            raise ValueError(f": {problem}")
+        if isinstance(value, Interval) and self.type is not (int if value.integer else float):
+            kinds = {int: "integers(low, high)", float: "uniform() or loguniform()"}
+            raise ValueError(f": it takes {kinds.get(self.type, 'choice(...)')}, not {value}")
+        for each in value.bounds():
+            if self.refuses(each):
+                raise ValueError(f": {shown(each)} in {bounded_name(str(value))} is not allowed")
+        ends = tuple(map(self.checked, value.bounds()))
+        return (
+            Choice(ends) if isinstance(value, Choice) else replace(value, low=ends[0], high=ends[1])
+        )
 
     def parsed(self, text: str) -> Any:  # noqa: ANN401 - the knob's own type
         """Return the value that ``text`` stands for on a command line.

@@ -20,8 +20,7 @@ from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.rigor import RigorField, with_old_fields
-from orchestrator.trainable import Trainable
-from orchestrator.trainable_checks import is_config_class
+from orchestrator.trainable import Trainable, is_config_class
 from orchestrator.trial import Budget, Isolation
 
 C = TypeVar("C")

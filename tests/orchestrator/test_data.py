@@ -54,15 +54,6 @@ def test_a_folder_is_another_place_of_the_first_set(tmp_path: Path) -> None:
     assert find_data(SETS, str(tmp_path)) == Made("products", variant=str(tmp_path))
 
 
-def test_a_part_of_a_folder_is_named_after_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "emnist").mkdir()
-    assert find_data(SETS, "emnist@letters") == Made("products", variant="emnist@letters")
-    assert not is_path(SETS, "emnis@letters")
-
-
 def test_a_set_goes_before_a_folder_of_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,12 +67,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(DataError, match="unknown data 'digit'; did you mean 'digits'") as refused:
         find_data(SETS, "digit")
     assert refused.value.hint == "allowed: products, digits, or a folder"
-
-
-def test_a_trainable_without_sets_takes_none() -> None:
-    with pytest.raises(DataError) as refused:
-        find_data((), "/any/folder")
-    assert "the trainable declares no data" in refused.value.hint
 
 
 def test_a_set_is_prepared_without_a_download(tmp_path: Path) -> None:

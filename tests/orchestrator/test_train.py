@@ -123,12 +123,9 @@ def test_a_function_for_ray_tune_keeps_its_last_folder(run_cli: RunCli, tmp_path
     ("text", "config", "words", "message"),
     [
         (OF_RAY % "gpus=0", {"w": 1.0}, (), "keeps no weights"),
-        (OF_RAY % "keeps_checkpoints=True", {"w": 1.0}, ("--data", "digits"), "unknown data"),
         (LENET, None, (), "recommends no settings: no trial completed (2 failed)"),
         (LENET, {"lr": -1.0}, (), "lr=-1.0"),
         (LENET, {"lrr": 1.0}, (), "did you mean 'lr'?"),
-        (LENET, {"lr": 0.05}, ("--save", "no/such/folder/m.pt"), "there is no folder"),
-        (LENET, {"lr": 0.05}, ("--epochs", "0"), "a whole number of at least 1"),
         (LENET, {"lr": 0.05}, ("--data", "digit"), "did you mean 'digits'?"),
     ],
 )
@@ -151,11 +148,6 @@ def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(
     run_cli: RunCli, tmp_path: Path
 ) -> None:
     run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
-    record = run_dir / "sweep.json"
-    record.write_text(json.dumps({**json.loads(record.read_text()), "options": {"data_root": 3}}))
-    odd = train(run_cli, run_dir)
-    assert (odd.returncode, odd.stdout) == (2, "")
-    assert "the run's data_root = 3 is no folder\n  give --data-root DIR" in odd.stderr
     (tmp_path / "asked.py").unlink()
     gone = train(run_cli, run_dir)
     assert (gone.returncode, gone.stdout) == (2, "")
@@ -163,3 +155,13 @@ def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(
     none = train(run_cli, tmp_path / "nothing")
     assert (none.returncode, none.stdout) == (2, "")
     assert "is not a run directory (no such folder)" in none.stderr
+
+
+def test_the_recommendation_of_another_run_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
+    run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
+    (run_dir / "journal.jsonl").write_text('{"at": 1, "event": "note", "text": "the first"}\n')
+    path = run_dir / "recommended.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "run": "of another"}))
+    refused = train(run_cli, run_dir)
+    assert refused.returncode == 2
+    assert "is of another run\n  write it again" in refused.stderr

@@ -1,22 +1,30 @@
-"""Ray itself: its settings, connecting to a cluster, its nodes, leaving it."""
+"""Ray itself: its settings, starting it in a thread, connecting to a cluster, leaving it."""
 
 from __future__ import annotations
 
 import gc
 import logging
+import signal
 import socket
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread, current_thread, main_thread
+from typing import Any, Final
 
 import ray
 
 from orchestrator.execution.leases import DRIVER_FROM_CORES
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.ray.apart import init_apart
-from orchestrator.execution.ray.local_ray import private_to_driver
 from orchestrator.machine import Machine, Node
+
+START_LIMIT_S = 180.0
+"""Longest wait for ``ray.init``."""
 
 LISTENER_S = 5.0
 """An address that does not answer within this time has no cluster."""
+
+_ROUND_S: Final = 0.02
 
 TUNE_SETTINGS = {
     # Relative paths are to mean the same in a trial as in the driver.
@@ -33,7 +41,7 @@ TUNE_SETTINGS = {
     "TUNE_MAX_PENDING_TRIALS_PG": "1000",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DEDUP_LOGS": "0",
-    # Ray starts a worker a core ahead, half a second of CPU time each. Tune's actors have an
+    # Ray starts a worker a core ahead, half a second of CPU time each. Tune's actors have a
     # separate environment and can use none of them.
     "RAY_prestart_worker_first_driver": "false",
     # On a slow machine its processes take longer than its 30 s. A raylet whose agents
@@ -54,6 +62,93 @@ TUNE_SETTINGS = {
 }
 
 
+def init_in_thread(
+    init: Callable[[], None], refusal: Callable[[], str] = lambda: ""
+) -> Callable[[], None]:
+    """Call ``ray.init`` in a thread and wait for it; signals are handled meanwhile.
+
+    The thread stays: the kernel ends Ray's processes when the thread ends that has started them.
+
+    Args:
+        init: Calls ``ray.init``.
+        refusal: Returns why to stop waiting, or an empty string.
+
+    Returns:
+        A function that ends the thread.
+
+    Raises:
+        TimeoutError: Ray has not started in time, or there is a refusal.
+        Exception: What ``init`` has raised.
+    """
+    done, ended, raised = Event(), Event(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            init()
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
+            raised.append(error)
+        done.set()
+        if not raised:
+            ended.wait()
+
+    thread = Thread(target=run, name="ray", daemon=True)
+    thread.start()
+    handler = signal.getsignal(signal.SIGTERM) if current_thread() is main_thread() else None
+    deadline = time.monotonic() + START_LIMIT_S
+    while not done.wait(_ROUND_S):
+        reason = refusal()
+        if not reason and time.monotonic() >= deadline:
+            reason = f"timed out after {START_LIMIT_S:g} s"
+        if reason:
+            raise TimeoutError(reason)
+        _restore(handler)
+    _restore(handler)
+    if raised:
+        raise raised[0] if isinstance(raised[0], Exception) else RuntimeError(str(raised[0]))
+
+    def end() -> None:
+        ended.set()
+        thread.join()
+
+    return end
+
+
+def _restore(handler: Any) -> None:  # noqa: ANN401 - of signals
+    """Set the driver's handler again: Ray sets its own, in C++, which aborts the process."""
+    if handler is not None:
+        signal.signal(signal.SIGTERM, handler)
+
+
+@contextmanager
+def replaced(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN401
+    """Replace a module's attribute for a while."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+@contextmanager
+def private_to_driver() -> Iterator[None]:
+    """Keep Ray from what it does where it starts or connects.
+
+    - It would take ``SIGTERM``, which is the driver's.
+    - Below an ``uv run`` it would start its workers by another, in an environment without us.
+    - It would keep and show the command line, which may hold a password.
+    - It would print what befalls its processes, logs and tracebacks included, amid our own lines.
+    """
+    private = ray._private
+    with (
+        replaced(private.utils, "set_sigterm_handler", lambda _handler: None),
+        replaced(private.utils, "get_entrypoint_name", lambda: "python -m orchestrator"),
+        replaced(private.ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", False),
+        replaced(private.worker, "listen_error_messages", lambda *_: None),
+    ):
+        yield
+
+
 def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
     """Connect to the cluster at ``address``.
 
@@ -64,8 +159,12 @@ def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
     Raises:
         ConnectionError: Nothing listens there, or Ray does not answer.
     """
-    _be_quiet()
-    _require_listener(address)
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    host, _, port = address.rpartition(":")
+    try:  # Ray would retry for minutes
+        socket.create_connection((host.strip("[]"), int(port)), LISTENER_S).close()
+    except OSError as error:
+        raise ConnectionError(error.strerror or str(error)) from None
 
     def init() -> None:
         with private_to_driver():
@@ -77,7 +176,7 @@ def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
             )
 
     try:
-        init_apart(init, lambda: "")()
+        init_in_thread(init)()
     except TimeoutError as error:
         raise ConnectionError(str(error)) from None
 
@@ -88,49 +187,33 @@ def shut_down() -> None:
     No garbage is collected meanwhile. Deleting an object reference in another thread asks Ray's
     core worker, which has gone by then: Ray ends the whole process with exit code 1.
     """
-    was_enabled = gc.isenabled()
     gc.disable()
     try:
         ray.shutdown()
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
 
 
 def cluster_machine(*, is_our_own: bool) -> Machine:
     """Return the nodes that are alive, of our own Ray or of an existing cluster."""
-    alive = [node for node in ray.nodes() if node["Alive"] and "CPU" in node["Resources"]]
-    return Machine(nodes=tuple(_node(node, is_our_own=is_our_own) for node in alive))
-
-
-def _node(node: dict[str, Any], *, is_our_own: bool) -> Node:
-    resources = node["Resources"]
-    cpus, gpus = int(resources["CPU"]), int(resources.get("GPU", 0))
-    kinds = [name.split(":", 1)[1] for name in resources if name.startswith("accelerator_type:")]
-    if is_our_own:
-        # Our own Ray was started without them.
-        reserved_cpus = local_machine().nodes[0].reserved_cpus
-    else:
-        reserved_cpus = 1 if cpus >= DRIVER_FROM_CORES else 0
-    return Node(
-        name=node["NodeManagerHostname"],
-        cpus=cpus if is_our_own else cpus - reserved_cpus,
-        gpus=gpus,
-        gpu_name=kinds[0] if gpus and kinds else "",
-        reserved_cpus=reserved_cpus,
-    )
-
-
-def _be_quiet() -> None:
-    logging.getLogger("ray").setLevel(logging.ERROR)
-    # What ends a trial is in its row: Tune's own errors, with tracebacks, say it again.
-    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-
-
-def _require_listener(address: str) -> None:
-    """Connect to the address first: Ray would retry for minutes."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), LISTENER_S).close()
-    except OSError as error:
-        raise ConnectionError(error.strerror or str(error)) from None
+    nodes = []
+    for node in ray.nodes():
+        has: dict[str, float] = node["Resources"]
+        if not node["Alive"] or "CPU" not in has:
+            continue
+        cpus, gpus = int(has["CPU"]), int(has.get("GPU", 0))
+        kinds = [name.partition(":")[2] for name in has if name.startswith("accelerator_type:")]
+        reserved = 1 if cpus >= DRIVER_FROM_CORES else 0
+        if is_our_own:  # it was started without them
+            reserved = local_machine().nodes[0].reserved_cpus
+            cpus += reserved
+        nodes.append(
+            Node(
+                name=node["NodeManagerHostname"],
+                cpus=cpus - reserved,
+                gpus=gpus,
+                gpu_name=kinds[0] if gpus and kinds else "",
+                reserved_cpus=reserved,
+            )
+        )
+    return Machine(nodes=tuple(nodes))

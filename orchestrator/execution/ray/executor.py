@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import ray
 from ray.actor import ActorHandle
 
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.ray.apart import Apart
 from orchestrator.execution.ray.connection import (
     TUNE_SETTINGS,
     cluster_machine,
     connect,
     shut_down,
 )
-from orchestrator.execution.ray.local_ray import await_processes, start_local
-from orchestrator.execution.ray.node_checks import problems_of_nodes
-from orchestrator.execution.ray.node_servers import ServerWay, node_servers
-from orchestrator.execution.ray.watchdog import (
-    ClusterProcesses,
-    OwnProcesses,
-    Watchdog,
-    abandon,
-    first_processes,
-)
+from orchestrator.execution.ray.local_ray import start_local
+from orchestrator.execution.ray.nodes import ServerWay, node_servers, problems_of_nodes
+from orchestrator.execution.ray.tuner import run_tuner
+from orchestrator.execution.ray.watchdog import ClusterProcesses, OwnProcesses, Watched
 from orchestrator.kernel.executor import Conductor, Executor, Launch, Needs
 from orchestrator.machine import Machine
 from orchestrator.system.private_folder import private_folder
@@ -56,7 +47,6 @@ class RayExecutor(Executor):
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
         folder: Path | None = None,
         servers: ForkServers | None = None,
-        imports: Sequence[str] = (),
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start a local Ray, or connect to the cluster at ``address``.
@@ -70,8 +60,6 @@ class RayExecutor(Executor):
                 the driver of a local Ray has been killed; on a cluster every node has the
                 same. Default: a new private one.
             servers: This machine's fork servers, which may have been started before.
-            imports: Modules that the driver needs later. They are imported in a thread while
-                Ray waits for its processes to come up.
             is_over: Whether a local Ray that is starting is no longer needed.
 
         Raises:
@@ -85,13 +73,8 @@ class RayExecutor(Executor):
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
-        meanwhile = ("orchestrator.execution.ray.tuner", *imports)
-        own = self._own_servers if address is None else None
-        # A daemon: where Ray does not start, the driver ends without waiting for the imports.
-        Thread(target=_import_all, args=(meanwhile, own), daemon=True).start()
         self._preload = preload
         self._servers: dict[str, ActorHandle[Any]] = {}
-        self._driver_node = ""
         self._resources: dict[str, float] = {}
         self._looked_at = float("-inf")
         if address is None:
@@ -100,9 +83,8 @@ class RayExecutor(Executor):
             self._release = start_local(self._folder, is_over=is_over)
         else:
             connect(address, runtime_env)
-            self._driver_node = ray.get_runtime_context().get_node_id()
-        self._processes: Watchdog = OwnProcesses() if address is None else ClusterProcesses()
-        self._apart = Apart(self._processes.lost)
+        self._processes = OwnProcesses() if address is None else ClusterProcesses()
+        self._watched = Watched(self._processes)
         self._follow_nodes()
 
     def machine(self) -> Machine:
@@ -118,8 +100,8 @@ class RayExecutor(Executor):
         if self._owns_cluster:
             return ()
         found: list[str] = []
-        apart = self._apart = Apart(self._processes.lost)
-        apart.run(lambda: found.extend(problems_of_nodes(needs, apart.is_over)))
+        watched = self._watched = Watched(self._processes)
+        watched.run(lambda: found.extend(problems_of_nodes(needs, watched.is_over)))
         return found
 
     def run(self, conductor: Conductor) -> None:
@@ -128,16 +110,13 @@ class RayExecutor(Executor):
         Raises:
             ExecutorLost: A process of Ray has died.
         """
-        # The constructor's thread has imported it, or this waits for the import to end.
-        from orchestrator.execution.ray.tuner import run_tuner
-
-        apart = self._apart = Apart(self._processes.lost, self._processes.kill)
-        apart.run(
+        watched = self._watched = Watched(self._processes)
+        watched.run(
             lambda: run_tuner(
                 conductor,
                 self._way,
                 keep_up=self._keep_up,
-                is_over=apart.is_over,
+                is_over=watched.is_over,
                 cluster=self._resources,
                 name=self._session,
                 results=self._folder / "tune",
@@ -151,13 +130,7 @@ class RayExecutor(Executor):
         An actor that a supervisor starts ends with that supervisor, and its servers with it.
         """
         wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
-        ready = self._own_servers.warm(wanted)
-        return ServerWay(
-            session=self._session,
-            folder=str(self._folder),
-            ready=ready,
-            driver_node=self._driver_node,
-        )
+        return ServerWay(session=self._session, ready=self._own_servers.warm(wanted))
 
     def _keep_up(self) -> None:
         """Keep up the fork servers; on a cluster, those of nodes that have joined as well."""
@@ -174,19 +147,18 @@ class RayExecutor(Executor):
             return
         for node_id in {node["NodeID"] for node in ray.nodes() if node["Alive"]}:
             if node_id not in self._servers:
-                self._servers[node_id] = self._start_servers(node_id)
-
-    def _start_servers(self, node_id: str) -> ActorHandle[Any]:
-        """Start a node's fork servers, without waiting for them."""
-        servers = node_servers(self._session, node_id, str(self._folder))
-        for allocator, modules in self._preload:
-            servers.socket_for.remote(allocator, modules)
-        return servers
+                # Not waited for.
+                servers = node_servers(self._session, node_id, str(self._folder))
+                for allocator, modules in self._preload:
+                    servers.socket_for.remote(allocator, modules)
+                self._servers[node_id] = servers
 
     def close(self) -> None:
         """End the node servers, and the local Ray if it is our own."""
-        if self._processes.lost() or self._apart.is_stuck:
-            abandon(self._processes)
+        if self._processes.lost() or self._watched.is_stuck:
+            # Without a call of Ray, which could wait for ever.
+            self._processes.kill()
+            atexit.unregister(ray.shutdown)
         elif ray.is_initialized():
             self._close_servers()
             shut_down()
@@ -201,19 +173,3 @@ class RayExecutor(Executor):
             ray.wait(closing, num_returns=len(closing), timeout=CLOSE_LIMIT_S)
         for servers in everywhere:
             ray.kill(servers)
-
-
-def _import_all(modules: Sequence[str], servers: ForkServers | None) -> None:
-    """Import modules, once a Ray that is starting has started its processes.
-
-    Args:
-        modules: Their names.
-        servers: Fork servers that end these processes where the driver cannot; None if Ray is not
-            starting.
-    """
-    if servers is not None:
-        await_processes()
-        servers.end_with_owner(list(first_processes()))
-    with suppress(Exception):  # who needs it imports it again, and says what is wrong
-        for module in modules:
-            import_module(module)

@@ -6,19 +6,19 @@ Tune calls all that is here from its own loop, in one thread: there are no locks
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import ray
 from ray.tune.experiment import Trial as RayTrial
 
-from orchestrator.execution.ray.apart import Abandoned
-from orchestrator.execution.ray.deaths import cause, is_lost, repeated
 from orchestrator.execution.ray.message import Message
-from orchestrator.kernel.executor import SHORT_S, Conductor, Launch
+from orchestrator.execution.ray.watchdog import Abandoned
+from orchestrator.kernel.executor import Conductor, Launch
 from orchestrator.kernel.search import WAIT, Pause
-from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 WAIT_REPORT_S = 20.0
 """A launch that has not started for so long is reported with what it waits for."""
@@ -41,8 +41,7 @@ class InFlight:
         waits_from: When it began to wait for resources, on the monotonic clock.
         wait_reported_at: When it was last reported to be waiting, or None.
         ray_trial: Tune's trial, from the first message of its actor on.
-        started_at: When its first training process was started, or None.
-        node: Host name of the node that it runs on; empty before.
+        has_started: True once its first training process was started.
     """
 
     launch: Launch
@@ -50,27 +49,23 @@ class InFlight:
     waits_from: float
     wait_reported_at: float | None = None
     ray_trial: RayTrial | None = None
-    started_at: float | None = None
-    node: str = ""
-
-    @property
-    def may_be_short(self) -> bool:
-        """True while it may turn out to be done before another actor could be started.
-
-        A co-located probe never is: the background trials that it is for are to start with it.
-        """
-        if self.started_at is None or _is_co_located_probe(self.launch):
-            return False
-        return time.monotonic() - self.started_at < SHORT_S
+    has_started: bool = False
 
     @property
     def is_wait_report_due(self) -> bool:
         """True if it has waited long since it began to, or since that was last reported."""
-        since = self.waits_from if self.wait_reported_at is None else self.wait_reported_at
-        return time.monotonic() >= since + WAIT_REPORT_S
+        return time.monotonic() >= (self.wait_reported_at or self.waits_from) + WAIT_REPORT_S
 
 
-class LaunchesInFlight:
+class Unpickled:
+    """What Tune pickles, for a restore that is not used."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+
+class LaunchesInFlight(Unpickled):
     """The control loop's launches by the ids of Tune's trials, and what becomes of them."""
 
     def __init__(
@@ -79,7 +74,7 @@ class LaunchesInFlight:
         cluster: Mapping[str, float],
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Hold no launch yet.
+        """Contain no launch yet.
 
         Args:
             conductor: The control loop.
@@ -93,10 +88,6 @@ class LaunchesInFlight:
         self._launches: dict[str, InFlight] = {}
         self._to_repeat: list[Launch] = []
         self._is_exhausted = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return nothing: Tune pickles its searcher, for a restore that is not used."""
-        return {}
 
     # -- out to Tune
 
@@ -119,21 +110,13 @@ class LaunchesInFlight:
             if launch is not None:
                 return launch
             self._is_exhausted = True
-        # Told that there is no more Tune would not ask again, and one of these may be repeated.
+        # After a last launch Tune would not ask again, and one of these may be repeated.
         return WAIT if self._launches else None
 
     def _has_enough_ahead(self) -> bool:
-        """Return True if as many wait as are of use: what fills the cluster, and a few more.
-
-        For a trial ahead Tune starts an actor, two seconds' work, and ends it again if that of
-        another trial becomes free meanwhile. So none is asked for while one may be short.
-        """
+        """Return True if as many wait as are of use: what fills the cluster, and a few more."""
         launches = self._launches.values()
-        num_waiting = sum(each.started_at is None for each in launches)
-        if any(each.may_be_short for each in launches):
-            return True
-        if num_waiting == len(launches):
-            return num_waiting > 0
+        num_waiting = sum(not each.has_started for each in launches)
         load = max(
             sum(each.launch.num_cores for each in launches) / self._cluster.get("CPU", 1.0),
             sum(each.launch.demand.gpus for each in launches) / self._cluster.get("GPU", 1.0),
@@ -146,19 +129,24 @@ class LaunchesInFlight:
         """Take a message of an actor; return True if its trial is to stop."""
         self._require_life()
         flight = self._launches.get(ray_trial.trial_id)
-        # It was stopped or killed while this message was on its way.
-        if flight is None:
+        if flight is None:  # it was stopped or killed while this message was on its way
             return True
         flight.ray_trial = ray_trial
-        self._pass_notes(message)
-        if self._pass_reports(flight, message) and not flight.launch.others:
+        wants_stop = self._pass_on(flight, message)
+        if wants_stop and not flight.launch.others:
             assert message.so_far is not None, "there were reports"
             # Not through Tune, which would end the actor: it ends the process, and is reused.
             _actor_of(ray_trial).halt.remote()
             self._end_launch(ray_trial.trial_id, message.so_far)
             return True
         if message.start is not None:
-            self._start(flight, message)
+            flight.has_started = True
+            self._conductor.started(
+                flight.unfinished[message.trial_id],
+                node=message.start.node,
+                cores=flight.launch.num_cores * flight.launch.demand.nodes,
+                restored_epochs=message.start.restored_epochs,
+            )
         elif message.result is not None:
             self._end_trial(flight, message.trial_id, message.result)
         elif message.waiting and (flight.is_wait_report_due or not flight.wait_reported_at):
@@ -168,12 +156,11 @@ class LaunchesInFlight:
     def take_last(self, ray_trial: RayTrial, message: Message) -> None:
         """Take the last message of an actor: all has ended, whether it was to stop or not."""
         self._require_life()
-        self._pass_notes(message)
         flight = self._launches.get(ray_trial.trial_id)
         if message.result is None or flight is None:
             return
+        self._pass_on(flight, message)
         if message.trial_id:
-            self._pass_reports(flight, message)
             self._end_trial(flight, message.trial_id, message.result)
         self._end_launch(ray_trial.trial_id, message.result)
 
@@ -184,8 +171,6 @@ class LaunchesInFlight:
         if flight is None:
             return
         reason = f"the trial's supervisor died: {cause(ray_trial.error_file)}"
-        if is_lost(flight.node):
-            reason = f"node {flight.node} was lost"
         again = None if self._conductor.interrupted else repeated(flight.launch, flight.unfinished)
         if again is None:
             result = TrialResult(state=TrialState.FAILED, reason=reason)
@@ -197,7 +182,7 @@ class LaunchesInFlight:
             self._conductor.note(f"trial {trial.id[:6]} is tried again, since it failed: {reason}")
 
     def _require_life(self) -> None:
-        """Go on only while Ray lives: what it ends as it dies would else be failed trials.
+        """Require that Ray lives: what it ends as it dies would else be failed trials.
 
         Raises:
             Abandoned: Tune's thread is to end.
@@ -205,28 +190,15 @@ class LaunchesInFlight:
         if self._is_over():
             raise Abandoned
 
-    def _pass_notes(self, message: Message) -> None:
+    def _pass_on(self, flight: InFlight, message: Message) -> bool:
+        """Pass on notes and reports, all of them; return True if the control loop wants a stop."""
         for note in message.notes:
             self._conductor.note(note)
-
-    def _pass_reports(self, flight: InFlight, message: Message) -> bool:
-        """Pass on reports, all of them; return True if the control loop wants a stop."""
         answers = [
             self._conductor.reported(flight.unfinished[trial_id], report)
             for trial_id, report in message.reports
         ]
         return any(answers)
-
-    def _start(self, flight: InFlight, message: Message) -> None:
-        assert message.start is not None
-        flight.started_at = flight.started_at or time.monotonic()
-        flight.node = message.start.node
-        self._conductor.started(
-            flight.unfinished[message.trial_id],
-            node=message.start.node,
-            cores=flight.launch.num_cores * flight.launch.demand.nodes,
-            restored_epochs=message.start.restored_epochs,
-        )
 
     def _end_trial(self, flight: InFlight, trial_id: str, result: TrialResult) -> None:
         """End one of the trials of a launch."""
@@ -237,9 +209,7 @@ class LaunchesInFlight:
 
     def _end_launch(self, ray_id: str, result: TrialResult) -> None:
         """End a launch: each of its unfinished trials ends with ``result``."""
-        flight = self._launches.pop(ray_id, None)
-        if flight is None:
-            return
+        flight = self._launches.pop(ray_id)
         for trial_id in list(flight.unfinished):
             self._end_trial(flight, trial_id, result)
 
@@ -251,15 +221,12 @@ class LaunchesInFlight:
         self._report_unplaced()
         self._conductor.tick()
         if self._conductor.interrupted:
-            self._kill()
+            for flight in self._launches.values():
+                # An actor within a step takes no other call.
+                if flight.ray_trial is not None and _actor_of(flight.ray_trial) is not None:
+                    ray.kill(_actor_of(flight.ray_trial))
+            self._launches.clear()
         return self._conductor.interrupted
-
-    def _kill(self) -> None:
-        """Kill the actors of all launches: an actor within a step takes no other call."""
-        for flight in self._launches.values():
-            if flight.ray_trial is not None and _actor_of(flight.ray_trial) is not None:
-                ray.kill(_actor_of(flight.ray_trial))
-        self._launches.clear()
 
     def _report_unplaced(self) -> None:
         """Report launches that Ray could not place yet, with what they wait for.
@@ -267,12 +234,10 @@ class LaunchesInFlight:
         Behind a running trial of the sweep's own a launch is queued, it does not wait.
         """
         queued = [each for each in self._launches.values() if each.ray_trial is None]
-        if len(queued) < len(self._launches):
-            for flight in queued:
-                flight.waits_from = time.monotonic()
-            return
         for flight in queued:
-            if flight.is_wait_report_due:
+            if len(queued) < len(self._launches):
+                flight.waits_from = time.monotonic()
+            elif flight.is_wait_report_due:
                 launch, free = flight.launch, ray.available_resources()
                 asked = f"{launch.num_cores} CPU and {launch.demand.gpus} GPU"
                 left = f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU are free"
@@ -290,5 +255,32 @@ def _actor_of(ray_trial: RayTrial) -> Any:  # noqa: ANN401 - an actor's handle, 
     return ray_trial.temporary_state.ray_actor
 
 
-def _is_co_located_probe(launch: Launch) -> bool:
-    return launch.trial.stage is Stage.PROBE and not launch.trial.isolated
+def repeated(launch: Launch, unfinished: Container[str]) -> Launch | None:
+    """Return a launch of the trials that have not ended, one attempt more.
+
+    Args:
+        launch: What the supervisor ran.
+        unfinished: Ids of its trials that have not ended.
+
+    Returns:
+        None where there were attempts enough.
+    """
+    left = [each for each in launch.each() if each.trial.id in unfinished]
+    if any(each.limits.retries < 1 for each in left):
+        return None
+    first, *others = (
+        replace(
+            each,
+            limits=replace(each.limits, retries=each.limits.retries - 1),
+            failed_attempts=each.failed_attempts + 1,
+        )
+        for each in left
+    )
+    return replace(first, others=tuple(others))
+
+
+def cause(error_file: str | None) -> str:
+    """Return the last line of an actor's error, as Tune has written it, without Ray's advice."""
+    path = Path(error_file or "")
+    lines = path.read_text(errors="replace").strip().splitlines() if path.is_file() else []
+    return lines[-1].partition(" There are some potential root causes")[0] if lines else "unknown"

@@ -9,7 +9,8 @@ from typing import Any
 
 from orchestrator.trial import Report, TrialResult
 
-_KEY = "message"
+KEY = "message"
+"""Name of the message in a result of Tune."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,28 +55,18 @@ class Message:
         It is one string: Tune flattens dictionaries and makes a column of each of their keys.
         """
         plain = json.dumps(asdict(self))
-        return {_KEY: plain, "done": True} if is_last else {_KEY: plain}
+        return {KEY: plain, "done": True} if is_last else {KEY: plain}
 
     @classmethod
     def from_tune(cls, result: Mapping[str, Any]) -> Message:
         """Return the message in a result of Tune; an empty one if Tune made the result itself."""
-        plain = json.loads(result.get(_KEY, "{}"))
+        plain = json.loads(result.get(KEY, "{}"))
         if not plain:
             return cls()
-        reports = ((trial_id, Report.from_json(report)) for trial_id, report in plain["reports"])
-        start, so_far, end = plain["start"], plain["so_far"], plain["result"]
-        return cls(
-            **{
-                **plain,
-                "reports": tuple(reports),
-                "notes": tuple(plain["notes"]),
-                "so_far": so_far and TrialResult.from_json(so_far),
-                "start": start and Start(**start),
-                "result": end and TrialResult.from_json(end),
-            }
-        )
-
-
-def forget_message(result: dict[str, Any]) -> None:
-    """Take the message out of a result that Tune has passed on."""
-    result.pop(_KEY, None)
+        reports = tuple((trial, Report.from_json(report)) for trial, report in plain["reports"])
+        plain |= {"reports": reports, "notes": tuple(plain["notes"])}
+        if plain["start"]:
+            plain["start"] = Start(**plain["start"])
+        for name in ("so_far", "result"):
+            plain[name] = plain[name] and TrialResult.from_json(plain[name])
+        return cls(**plain)

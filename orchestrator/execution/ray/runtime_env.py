@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,23 +39,15 @@ def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
         sweep_file: The sweep file, which has been run in this process.
         stage: A folder that does not exist yet, where it is put together.
     """
-    folder = sweep_file.resolve().parent
     _copy_sources(PROJECT / "orchestrator", stage / "orchestrator")
-    for name, places in _imported():
-        for place in places:
+    for name, module in sorted(sys.modules.items()):
+        for place in _places(module) if "." not in name and name != "__main__" else ():
             if place.is_dir():
                 _copy_sources(place, stage / name)
             else:
                 shutil.copyfile(place, stage / f"{name}.py")
-    _copy_sources(folder, stage / SHIPPED, recursive=False)
+    _copy_sources(sweep_file.resolve().parent, stage / SHIPPED, pattern="*")
     return {"working_dir": str(stage)}
-
-
-def _imported() -> Iterator[tuple[str, list[Path]]]:
-    """Return top modules that were imported and that no node has installed, with their places."""
-    for name, module in sorted(sys.modules.items()):
-        if "." not in name and name != "__main__" and (places := _places(module)):
-            yield name, places
 
 
 def _places(module: ModuleType) -> list[Path]:
@@ -71,27 +62,19 @@ def _places(module: ModuleType) -> list[Path]:
         place
         for place in places
         if (place.is_dir() or place.suffix == ".py")
-        and (_is_ours(place) or not any(part in INSTALLED for part in place.parts))
+        and (place == PROJECT / "trainables" or not set(INSTALLED).intersection(place.parts))
         and not any(place.is_relative_to(folder) for folder in _OF_PYTHON)
     ]
 
 
-def _is_ours(place: Path) -> bool:
-    return place == PROJECT / "trainables"
-
-
-def _copy_sources(source: Path, target: Path, *, recursive: bool = True) -> None:
-    for path in source.rglob("*") if recursive else source.glob("*"):
-        if _is_shipped(path, path.relative_to(source)):
-            copy = target / path.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
-
-
-def _is_shipped(path: Path, within: Path) -> bool:
-    if path.suffix not in _SUFFIXES or any(part.startswith(".") for part in within.parts):
-        return False
-    return path.is_file() and (path.suffix == ".py" or path.stat().st_size <= _LARGEST_BYTES)
+def _copy_sources(source: Path, target: Path, *, pattern: str = "**/*") -> None:
+    for path in source.glob(pattern):
+        within = path.relative_to(source)
+        if path.suffix not in _SUFFIXES or any(part.startswith(".") for part in within.parts):
+            continue
+        if path.is_file() and (path.suffix == ".py" or path.stat().st_size <= _LARGEST_BYTES):
+            (target / within).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / within)
 
 
 def use_token_if_there_is_one() -> None:
@@ -101,10 +84,6 @@ def use_token_if_there_is_one() -> None:
     a driver that connects reads its setting at import, and is refused unless the environment
     names the mode.
     """
-    # Not Path.home(): a user may have none.
-    usual = Path("~/.ray/auth_token").expanduser() if "HOME" in os.environ else Path(os.devnull)
-    path = os.environ.get("RAY_AUTH_TOKEN_PATH", usual)
-    # One that cannot be looked at is none.
-    if "RAY_AUTH_TOKEN" in os.environ or os.path.isfile(path):  # noqa: PTH113
-        # The user's own choice of a mode goes first.
+    path = os.environ.get("RAY_AUTH_TOKEN_PATH") or os.path.expanduser("~/.ray/auth_token")  # noqa: PTH111 - there may be no home
+    if "RAY_AUTH_TOKEN" in os.environ or os.path.isfile(path):  # noqa: PTH113 - nor a right to look
         os.environ.setdefault("RAY_AUTH_MODE", "token")

@@ -23,20 +23,10 @@ from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
 from orchestrator.execution.ray.actors import TrialSupervisor
-from orchestrator.execution.ray.in_flight import LaunchesInFlight
-from orchestrator.execution.ray.message import Message, forget_message
-from orchestrator.execution.ray.node_servers import ServerWay
-from orchestrator.execution.ray.remote_ranks import cpus_of_ranks
+from orchestrator.execution.ray.in_flight import LaunchesInFlight, Unpickled
+from orchestrator.execution.ray.message import KEY, Message
+from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.kernel.executor import Conductor, Launch
-
-
-def keep_credentials() -> None:
-    """Keep Tune from handing credentials of a cloud on to each trial.
-
-    Its processes have them anyway. Ray would write them to its logs and to command lines.
-    """
-    handed_on = class_cache.ENV_VARS_TO_PROPAGATE
-    class_cache.ENV_VARS_TO_PROPAGATE = {name for name in handed_on if not name.startswith("AWS_")}
 
 
 def run_tuner(
@@ -62,7 +52,8 @@ def run_tuner(
         results: Folder for what Tune writes; nothing in it is read again.
         max_concurrent: Most trials at the same time, or None for what fits.
     """
-    keep_credentials()
+    # Ray would write credentials of a cloud to its logs; its processes have them anyway.
+    class_cache.ENV_VARS_TO_PROPAGATE = {"RAY_CHDIR_TO_TRIAL_DIR"}
     # Its errors are trials' failures, which have rows.
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
     in_flight = LaunchesInFlight(conductor, cluster, is_over)
@@ -94,17 +85,13 @@ def run_tuner(
     tuner.fit()
 
 
-class _AskingSearcher(Searcher):
+class _AskingSearcher(Unpickled, Searcher):
     """Tune's searcher that hands out what the control loop asks for."""
 
     def __init__(self, in_flight: LaunchesInFlight, way: Callable[[Launch], ServerWay]) -> None:
         super().__init__()
         self._in_flight = in_flight
         self._way = way
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return nothing: Tune pickles its searcher, for a restore that is not used."""
-        return {}
 
     def suggest(self, trial_id: str) -> Any:  # noqa: ANN401 - Tune's own mix
         """Return the next trial's config, ``FINISHED``, or None to be asked again later."""
@@ -148,7 +135,7 @@ class _TellingScheduler(FIFOScheduler):
         self._in_flight.take_last(trial, Message.from_tune(result))
         # Tune keeps the last result of each trial for good, and what one has printed is in it.
         if self._ended is not None:
-            forget_message(self._ended.run_metadata.last_result)
+            self._ended.run_metadata.last_result.pop(KEY, None)
         self._ended = trial
 
     def on_trial_error(self, controller: object, trial: RayTrial) -> None:
@@ -156,16 +143,12 @@ class _TellingScheduler(FIFOScheduler):
         self._in_flight.fail(trial)
 
 
-class _Ticker(Stopper):
+class _Ticker(Unpickled, Stopper):
     """Tune's stopper: its loop calls it several times a second."""
 
     def __init__(self, in_flight: LaunchesInFlight, keep_up: Callable[[], None]) -> None:
         self._in_flight = in_flight
         self._keep_up = keep_up
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return nothing: Tune pickles it, for a restore that is not used."""
-        return {}
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         """Stop no trial."""
@@ -178,18 +161,9 @@ class _Ticker(Stopper):
 
 
 def _bundles(launch_json: str) -> PlacementGroupFactory:
-    """Return the trial's resources: a bundle a rank, on one node, the first its supervisor's.
-
-    On several nodes: a bundle each.
-
-    Tune's actor is in the first bundle alone, and sees the GPUs of that one.
-    """
+    """Return the trial's resources: a bundle a node, the first its supervisor's."""
     launch = Launch.from_json(json.loads(launch_json))
-    ranks, nodes = launch.demand.ranks, launch.demand.nodes
-    if nodes > 1:
-        gpus = {"GPU": float(each)} if (each := launch.demand.gpus // nodes) else {}
-        bundle = {"CPU": float(launch.num_cores), **gpus}
-        return PlacementGroupFactory([bundle] * nodes, strategy="STRICT_SPREAD")
-    gpus = {"GPU": float(each)} if (each := launch.demand.gpus // ranks) else {}
-    bundles = [{"CPU": cpus, **gpus} for cpus in cpus_of_ranks(launch.num_cores, ranks)]
-    return PlacementGroupFactory(bundles, strategy="STRICT_PACK")
+    nodes = launch.demand.nodes
+    gpus = {"GPU": float(each)} if (each := launch.demand.gpus // nodes) else {}
+    bundle = {"CPU": float(launch.num_cores), **gpus}
+    return PlacementGroupFactory([bundle] * nodes, strategy="STRICT_SPREAD")

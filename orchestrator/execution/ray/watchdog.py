@@ -1,47 +1,40 @@
-"""Watchdog: whether the processes of Ray that a sweep needs are alive.
+"""Watchdog: whether the processes of Ray that a sweep needs are alive, and Tune in a thread.
 
-Tune hears of none of their deaths and would wait for ever. Where the GCS has died, Ray ends the
-driver itself, with no more than a line of C++.
+Tune hears of none of their deaths and would wait for ever: within C++, where no signal reaches it.
+Where the GCS has died, Ray ends the driver itself, with no more than a line of C++.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import select
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from threading import Lock
-from typing import Final, Protocol
+from threading import Event, Lock, Thread
+from typing import Final
 
 import psutil
 import ray
 
 from orchestrator.execution.process.leftovers import kill_groups
+from orchestrator.kernel.executor import ExecutorLost
 from orchestrator.system.processes import children_of
 
-LOOK_S, ANSWER_S = 4.0, 4.0
+LOOK_S = 0.5
+"""Period at which the main thread checks whether Ray is alive."""
+
+ABANDON_S = 3.0
+"""Longest wait for Tune's end once it is abandoned. Its loop runs ten times a second."""
+
+ASK_S, ANSWER_S = 4.0, 4.0
 """Period at which a cluster's processes are asked, and the longest wait for an answer."""
 
 MOST_FAILURES = 3
 """So many missing answers in a row are a death: a host may be busy for a while."""
 
 _FIRST: Final = ("gcs_server", "raylet")
-
-
-class Watchdog(Protocol):
-    """Watch over the processes that a sweep needs."""
-
-    def lost(self) -> str:
-        """Return which of them has died, as a sentence; empty while all are alive."""
-
-    def kill(self) -> None:
-        """Kill all of them, if they are our own."""
-
-    def close(self) -> None:
-        """Release the resources of the watch."""
 
 
 def first_processes() -> dict[int, str]:
@@ -99,24 +92,6 @@ class OwnProcesses:
         self._watched = {}
 
 
-@dataclass(kw_only=True)
-class _Address:
-    """Address at which a process of a cluster listens."""
-
-    name: str
-    host: str
-    port: int
-    failures: int = 0
-
-    def connect(self) -> None:
-        try:
-            socket.create_connection((self.host, self.port), ANSWER_S).close()
-        except OSError:
-            self.failures += 1
-        else:
-            self.failures = 0
-
-
 class ClusterProcesses:
     """GCS of a cluster, and the raylet of the driver's node."""
 
@@ -125,30 +100,32 @@ class ClusterProcesses:
         context = ray.get_runtime_context()
         host, _, port = context.gcs_address.rpartition(":")
         # An IPv6 address is in brackets there.
-        self._addresses = [_Address(name="GCS", host=host.strip("[]"), port=int(port))]
-        self._addresses += [
-            _Address(
-                name="raylet", host=node["NodeManagerAddress"], port=int(node["NodeManagerPort"])
-            )
-            for node in ray.nodes()
-            if node["NodeID"] == context.get_node_id()
-        ]
-        self._looked_at, self._looking = time.monotonic(), Lock()
+        self._addresses = {"GCS": (host.strip("[]"), int(port))}
+        for node in ray.nodes():
+            if node["NodeID"] == context.get_node_id():
+                self._addresses["raylet"] = node["NodeManagerAddress"], int(node["NodeManagerPort"])
+        self._failures = dict.fromkeys(self._addresses, 0)
+        self._asked_at, self._asking = time.monotonic(), Lock()
 
     def lost(self) -> str:
         """Return which of them does not answer, as a sentence; empty while both do."""
         # Tune's thread calls this too, and an answer may take long.
-        if time.monotonic() >= self._looked_at + LOOK_S and self._looking.acquire(blocking=False):
-            try:
-                for each in self._addresses:
-                    each.connect()
-                self._looked_at = time.monotonic()
-            finally:
-                self._looking.release()
-        for each in self._addresses:
-            if each.failures >= MOST_FAILURES:
-                return f"the cluster's {each.name} at {each.host}:{each.port} does not answer"
+        if time.monotonic() >= self._asked_at + ASK_S and self._asking.acquire(blocking=False):
+            with suppress(OSError):
+                self._ask()
+            self._asked_at = time.monotonic()
+            self._asking.release()
+        for name, (host, port) in self._addresses.items():
+            if self._failures[name] >= MOST_FAILURES:
+                return f"the cluster's {name} at {host}:{port} does not answer"
         return ""
+
+    def _ask(self) -> None:
+        for name, address in self._addresses.items():
+            self._failures[name] += 1
+            with suppress(OSError):
+                socket.create_connection(address, ANSWER_S).close()
+                self._failures[name] = 0
 
     def kill(self) -> None:
         """Do nothing: the cluster is not ours."""
@@ -157,7 +134,60 @@ class ClusterProcesses:
         """Do nothing: there is nothing to release."""
 
 
-def abandon(processes: Watchdog) -> None:
-    """End what is left of Ray without calling it: a call could wait for ever."""
-    processes.kill()
-    atexit.unregister(ray.shutdown)
+class Abandoned(BaseException):
+    """Raised in Tune's thread to end it. Tune would catch an :class:`Exception`, and ask Ray."""
+
+
+class Watched:
+    """A thread of Tune's, which is waited for as long as Ray is alive.
+
+    Attributes:
+        is_stuck: True if it has been abandoned, and is still within Ray.
+    """
+
+    is_stuck = False
+
+    def __init__(self, processes: OwnProcesses | ClusterProcesses) -> None:
+        """Run nothing yet."""
+        self._processes = processes
+        self._is_abandoned = Event()
+        self._raised: list[BaseException] = []
+
+    def is_over(self) -> bool:
+        """Return True if the thread is abandoned, or Ray has died."""
+        return self._is_abandoned.is_set() or bool(self._processes.lost())
+
+    def run(self, body: Callable[[], None]) -> None:
+        """Run ``body`` in the thread, to its end.
+
+        Raises:
+            ExecutorLost: Ray has died meanwhile.
+            BaseException: What ``body`` has raised, or a signal's handler.
+        """
+
+        def keep_error() -> None:
+            try:
+                body()
+            except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
+                self._raised.append(error)
+
+        thread = Thread(target=keep_error, name="tune", daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(LOOK_S)
+                if thread.is_alive():
+                    self._require_life()
+        except BaseException:
+            self._is_abandoned.set()
+            thread.join(ABANDON_S)
+            self.is_stuck = thread.is_alive()
+            raise
+        if self._raised:
+            self._require_life()  # a death may be the cause
+            raise self._raised[0]
+
+    def _require_life(self) -> None:
+        if reason := self._processes.lost():
+            self._processes.kill()  # the others would only log the death
+            raise ExecutorLost(reason)

@@ -31,13 +31,6 @@ PATIENT = {
 }
 """Nodes that share two cores, perhaps with others, take longer to start than Ray would wait."""
 
-AHEAD_S = 600
-_FAST_CLOCK = f"""
-import time
-right = time.time
-time.time = lambda: right() + {AHEAD_S}
-"""
-
 
 def commands(heading: str) -> str:
     """Return the indented lines of a section of docs/clusters.md."""
@@ -87,22 +80,11 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A head, and nodes one and two, whose clock is fast."""
+    """A head, and nodes one and two."""
     if reason := missing():
         pytest.skip(f"no nodes can be made: {reason}")
     with guarding(ROOT, fail=pytest.fail), made_network() as network:
         cluster = Cluster(network)
         cluster.join("one")
-        cluster.join("two", **clock_ahead(network))
+        cluster.join("two")
         yield cluster
-
-
-def clock_ahead(network: MadeNetwork) -> dict[str, str]:
-    """Return the variables that put the clock of a node's Python processes forward.
-
-    Not by libfaketime: Ray's C++ waits by the kernel's clock, and Python's ``time.sleep`` fails.
-    """
-    folder = network.shared / "fast-clock"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(_FAST_CLOCK)
-    return {"PYTHONPATH": str(folder)}

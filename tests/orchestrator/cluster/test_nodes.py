@@ -6,14 +6,13 @@ import os
 import re
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tests.conftest import ROOT
-from tests.orchestrator.cluster.conftest import AHEAD_S, Cluster, commands
+from tests.orchestrator.cluster.conftest import Cluster, commands
 from tests.orchestrator.cluster.made_nodes import MadeNode
 from tests.orchestrator.cluster.reading import Event, await_in, events, running_on
 from tests.orchestrator.cluster.toy_project import write_project
@@ -51,7 +50,6 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
     (head.root / "tmp/data/numbers.txt").write_text("1 2 3\n")
     asked = words(
         "toy_sweep.py", "--address", cluster.address, "--data-root", "/tmp/data", "--out", run,
-        "--time-budget", str(AHEAD_S // 2),
     )  # fmt: skip
 
     refused = head.run(*asked, cwd=Path("/tmp/project"), timeout_s=200)
@@ -64,7 +62,7 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
 
     for name in ("one", "two"):
         copy_data(head, cluster.network.nodes[name])
-    began, hold = time.time(), ended.with_suffix(".hold")
+    hold = ended.with_suffix(".hold")
     hold.touch()
     driver = head.start(*asked, cwd=Path("/tmp/project"))
     await_in(head.root / "tmp/run", lambda past: len(running_on(past)) == 3, "one on each node")
@@ -80,10 +78,6 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
         "two",
     }
     assert sorted(ended.read_text().split()[::2]) == sorted(map(str, range(6)))
-    at_two = cluster.network.nodes["two"].run("python", "-c", "import time; print(time.time())")
-    assert float(at_two.stdout) > time.time() + AHEAD_S / 2
-    starts = pd.to_datetime(trials["started_at"]).map(pd.Timestamp.timestamp)
-    assert starts.between(began, time.time()).all(), "times are the driver's"
 
 
 def test_a_node_listens_at_the_ports_that_the_page_names(cluster: Cluster) -> None:

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from orchestrator.measurement.ceilings import measure_ceilings
-from orchestrator.measurement.run import TrialStopped
 from orchestrator.trial import Stage
 from tests.orchestrator.integrations.loops import make_run
 
@@ -47,46 +45,12 @@ def test_the_budget_may_be_steps(loop: Any, tmp_path: Path) -> None:
     assert None not in reports.of("val_acc"), "evaluated where the budget ends, within an epoch"
 
 
-class AfterSeven:
-    """A rule that ends a trial there."""
-
-    def is_due(self, num_steps: int) -> bool:
-        return num_steps == 7
-
-    def is_enough(self, _num_steps: int, _blocks: object) -> bool:
-        return True
-
-
-def test_a_throughput_that_is_known_ends_the_training(loop: Any, tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path, epochs=9)
-    run._rule = AfterSeven()  # type: ignore[assignment]
-    loop.fit(run)
-    assert reports.of("steps") == [5, 7]
-    assert None not in reports.of("val_acc")
-
-
 def test_a_pause_ends_after_its_epoch(loop: Any, tmp_path: Path) -> None:
     run, reports = make_run(tmp_path, epochs=3, pause_after=1)
     loop.fit(run)
     assert len(reports.kept) == 1
     assert reports.of("val_acc") != [None]
     assert run.pause_reason == "paused after 1 of 3 epochs"
-
-
-def test_a_trial_that_is_to_stop_leaves(loop: Any, tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path, epochs=9, stop_after=2)
-    with pytest.raises(TrialStopped):
-        loop.fit(run)
-    assert len(reports.kept) == 2
-
-
-def test_seed_and_threads_are_the_runs(loop: Any, tmp_path: Path) -> None:
-    losses = []
-    for seed in (1, 1, 2):
-        torch.set_num_threads(2)
-        losses.append(loop.fit(make_run(tmp_path, seed=seed)[0]).losses)
-        assert torch.get_num_threads() == 1
-    assert losses[0] == losses[1] != losses[2]
 
 
 def test_nothing_is_evaluated_where_speed_alone_counts(loop: Any, tmp_path: Path) -> None:

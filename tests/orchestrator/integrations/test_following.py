@@ -26,17 +26,3 @@ def test_epochs_are_counted_and_reported_by_names_of_ones_own(tmp_path: Path) ->
     assert reports.of("f1") == [0.5, 0.5]
     assert not {"names", "matrix", "kind", "acc/val"} & set(reports.kept[0].metrics)
     assert run.pause_reason == "paused after 2 of 3 epochs"
-
-
-def test_evaluations_are_no_training(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path)
-    loop = FollowedLoop(run, None)
-    loop.begin_epoch()
-    loop.end_evaluation()  # of none
-    loop.report()
-    loop.begin_evaluation()
-    loop.begin_evaluation()
-    loop.end_evaluation()
-    loop.report()
-    assert reports.of("eval_s")[0] is None
-    assert (reports.of("eval_s")[1] or 0) > 0

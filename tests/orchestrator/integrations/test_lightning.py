@@ -18,13 +18,11 @@ from tests.orchestrator.integrations.loops import NUM_TRAINING, examples, make_r
 try:
     import lightning.pytorch as pl
     from lightning.pytorch.loggers import CSVLogger
-    from lightning.pytorch.utilities import CombinedLoader
 except ModuleNotFoundError:
     pl = pytest.importorskip(
         "pytorch_lightning", reason="needs lightning: requirements-integrations.in"
     )
     from pytorch_lightning.loggers import CSVLogger
-    from pytorch_lightning.utilities import CombinedLoader
 
 from orchestrator.integrations.lightning import RunCallback, TimedLoader, prepare
 
@@ -42,13 +40,6 @@ def test_all_files_go_to_the_trials_own_folder(tmp_path: Path, home: Path) -> No
     other, _ = make_run(tmp_path)
     fit(other, logger=CSVLogger(other.folder))
     assert list(home.iterdir()) == []
-
-
-def test_a_validation_every_other_epoch_is_reported_when_it_is_new(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path, epochs=4)
-    fit(run, check_val_every_n_epoch=2)
-    assert [accuracy is None for accuracy in reports.of("val_acc")] == [True, False, True, False]
-    assert None not in reports.of("train_loss")
 
 
 def test_a_test_split_is_reported(tmp_path: Path) -> None:
@@ -154,51 +145,4 @@ def test_a_trial_of_speed_alone_waits_for_no_figure_of_the_validation(tmp_path: 
     trainer = pl.Trainer(**prepare(run), callbacks=[stopping, RunCallback(run)])
     training, validation = loaders()
     trainer.fit(Waits(), TimedLoader(training, run), validation)
-    assert reports.of("steps") == [5, 10]
-
-
-class OfBoth(Classifier):
-    """A module that trains on batches of two loaders."""
-
-    def training_step(self, batch: Any, batch_idx: int) -> Any:
-        return super().training_step(batch["a"], batch_idx) + super().training_step(batch["b"], 0)
-
-
-def test_several_loaders_go_in_together(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path)
-    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
-    with pytest.raises(TypeError, match=r"TimedLoader\(CombinedLoader\({...}\), run\)"):
-        trainer.fit(OfBoth(), [loaders()[0], loaders()[0]])
-    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
-    together = CombinedLoader({"a": loaders()[0], "b": loaders()[0]}, "min_size")
-    trainer.fit(OfBoth(), TimedLoader(together, run))
-    assert reports.of("steps") == [5, 10]
-
-
-def test_several_fits_share_the_budget(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path)
-    fit(run, max_epochs=1)
-    fit(run, max_epochs=1)
-    assert reports.of("steps") == [5, 10]
-    with pytest.raises(RuntimeError, match=r"budget of 2 epochs is used up.*\*\*prepare"):
-        fit(run)
-
-
-def test_epochs_are_counted_by_one_callback(tmp_path: Path) -> None:
-    run, _ = make_run(tmp_path)
-    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run), RunCallback(run)])
-    with pytest.raises(TypeError, match="several RunCallbacks"):
-        trainer.fit(Classifier(), TimedLoader(loaders()[0], run))
-
-
-def test_a_scheduler_around_the_program_is_not_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under Slurm the library would take the job's tasks for ranks of the trial."""
-    monkeypatch.setenv("SLURM_NTASKS", "4")
-    monkeypatch.setenv("SLURM_JOB_NAME", "sweep")
-    monkeypatch.setenv("SLURM_PROCID", "3")
-    monkeypatch.setenv("SLURM_LOCALID", "3")
-    run, reports = make_run(tmp_path)
-    fit(run)
     assert reports.of("steps") == [5, 10]

@@ -70,21 +70,6 @@ def trained(run: Run, loader: TimedLoader[Any], *, interrupt_after: int | None =
     return taken
 
 
-def test_the_epoch_ends_with_its_last_step(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path)
-    assert trained(run, TimedLoader(DataLoader(ROWS, 4), run)) == [3, 3]
-    assert reports.of("steps") == [3, 6]
-    assert [report.samples for report in reports.kept] == [10, 20]
-    assert None not in reports.of("epoch_s")
-
-
-def test_a_step_is_one_of_the_optimizer(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path)
-    trained(run, TimedLoader(DataLoader(ROWS, 2), run, batches_per_step=2))
-    assert reports.of("steps") == [3, 6]  # of 5 batches the last is a step of its own
-    assert reports.kept[-1].samples == 20
-
-
 @pytest.mark.parametrize("after", [1, 3, 5])
 @pytest.mark.parametrize("per_step", [1, 2])
 def test_an_interrupted_epoch_loses_no_batch(tmp_path: Path, after: int, per_step: int) -> None:
@@ -118,16 +103,6 @@ def test_a_loop_that_fetches_ahead_trains_what_it_was_given(tmp_path: Path) -> N
     assert (num_trained, reports.kept[-1].samples) == (3, 6)
 
 
-def test_what_else_is_asked_is_the_loaders(tmp_path: Path) -> None:
-    run, _ = make_run(tmp_path)
-    inner = DataLoader(ROWS, 4)
-    loader = TimedLoader(inner, run)
-    assert loader.dataset is ROWS
-    assert loader.sampler is inner.sampler
-    with pytest.raises(AttributeError):
-        _ = loader.nothing_of_this_name
-
-
 @pytest.mark.parametrize(("per_step", "ahead"), [(1, 6), (4, 2), (8, 2)])
 def test_steps_are_made_ahead_as_the_loader_says(tmp_path: Path, per_step: int, ahead: int) -> None:
     run, _ = make_run(tmp_path)
@@ -141,14 +116,6 @@ def test_steps_are_made_ahead_as_the_loader_says(tmp_path: Path, per_step: int, 
     assert burst_of(TimedLoader(iter([torch.zeros(2)]), run).grouped()) == 1
 
 
-def test_a_loader_without_length_has_none(tmp_path: Path) -> None:
-    run, _ = make_run(tmp_path)
-    loader = TimedLoader(iter([torch.zeros(2)]), run)
-    assert loader.num_steps == 0
-    with pytest.raises(TypeError):
-        len(loader)
-
-
 def test_several_ranks_need_a_share_each(tmp_path: Path) -> None:
     run, _ = make_run(tmp_path, world_size=2)
     with pytest.raises(ValueError, match=r"sampler=DistributedSampler"):
@@ -156,12 +123,3 @@ def test_several_ranks_need_a_share_each(tmp_path: Path) -> None:
     sampler: DistributedSampler[Any] = DistributedSampler(ROWS, 2, 0)
     loader = TimedLoader(DataLoader(ROWS, 4, sampler=sampler), run)
     assert loader.num_samples([next(iter(DataLoader(ROWS, 4)))]) == 8, "over all ranks"
-
-
-def test_several_loaders_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    run, _ = make_run(tmp_path)
-    inner = DataLoader(ROWS, 4)
-    for several in ({"a": inner, "b": inner}, [inner, inner]):
-        with pytest.raises(TypeError, match=r"TimedLoader\(CombinedLoader\({...}\), run\)"):
-            TimedLoader(several, run)
-    assert len(TimedLoader([torch.zeros(2)], run)) == 1, "a list of batches"

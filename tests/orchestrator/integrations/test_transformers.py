@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.trial import Stage
 from tests.orchestrator.integrations.loops import NUM_TRAINING, NUM_VALIDATION, examples, make_run
 from tests.orchestrator.integrations.transformers_loop import (
     Classifier,
@@ -30,14 +29,6 @@ def test_an_evaluation_has_the_figures_of_the_model_alone(tmp_path: Path) -> Non
     assert None not in reports.of("eval_loss")
     left_out = {"eval_runtime", "eval_samples_per_second", "epoch"}
     assert not left_out & set(reports.kept[-1].metrics)
-
-
-def test_more_steps_than_the_epochs_have_are_no_budget(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path, epochs=2, steps=1000)
-    trainer = make_trainer(run)
-    trainer.train()
-    assert reports.of("steps") == [5, 10]
-    assert set(trainer.lr_scheduler.get_last_lr()) == {0.0}, "the schedule ends with the budget"
 
 
 def test_all_files_go_to_the_trials_own_folder(tmp_path: Path, home: Path) -> None:
@@ -78,17 +69,6 @@ def test_a_training_may_end_early_by_a_callback_of_its_own(tmp_path: Path) -> No
     assert run.recording().num_epochs == len(reports.kept)
 
 
-def test_a_trial_of_speed_alone_waits_for_no_best_model(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path, evaluated=False, stage=Stage.PROBE)
-    trainer = make_trainer(
-        run, save_strategy="epoch", load_best_model_at_end=True, metric_for_best_model="eval_loss"
-    )
-    trainer.add_callback(transformers.EarlyStoppingCallback(1))
-    trainer.train()
-    assert reports.of("steps") == [5, 10]
-    assert reports.of("eval_s") == [None, None], "nothing is evaluated"
-
-
 def test_several_trainings_share_the_budget(tmp_path: Path) -> None:
     run, reports = make_run(tmp_path)
     fit(run, num_train_epochs=1)
@@ -96,12 +76,6 @@ def test_several_trainings_share_the_budget(tmp_path: Path) -> None:
     assert reports.of("steps") == [5, 10]
     with pytest.raises(RuntimeError, match="budget of 2 epochs is used up"):
         fit(run)
-
-
-def test_a_loss_that_is_no_number_is_seen(tmp_path: Path) -> None:
-    run, _ = make_run(tmp_path, epochs=9)
-    with pytest.raises(FloatingPointError):
-        fit(run, learning_rate=1e38, max_grad_norm=0.0, optim="sgd")
 
 
 class Other(Timed, transformers.Seq2SeqTrainer):  # type: ignore[misc]
@@ -128,9 +102,3 @@ def test_a_loader_that_is_not_timed_is_refused(tmp_path: Path) -> None:
     trainer.get_train_dataloader = lambda: transformers.Trainer.get_train_dataloader(trainer)
     with pytest.raises(TypeError, match="TimedTrainer"):
         trainer.train()
-
-
-def test_a_batch_size_that_the_trainer_finds_is_refused(tmp_path: Path) -> None:
-    run, _ = make_run(tmp_path)
-    with pytest.raises(ValueError, match=r"auto_find_batch_size=True .*: leave it out"):
-        make_trainer(run, auto_find_batch_size=True).train()

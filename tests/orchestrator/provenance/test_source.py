@@ -16,12 +16,17 @@ import pytest
 
 from orchestrator.provenance.source import source_hash, source_text
 from orchestrator.space.declare import make_config_class
+from orchestrator.space.knob import Knob, Role
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
 from tests.orchestrator.import_state import import_state
 from tests.orchestrator.sweep_files import GOOD, written
 
 Hash = Callable[[], str]
+
+
+Plain = make_config_class("Plain", {"x": Knob(type=int, default=1, role=Role.BOTH, doc="x")})
+
 
 FILES = {
     "own_code/__init__.py": "",
@@ -118,7 +123,7 @@ def test_what_is_installed_is_not_followed(package: Path) -> None:
     sys.path.insert(0, str(installed))
     import their_code  # type: ignore[import-not-found]
 
-    trainable = Trainable(their_code.train, make_config_class("Plain", {"x": 1}))
+    trainable = Trainable(their_code.train, Plain)
     before = source_hash(trainable)
     (installed / "their_other.py").write_text("x = 2")
 
@@ -156,9 +161,8 @@ def test_wrapped_functions_are_looked_through(package: Path, hashed: Hash) -> No
     @functools.wraps(module.train)
     def wrapper(config: object, run: object) -> None: ...
 
-    plain = make_config_class("Plain", {"x": 1})
     same = {
-        source_hash(Trainable(function, plain, name="x"))
+        source_hash(Trainable(function, Plain, name="x"))
         for function in (module.train, wrapper, functools.partial(wrapper))
     }
 
@@ -167,12 +171,11 @@ def test_wrapped_functions_are_looked_through(package: Path, hashed: Hash) -> No
 
 
 def test_a_function_that_was_typed_in_is_told_by_its_code() -> None:
-    plain = make_config_class("Plain", {"x": 1})
 
     def made(text: str) -> Trainable[object]:
         names: dict[str, object] = {"__name__": "typed_in"}
         exec(f"def train(config, run): return {text}", names)
-        return Trainable(names["train"], plain)  # type: ignore[arg-type]
+        return Trainable(names["train"], Plain)  # type: ignore[arg-type]
 
     assert source_hash(made("1 + config.x")) == source_hash(made("1 + config.x"))
     assert source_hash(made("1 + config.x")) != source_hash(made("2 + config.x"))

@@ -75,7 +75,7 @@ def from_ray(
     own = own_function(function)
     title = name or getattr(own, "__name__", type(own).__name__).replace("<lambda>", "function")
     training = RayTraining(
-        function,
+        function=function,
         name=title,
         defaults={key: value for key, value in config.items() if not data or key != data_key},
         reports=reports,
@@ -101,18 +101,18 @@ def from_ray(
 def _problem(function: Any, config: object, stop: Any) -> tuple[str, str] | None:  # noqa: ANN401
     """Return what is wrong and what to do: what Ray Tune would not run, or what would never end."""
     name = getattr(function, "__name__", type(function).__name__)
+    if not callable(function):
+        return f"{shown(function)} is no function", "give the function or the class itself"
     if isinstance(function, type):
         if not any(base.__module__.startswith("ray.tune.trainable") for base in function.__mro__):
             hint = "give a function that makes one, trains it and calls tune.report"
             return f"{name} is a class that is not derived from Ray Tune's Trainable", hint
         if stop is None:
             hint = (
-                'say when it ends, as in RunConfig: stop={"training_iteration": 10}; or stop={} '
+                'give its end, as in RunConfig: stop={"training_iteration": 10}; or stop={} '
                 "where step() returns done=True"
             )
             return f"{name} is a class, which trains step by step without an end", hint
-    elif not callable(function):
-        return f"{shown(function)} is no function", "give the function or the class itself"
     else:
         try:
             inspect.signature(function).bind({})
@@ -126,16 +126,14 @@ def _problem(function: Any, config: object, stop: Any) -> tuple[str, str] | None
 
 def _problem_of_stop(stop: Any) -> tuple[str, str] | None:  # noqa: ANN401 - whatever a user gives
     if isinstance(stop, Mapping):
-        wrong = [name for name, value in stop.items() if not isinstance(value, Number)]
-        hint = 'allowed: numbers by metric, a nested one by its path: {"val/acc": 0.9}'
-        return (f"stop = {shown(stop)}: {wrong[0]!r} is no number", hint) if wrong else None
-    if all(map(callable, stop if isinstance(stop, (list, tuple)) else [stop])):
-        return None
-    return (
-        f"stop = {shown(stop)} is not allowed",
-        'allowed: {"training_iteration": 10}, a function of trial_id and result, a stopper of Ray '
-        "Tune's, or a list of stoppers",
+        is_allowed = all(isinstance(value, Number) for value in stop.values())
+    else:
+        is_allowed = all(map(callable, stop if isinstance(stop, (list, tuple)) else [stop]))
+    hint = (
+        'allowed: numbers by metric, {"training_iteration": 10, "val/acc": 0.9}; a function of '
+        "trial_id and result; a stopper of Ray Tune's, or a list of stoppers"
     )
+    return None if is_allowed else (f"stop = {shown(stop)} is not allowed", hint)
 
 
 class _OnDictionary:

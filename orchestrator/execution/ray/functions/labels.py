@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from orchestrator.field_types import MOST_OF_AN_INT, shown
+from orchestrator.field_types import is_int, shown
 from orchestrator.space.domains import Interval
 from orchestrator.space.knob import MOST_OF_A_TEXT
 from orchestrator.texts import bounded, bounded_name
@@ -38,16 +38,17 @@ class Labels:
             ValueError: An object is none of the numbers that are drawn.
         """
         plain = [_plain(each) for each in objects]
-        self.type: Any = _type_of(plain) if interval is None else _type_within(plain, interval)
         self._objects: dict[Any, Any] = {}
-        for each in objects:
-            if self.type is None:
+        kind = _type_of(plain) if interval is None else _type_within(plain, interval)
+        self._is_labelled = kind is None
+        if kind is None:
+            for each in objects:
                 self._label(each)
-            else:
-                self._objects.setdefault(self.type(_plain(each)), each)
-        self._is_labelled = self.type is None
-        if self._is_labelled:
-            self.type = Literal[tuple(self._objects)]
+            kind = Literal[tuple(self._objects)]
+        else:
+            for value, each in zip(plain, objects, strict=True):
+                self._objects.setdefault(kind(value), each)
+        self.type: Any = kind
 
     def value_of(self, thing: Any) -> Any:  # noqa: ANN401 - any object
         """Return the value that stands for an object."""
@@ -64,7 +65,7 @@ class Labels:
         while free in self._objects and not _is_same(self._objects[free], thing):
             count += 1
             free = f"{text} ({count})"
-        self._objects[free] = self._objects.get(free, thing)
+        self._objects.setdefault(free, thing)
         return free
 
 
@@ -83,12 +84,8 @@ def label(thing: Any) -> str:  # noqa: ANN401 - any object
 
 def _is_same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any objects
     """Return True for equal objects of one type; for arrays only if they are one object."""
-    if one is other or type(one) is not type(other):
-        return one is other
-    try:
-        return bool(one == other)
-    except Exception:  # noqa: BLE001 - an array's comparison has no truth value
-        return False
+    has_truth = type(one) is type(other) and not hasattr(one, "shape")
+    return one is other or (has_truth and bool(one == other))
 
 
 def _type_of(plain: Sequence[Any]) -> Any:  # noqa: ANN401 - a type
@@ -96,7 +93,7 @@ def _type_of(plain: Sequence[Any]) -> Any:  # noqa: ANN401 - a type
     kinds = {type(each) for each in plain}
     if kinds == {bool}:
         return bool
-    if kinds and kinds <= {int, float} and all(_is_usual(number) for number in plain):
+    if kinds and kinds <= {int, float} and all(map(_is_usual, plain)):
         return int if kinds == {int} else float
     if kinds == {str} and all(text == bounded(text, MOST_OF_A_TEXT) for text in plain):
         return str
@@ -110,15 +107,14 @@ def _type_within(plain: Sequence[Any], interval: Interval) -> type:
         ValueError: One of them is no such number.
     """
     for each in plain:
-        is_number = isinstance(each, (int, float)) and not isinstance(each, bool)
-        if not is_number or not _is_usual(each) or (interval.integer and each != int(each)):
+        if not _is_usual(each) or (interval.integer and each != int(each)):
             what = "a whole number" if interval.integer else "a number"
             raise ValueError(f"{each!r} is not {what}, and {interval} draws such")
     return int if interval.integer else float
 
 
-def _is_usual(number: float) -> bool:
-    return abs(number) < MOST_OF_AN_INT if isinstance(number, int) else math.isfinite(number)
+def _is_usual(value: Any) -> bool:  # noqa: ANN401 - any object
+    return is_int(value) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _plain(thing: Any) -> Any:  # noqa: ANN401 - any object

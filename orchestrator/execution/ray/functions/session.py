@@ -72,16 +72,11 @@ class Session:
         return importlib.import_module("ray.tune").PlacementGroupFactory([bundle])
 
     def report(self, metrics: Mapping[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
-        """Pass numbers on; keep a checkpoint's folder where the trial keeps its own.
-
-        Raises:
-            TrialStopped: The trial pauses here.
-            SystemExit: The training ends here.
-        """
+        """Pass numbers on, as :meth:`record` does, with what Ray Tune fills in."""
         self.record(self._filled(metrics), checkpoint)
 
     def record(self, result: dict[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
-        """Pass on a report with what Ray Tune fills in.
+        """Pass numbers on; keep a checkpoint's folder where the trial keeps its own.
 
         Raises:
             TrialStopped: The trial pauses here.
@@ -201,10 +196,7 @@ def ends_with(result: Mapping[str, Any], stop: Stop, trial_id: str = "") -> bool
         return reached or bool(values.get("done"))
     stoppers = stop if isinstance(stop, Sequence) else [stop]
     # Each is called: one that counts must see every report.
-    ended = [each(trial_id, dict(result)) or _ends_all(each) for each in stoppers]
+    ended = [each(trial_id, dict(result)) for each in stoppers]
+    # One that ends its experiment sees this trial alone.
+    ended += [each.stop_all() for each in stoppers if hasattr(each, "stop_all")]
     return any(ended) or bool(result.get("done"))
-
-
-def _ends_all(stopper: Any) -> bool:  # noqa: ANN401 - a function or a stopper
-    """Return True where a stopper ends its experiment, of which it sees this trial alone."""
-    return bool(stopper.stop_all()) if hasattr(stopper, "stop_all") else False

@@ -12,6 +12,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,10 +33,11 @@ class RayInTrialError(RuntimeError):
     """Call of Ray within a trial: it would start a second Ray on the trial's cores."""
 
 
+@dataclass(kw_only=True, eq=False)
 class RayTraining:
     """Call of what was written for Ray Tune, within a session that reports to a run.
 
-    Args:
+    Attributes:
         function: The function or class.
         name: The trainable's name.
         defaults: A default for every key of its config.
@@ -45,23 +47,17 @@ class RayTraining:
         keeps_checkpoints: True where a class is saved after each step.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        name: str,
-        defaults: Mapping[str, Any],
-        reports: Sequence[Objective],
-        stop: Stop,
-        data_key: str,
-        keeps_checkpoints: bool,
-    ) -> None:
-        self._function, self._name, self._stop = function, name, stop
-        self._defaults, self._data_key = defaults, data_key
-        self._keeps_checkpoints = keeps_checkpoints
-        self._asked = FILLED.intersection(objective.metric for objective in reports)
-        self.param_space = ParamSpace(name, defaults)
-        self.__wrapped__ = own_function(function)
+    function: Callable[..., Any]
+    name: str
+    defaults: Mapping[str, Any]
+    reports: Sequence[Objective]
+    stop: Stop
+    data_key: str
+    keeps_checkpoints: bool
+
+    def __post_init__(self) -> None:
+        self.param_space = ParamSpace(self.name, self.defaults)
+        self.__wrapped__ = own_function(self.function)
         self.__module__ = self.__wrapped__.__module__ or "builtins"
 
     def fitted(
@@ -70,7 +66,7 @@ class RayTraining:
         """Return a config class that has all values of a sweep, its space and its baseline."""
         if baseline is not None and not isinstance(baseline, Mapping):
             baseline = values_of(baseline)
-        fitted = ParamSpace(self._name, self._defaults, space, baseline)
+        fitted = ParamSpace(self.name, self.defaults, space, baseline)
         known = self.param_space.problems  # refused already
         problems: list[SweepError] = [p for text, p in fitted.problems.items() if text not in known]
         if not fitted.problems and (problem := fitted.problem_of_derived()):
@@ -81,13 +77,14 @@ class RayTraining:
     def __call__(self, config: Any, run: Run) -> None:  # noqa: ANN401 - of a class made here
         """Train one trial to its end."""
         dictionary = type(config).__param_space__.dictionary(config)
-        if self._data_key:
-            dictionary[self._data_key] = str(run.data.path)
+        if self.data_key:
+            dictionary[self.data_key] = str(run.data.path)
         # Every name under which a function may have imported report() asks here (Ray 2.60).
         ray_session: Any = importlib.import_module("ray.train._internal.session")
         with _own_folder(run.checkpoint_dir) as scratch:
             folder = run.checkpoint_dir or scratch
-            session = Session(run, folder, self._name, self._stop, self._asked, dictionary)
+            asked = FILLED.intersection(objective.metric for objective in self.reports)
+            session = Session(run, folder, self.name, self.stop, asked, dictionary)
             ray_session._session = session
             try:
                 with _refusing_ray():
@@ -100,13 +97,13 @@ class RayTraining:
 
     def _train(self, config: dict[str, Any], session: Session) -> None:
         """Call it; what a function returns or yields is reported, as Ray Tune does it."""
-        if isinstance(self._function, type):
-            _train_class(self._function, config, session, keeps=self._keeps_checkpoints)
-        elif inspect.isgeneratorfunction(self._function):
-            for yielded in self._function(config):
+        if isinstance(self.function, type):
+            _train_class(self.function, config, session, keeps=self.keeps_checkpoints)
+        elif inspect.isgeneratorfunction(self.function):
+            for yielded in self.function(config):
                 _report_returned(yielded, session)
         else:
-            _report_returned(self._function(config), session)
+            _report_returned(self.function(config), session)
 
 
 def own_function(function: Any) -> Any:  # noqa: ANN401 - any callable
@@ -214,19 +211,16 @@ def _refusing_ray() -> Iterator[None]:
     ray: Any = importlib.import_module("ray")
     hook: Any = importlib.import_module("ray._private.auto_init_hook")
     before = hook.auto_init_ray, ray.init
-    hook.auto_init_ray, ray.init = _refuse_ray, _refuse_init
+    hook.auto_init_ray = ray.init = _refuse_ray
     try:
         yield
     finally:
         hook.auto_init_ray, ray.init = before
 
 
-def _refuse_init(*arguments: object, ignore_reinit_error: bool = False, **more: object) -> None:
-    if not ignore_reinit_error:  # under Ray Tune it changes nothing
-        _refuse_ray()
-
-
-def _refuse_ray() -> None:
+def _refuse_ray(*_given: object, ignore_reinit_error: bool = False, **_more: object) -> None:
+    if ignore_reinit_error:  # under Ray Tune it changes nothing
+        return
     raise RayInTrialError(
         "a trial has no Ray: its objects, tasks and actors (ray.get, ray.put, .remote, ray.init) "
         "would run beside the trial's cores. Hand data over by tune.with_parameters, and start "

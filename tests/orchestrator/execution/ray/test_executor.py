@@ -51,39 +51,7 @@ def _await_start(head: subprocess.Popen[str]) -> None:
 
 @pytest.mark.cluster
 @pytest.mark.slow
-def test_runs_on_an_existing_cluster_and_leaves_it_running(
-    cluster: str, run_cli: RunCli, tmp_path: Path
-) -> None:
-    folder = tmp_path / "sweeps"
-    folder.mkdir()
-    (folder / "beside.py").write_text("STEPS = (1.0, 2.0)\n")
-    workload = FILE.read_text().replace(
-        "space=Config())",
-        "space=Config(step_ms=choice(*STEPS)), cores_per_trial=1, "
-        "rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0))",
-    )
-    workload = workload.replace("import torch\n", "import torch\nfrom beside import STEPS\n", 1)
-    workload = workload.replace(
-        "from orchestrator import ", "from orchestrator import Rigor, choice, ", 1
-    )
-    (folder / "shipped_sweep.py").write_text(workload)
-
-    done = run_cli(
-        folder / "shipped_sweep.py",
-        *("--address", cluster, "--out", tmp_path / "run", "--no-mlflow", "--isolation", "shared"),
-        env={"RAY_ADDRESS": None},
-    )
-    assert done.returncode == 0, done.stderr
-    trials = pd.read_parquet(tmp_path / "run/trials.parquet")
-    assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
-    assert sorted(trials["params.step_ms"]) == [1.0, 2.0]
-    host, _, port = cluster.partition(":")
-    socket.create_connection((host, int(port)), timeout=5).close()
-
-
-@pytest.mark.cluster
-@pytest.mark.slow
-def test_what_the_current_folder_holds_is_shipped_too(
+def test_runs_on_an_existing_cluster_with_all_that_the_sweep_imports(
     cluster: str, run_cli: RunCli, tmp_path: Path
 ) -> None:
     """The layout of docs/own-trainable.md, with its two files of one name."""

@@ -12,12 +12,11 @@ import pytest
 import ray
 
 from orchestrator.execution.ray import in_flight
-from orchestrator.execution.ray.apart import Abandoned
-from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight
+from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight, cause, repeated
 from orchestrator.execution.ray.message import Message, Start
-from orchestrator.kernel.executor import SHORT_S, Launch
-from orchestrator.kernel.search import WAIT
-from orchestrator.trial import Report, Stage, TrialResult, TrialState
+from orchestrator.execution.ray.watchdog import Abandoned
+from orchestrator.kernel.executor import Launch
+from orchestrator.trial import Report, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 COMPLETED = TrialResult(state=TrialState.COMPLETED)
@@ -34,7 +33,6 @@ class Tune:
     now: float = 100.0
     halted: list[str] = field(default_factory=list)
     killed: list[str] = field(default_factory=list)
-    nodes: list[dict[str, object]] = field(default_factory=list)
 
     def ask(self, ray_id: str) -> bool:
         """Return True if a launch was handed out."""
@@ -72,7 +70,6 @@ def tune_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StartTune:
         monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: tune.now))
         monkeypatch.setattr(ray, "kill", lambda actor: tune.killed.append(actor.ray_id))
         monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0})
-        monkeypatch.setattr(ray, "nodes", lambda: tune.nodes)
         return tune
 
     return make
@@ -89,59 +86,13 @@ def news(*epochs: int) -> tuple[tuple[str, Report], ...]:
 # -- how many are asked for ahead
 
 
-def test_a_second_launch_waits_until_the_first_has_proved_not_to_be_short(
-    tune_of: StartTune, launch_of: LaunchOf
-) -> None:
-    tune = tune_of(launch_of("a"), launch_of("b"))
-    assert tune.ask("1")
-    assert not tune.ask("2"), "the first has not started"
-    tune.start("1", "a")
-    tune.now += SHORT_S / 2
-    assert not tune.ask("2")
-    tune.now += SHORT_S
-    assert tune.ask("2")
-
-
-def test_a_probe_beside_others_is_asked_for_with_them(
-    tune_of: StartTune, launch_of: LaunchOf
-) -> None:
-    probe = launch_of("a")
-    probe = replace(probe, trial=replace(probe.trial, stage=Stage.PROBE))
-    tune = tune_of(probe, launch_of("b"))
-    tune.ask("1")
-    tune.start("1", "a")
-    assert tune.ask("2")
-
-
 def test_two_launches_wait_with_no_room_for_them(tune_of: StartTune, launch_of: LaunchOf) -> None:
     names = ["a", "b", "c", "d", "e"]
     tune = tune_of(*map(launch_of, names))
     for ray_id, name in zip("12", names, strict=False):
         tune.ask(ray_id)
         tune.start(ray_id, name)
-        tune.now += 2 * SHORT_S
     assert [tune.ask(ray_id) for ray_id in "345"] == [True, True, False]
-
-
-def test_the_ends_of_a_sweep_and_of_a_pause_are_told_apart(tune_of: StartTune) -> None:
-    tune = tune_of()
-    tune.conductor.next_launch = lambda: WAIT  # type: ignore[method-assign]
-    assert tune.launches.next_launch("1") is WAIT
-    tune.conductor.next_launch = lambda: None  # type: ignore[method-assign]
-    assert tune.launches.next_launch("1") is None
-
-
-def test_the_end_comes_with_that_of_the_last_launch(
-    tune_of: StartTune, launch_of: LaunchOf
-) -> None:
-    """Told before, Tune would not ask again, and a launch may have to be repeated."""
-    tune = tune_of(launch_of("a"))
-    tune.ask("1")
-    tune.start("1", "a")
-    tune.now += 2 * SHORT_S
-    assert tune.launches.next_launch("2") is WAIT
-    tune.launches.take_last(tune.trial("1"), Message(trial_id="a", result=COMPLETED))
-    assert tune.launches.next_launch("2") is None
 
 
 # -- messages
@@ -185,44 +136,12 @@ def test_a_message_after_the_end_stops_tunes_trial_and_is_passed_on_to_nobody(
     assert tune.conductor.reports == {}
 
 
-def test_of_interleaved_trials_each_has_its_own_row(
-    tune_of: StartTune, launch_of: LaunchOf
-) -> None:
-    tune = tune_of(replace(launch_of("a"), others=(launch_of("b"), launch_of("c"))))
-    tune.ask("1")
-    tune.say("1", trial_id="b", result=COMPLETED)
-    assert tune.conductor.results == {"b": COMPLETED}
-    tune.launches.fail(tune.trial("1"))
-    states = {name: result.state for name, result in tune.conductor.results.items()}
-    assert states == {"a": TrialState.FAILED, "b": TrialState.COMPLETED, "c": TrialState.FAILED}
-
-
-def test_a_supervisors_death_is_a_row_with_the_last_line_of_the_error(
-    tune_of: StartTune, launch_of: LaunchOf
-) -> None:
-    tune = tune_of(launch_of("a"))
-    tune.ask("1")
-    tune.launches.fail(tune.trial("1"))
-    reason = "the trial's supervisor died: the actor died"
-    assert tune.conductor.results["a"].reason == reason
-
-
-def test_a_trial_whose_node_was_lost_says_so(tune_of: StartTune, launch_of: LaunchOf) -> None:
-    tune = tune_of(launch_of("a"))
-    tune.ask("1")
-    tune.start("1", "a")
-    tune.nodes = [{"NodeManagerHostname": "here", "Alive": False}]
-    tune.launches.fail(tune.trial("1"))
-    assert tune.conductor.results["a"].reason == "node here was lost"
-
-
 def test_what_a_supervisors_death_has_ended_is_tried_again(
     tune_of: StartTune, launch_of: LaunchOf
 ) -> None:
     tune = tune_of(launch_of("a", retries=1))
     tune.ask("1")
     tune.start("1", "a")
-    tune.now += 2 * SHORT_S
     tune.launches.fail(tune.trial("1"))
     assert tune.conductor.results == {}
     reason = "the trial's supervisor died: the actor died"
@@ -257,6 +176,22 @@ def test_a_ray_that_has_died_has_no_rows(tune_of: StartTune, launch_of: LaunchOf
     assert conductor.results == {}
 
 
+def test_the_cause_is_one_line_without_advice(tmp_path: Path) -> None:
+    advice = "There are some potential root causes. (1) The process is killed by SIGKILL"
+    (tmp_path / "error.txt").write_text(f"The actor died.\nIts worker has died. {advice}\n")
+    assert cause(str(tmp_path / "error.txt")) == "Its worker has died."
+    assert cause(str(tmp_path / "absent")) == "unknown"
+
+
+def test_what_has_not_ended_is_repeated_with_an_attempt_less(launch_of: LaunchOf) -> None:
+    first, second, third = (launch_of(name, retries=1) for name in "abc")
+    again = repeated(replace(first, others=(second, third)), {"b", "c"})
+    assert again is not None
+    assert [trial.id for trial in again.trials] == ["b", "c"]
+    assert [(each.limits.retries, each.failed_attempts) for each in again.each()] == [(0, 1)] * 2
+    assert repeated(again, {"c"}) is None
+
+
 # -- interrupted
 
 
@@ -289,19 +224,6 @@ def test_a_launch_that_is_not_placed_is_reported_now_and_then(
         tune.conductor.waited
         == ["1 CPU and 0 GPU of the Ray cluster, of which 1 CPU and 0 GPU are free"] * 2
     )
-
-
-def test_a_launch_behind_another_of_the_sweep_is_queued_and_not_reported(
-    tune_of: StartTune, launch_of: LaunchOf
-) -> None:
-    tune = tune_of(launch_of("a"), launch_of("b"))
-    tune.ask("1")
-    tune.start("1", "a")
-    tune.now += 2 * SHORT_S
-    assert tune.ask("2")
-    tune.now += 2 * WAIT_REPORT_S
-    tune.launches.tick()
-    assert tune.conductor.waited == []
 
 
 def test_a_launch_that_waits_for_leased_cores_is_reported_with_them(

@@ -25,14 +25,5 @@ def test_a_message_arrives_as_it_was_sent(message: Message) -> None:
     assert Message.from_tune(message.to_tune()) == message
 
 
-def test_a_message_is_one_value_of_a_result_of_tune() -> None:
-    assert [type(value) for value in Message(result=RESULT).to_tune().values()] == [str]
-
-
-def test_the_last_message_ends_tunes_trial() -> None:
-    assert Message().to_tune(is_last=True)["done"]
-    assert "done" not in Message().to_tune()
-
-
 def test_a_result_that_tune_has_made_itself_holds_no_message() -> None:
     assert Message.from_tune({"done": True, "trial_id": "of Tune"}) == Message()

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module, invalidate_caches
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -72,34 +71,12 @@ def test_the_sweep_files_folder_is_shipped_apart_from_them(shipped: set[str]) ->
     }
 
 
-def test_settings_are_shipped_with_the_code_that_reads_them(shipped: set[str]) -> None:
-    assert "steps_package/inner/model.yaml" in shipped
-
-
 def test_nothing_is_shipped_that_is_installed_or_data(shipped: set[str]) -> None:
     of_package = {path for path in shipped if path.startswith("steps_package/")}
     assert of_package == {
         f"steps_package/{name}" for name in ("__init__.py", "inner/deep.py", "inner/model.yaml")
     }
     assert not {"pytest.py", "pytest/__init__.py", "torch/__init__.py"} & shipped
-
-
-def test_our_own_trainables_are_shipped_where_they_are_installed(
-    sweeps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed = tmp_path / "site-packages"
-    for name in ("orchestrator", "trainables", "theirs"):
-        (installed / name).mkdir(parents=True)
-        (installed / name / "module.py").touch()
-    monkeypatch.setattr("orchestrator.execution.ray.runtime_env.PROJECT", installed)
-    for name in ("trainables", "theirs"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-        monkeypatch.setattr(sys.modules[name], "__path__", [str(installed / name)], raising=False)
-    stage = tmp_path / "stage"
-    runtime_environment(sweeps / "the_sweep.py", stage)
-    assert (stage / "orchestrator/module.py").exists()
-    assert (stage / "trainables/module.py").exists()
-    assert not (stage / "theirs").exists()
 
 
 @pytest.mark.parametrize(

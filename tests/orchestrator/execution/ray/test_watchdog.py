@@ -1,4 +1,4 @@
-"""Whether Ray's processes live: descriptors of our own, doors of a cluster's."""
+"""Whether Ray's processes live, and a Ray that dies under Tune."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -17,10 +20,12 @@ import ray
 from orchestrator.execution.ray import watchdog
 from orchestrator.execution.ray.watchdog import (
     MOST_FAILURES,
+    Abandoned,
     ClusterProcesses,
     OwnProcesses,
-    first_processes,
+    Watched,
 )
+from orchestrator.kernel.executor import ExecutorLost
 
 
 @pytest.fixture
@@ -41,43 +46,99 @@ def made_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, psutil.Proce
         process.wait()
 
 
-def test_all_live_until_one_dies(made_ray: dict[str, psutil.Process]) -> None:
+def test_all_live_until_one_dies_and_the_others_are_killed(
+    made_ray: dict[str, psutil.Process],
+) -> None:
     processes = OwnProcesses()
     try:
         assert processes.lost() == ""
         made_ray["agent"].kill()
         made_ray["raylet"].wait()
         assert processes.lost().startswith("Ray's agent has died"), "the raylet followed it"
+        processes.kill()
+        gone, _ = psutil.wait_procs(made_ray.values(), timeout=10)
+        assert len(gone) == 3
     finally:
         processes.close()
 
 
-def test_all_are_killed_with_what_is_below_them(made_ray: dict[str, psutil.Process]) -> None:
-    processes = OwnProcesses()
-    assert set(first_processes()) == {made_ray["gcs"].pid, made_ray["raylet"].pid}
-    processes.kill()
-    gone, _ = psutil.wait_procs(made_ray.values(), timeout=10)
-    assert len(gone) == 3
-    assert processes.lost()
-    processes.close()
+def test_a_process_of_a_cluster_is_dead_after_several_missing_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    context = SimpleNamespace(gcs_address=f"127.0.0.1:{port}", get_node_id=lambda: "here")
+    monkeypatch.setattr(ray, "get_runtime_context", lambda: context)
+    monkeypatch.setattr(ray, "nodes", list)
+    monkeypatch.setattr(watchdog, "ASK_S", 0.0)
+    processes = ClusterProcesses()
+    assert processes.lost() == ""
+    listener.close()
+    answers = [processes.lost() for _ in range(MOST_FAILURES)]
+    assert answers[:-1] == [""] * (MOST_FAILURES - 1)
+    assert answers[-1] == f"the cluster's GCS at 127.0.0.1:{port} does not answer"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_a_cluster_that_does_not_answer_is_lost(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watchdog, "LOOK_S", 0.0)
-    family, shown = (socket.AF_INET6, f"[{host}]") if ":" in host else (socket.AF_INET, host)
-    try:
-        listening = socket.create_server((host, 0), family=family)
-    except OSError:
-        pytest.skip("this machine has no IPv6")
-    with listening as head:
-        port = head.getsockname()[1]
-        context = SimpleNamespace(gcs_address=f"{shown}:{port}", get_node_id=lambda: "here")
-        node = {"NodeID": "here", "NodeManagerAddress": host, "NodeManagerPort": port}
-        monkeypatch.setattr(ray, "get_runtime_context", lambda: context)
-        monkeypatch.setattr(ray, "nodes", lambda: [node, {**node, "NodeID": "there"}])
-        cluster = ClusterProcesses()
-        assert cluster.lost() == ""
-    answers = [cluster.lost() for _ in range(MOST_FAILURES)]
-    assert answers[:-1] == [""] * (MOST_FAILURES - 1), "a host may be busy for a while"
-    assert answers[-1] == f"the cluster's GCS at {host}:{port} does not answer"
+# -- Tune in a thread
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "LOOK_S", 0.01)
+    monkeypatch.setattr(watchdog, "ABANDON_S", 0.2)
+
+
+def watched(lost: Callable[[], str] = lambda: "") -> Watched:
+    processes: Any = SimpleNamespace(lost=lost, kill=lambda: None)
+    return Watched(processes)
+
+
+def test_an_error_of_tunes_is_the_callers_unless_ray_has_died() -> None:
+    def body() -> None:
+        raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        watched().run(body)
+    with pytest.raises(ExecutorLost, match="raylet has died"):
+        watched(lambda: "Ray's raylet has died").run(body)
+
+
+@pytest.mark.parametrize("is_within_ray", [False, True])
+def test_a_death_ends_tune_or_abandons_it_within_ray(is_within_ray: bool) -> None:
+    dead, within_ray = threading.Event(), threading.Event()
+    tune = watched(lambda: "Ray's GCS has died" if dead.is_set() else "")
+
+    def body() -> None:
+        dead.set()
+        if is_within_ray:
+            within_ray.wait(60)
+        while not tune.is_over():
+            time.sleep(0.01)
+        raise Abandoned
+
+    with pytest.raises(ExecutorLost, match="GCS has died"):
+        tune.run(body)
+    assert tune.is_stuck is is_within_ray
+    within_ray.set()
+
+
+def test_a_second_interrupt_abandons_tune() -> None:
+    interrupted = threading.Event()
+
+    def lost() -> str:
+        if threading.current_thread() is threading.main_thread() and not interrupted.is_set():
+            interrupted.set()
+            raise KeyboardInterrupt
+        return ""
+
+    tune = watched(lost)
+
+    def body() -> None:
+        interrupted.wait(60)
+        while not tune.is_over():
+            time.sleep(0.01)
+        raise Abandoned
+
+    with pytest.raises(KeyboardInterrupt):
+        tune.run(body)
+    assert not tune.is_stuck

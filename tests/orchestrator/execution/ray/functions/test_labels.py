@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from orchestrator.execution.ray.functions.labels import Labels, label
+from orchestrator.execution.ray.functions.labels import Labels
 from orchestrator.space.domains import Interval
 
 
@@ -70,16 +70,3 @@ def test_numbers_beside_an_interval_are_of_its_kind() -> None:
         Labels([0.5], whole)
     with pytest.raises(ValueError, match="'a' is not a number"):
         Labels(["a"], any_number)
-
-
-def test_a_label_is_short_and_one_line() -> None:
-    assert len(label("x" * 10_000)) < 200
-    assert len(label(list(range(10_000)))) < 200
-    assert "\n" not in label("a\nb")
-    assert label(Thing()) == label(Thing()), "no address"
-
-
-def test_a_default_of_another_kind_is_the_option_that_it_equals() -> None:
-    labels = Labels([0.0, 0.5, 0])
-    assert (labels.type, labels.value_of(0)) == (float, 0.0)
-    assert isinstance(labels.object_of(0.0), float)

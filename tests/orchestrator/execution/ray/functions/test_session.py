@@ -17,7 +17,7 @@ from ray import tune
 from ray.tune.stopper import MaximumIterationStopper, Stopper
 
 from orchestrator import from_ray, minimize
-from orchestrator.execution.ray.functions.session import ends_with, figures_of
+from orchestrator.execution.ray.functions.session import figures_of
 from orchestrator.measurement.context import TrialStopped
 from tests.orchestrator.execution.ray.functions.trials import trained
 
@@ -40,14 +40,6 @@ def test_the_last_checkpoint_is_there_in_the_same_training_and_in_the_next(tmp_p
     assert trained(trainable, folder=tmp_path) == [{"n": 0.0}, {"n": 1.0}, {"n": 2.0}]
     assert [path.name for path in tmp_path.glob("ray-*")] == ["ray-3"], "only the last one is kept"
     assert trained(trainable, folder=tmp_path)[0] == {"n": 3.0}
-
-
-def test_a_trial_pauses_after_so_many_reports(tmp_path: Path) -> None:
-    trainable = from_ray(counts, config={"w": 1}, keeps_checkpoints=True)
-
-    with pytest.raises(TrialStopped):
-        trained(trainable, folder=tmp_path, pause_after=2)
-    assert [path.name for path in tmp_path.glob("ray-*")] == ["ray-2"]
 
 
 def test_the_context_is_the_trials() -> None:
@@ -105,14 +97,6 @@ class Patient(Stopper):
         return self.is_over
 
 
-def test_a_training_ends_with_a_figure_or_when_it_is_done() -> None:
-    assert ends_with({"done": True}, {})
-    assert not ends_with({"done": False, "a": 5}, {"b": 1})
-    assert ends_with({"a": {"b": 5}}, {"a/b": 5})
-    assert not ends_with({"a": 4.9}, {"a": 5})
-    assert ends_with({"done": True}, lambda trial_id, result: False)
-
-
 @pytest.mark.parametrize(
     ("stop", "count"),
     [
@@ -145,3 +129,11 @@ def test_it_ends_as_under_ray_tune(stop: Any, count: int) -> None:
 )  # fmt: skip
 def test_numbers_are_recorded_by_name(reported: dict[Any, Any], recorded: dict[str, float]) -> None:
     assert figures_of(reported) == recorded
+
+
+def test_a_trial_pauses_after_so_many_reports(tmp_path: Path) -> None:
+    trainable = from_ray(counts, config={"w": 1}, keeps_checkpoints=True)
+
+    with pytest.raises(TrialStopped):
+        trained(trainable, folder=tmp_path, pause_after=2)
+    assert [path.name for path in tmp_path.glob("ray-*")] == ["ray-2"]
