@@ -19,14 +19,6 @@ def test_a_condition_gives_its_reason_where_it_does_not_hold() -> None:
     assert objection(small, 3, MACHINE) == "too large"
 
 
-def test_a_constraint_sees_the_machine() -> None:
-    def needs_cuda(_config: object, machine: Machine) -> str | None:
-        return None if machine.has_cuda else "no GPU"
-
-    assert objection(needs_cuda, 0, MACHINE) == "no GPU"
-    assert objection(needs_cuda, 0, Machine(nodes=(Node(name="b", cpus=2, gpus=1),))) is None
-
-
 def test_a_constraint_that_raises_is_named_with_its_line_and_the_config() -> None:
     def broken(config: Any, _machine: Machine) -> str | None:  # noqa: ANN401
         return str(config["absent"])

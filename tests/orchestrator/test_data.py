@@ -54,15 +54,6 @@ def test_a_folder_is_another_place_of_the_first_set(tmp_path: Path) -> None:
     assert find_data(SETS, str(tmp_path)) == Made("products", variant=str(tmp_path))
 
 
-def test_a_set_goes_before_a_folder_of_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "digits").mkdir()
-    assert not is_path(SETS, "digits")
-    assert find_data(SETS, "digits") == Made("digits")
-
-
 def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(DataError, match="unknown data 'digit'; did you mean 'digits'") as refused:
         find_data(SETS, "digit")

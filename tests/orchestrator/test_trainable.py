@@ -43,20 +43,6 @@ def test_it_demands_one_process_unless_it_says_otherwise() -> None:
     assert Trainable(train, Config, demand=demand).demand_of(Config(gpus=1), MACHINE).gpus == 1
 
 
-def test_more_gpus_than_the_largest_node_has_are_infeasible() -> None:
-    trainable = Trainable(train, Config, demand=demand)
-    assert trainable.infeasible(Config(gpus=1), MACHINE) is None
-    assert trainable.infeasible(Config(gpus=2), MACHINE) == "needs 2 GPUs, the largest node has 1"
-
-
-def test_ranks_on_more_nodes_than_there_are_or_that_do_not_divide_are_infeasible() -> None:
-    assert "there are 2; --address" in str(Demand(ranks=3, nodes=3).beyond(MACHINE))
-    two = Machine(nodes=(Node(name="a", cpus=1), Node(name="b", cpus=1)))
-    assert Demand(ranks=2, nodes=2).beyond(two) is None
-    assert "3 ranks cannot be divided" in str(Demand(ranks=3, nodes=2).beyond(two))
-    assert "GPUs, the largest node has 0" in str(Demand(ranks=2, gpus=4, nodes=2).beyond(two))
-
-
 def test_the_first_constraint_that_does_not_hold_gives_the_reason() -> None:
     trainable = Trainable(
         train,
@@ -86,11 +72,14 @@ def test_a_wrong_demand_is_named_with_its_line(wrong: Any, message: str) -> None
         ({"ranks": 8}, None),
         ({"ranks": 999}, "needs 999 ranks, the largest node has 8 cores: each rank is a process"),
         ({"ranks": 2, "workers": 500}, "needs 1000 loader processes, the largest node has 8 cores"),
+        ({"gpus": 2}, "needs 2 GPUs, the largest node has 1"),
+        ({"ranks": 2, "gpus": 4, "nodes": 2}, "needs 2 GPUs, the largest node has 1"),
+        ({"ranks": 2, "nodes": 2}, None),
+        ({"ranks": 3, "nodes": 2}, "needs 2 nodes, over which 3 ranks cannot be divided"),
+        ({"ranks": 3, "nodes": 3}, "needs 3 nodes, there are 2; --address"),
     ],
 )
-def test_more_processes_than_a_node_can_run_are_infeasible(
-    asked: dict[str, int], reason: str | None
-) -> None:
+def test_more_than_a_machine_has_is_infeasible(asked: dict[str, int], reason: str | None) -> None:
     infeasible = Trainable(train, Config, demand=lambda *_: Demand(**asked)).infeasible(
         Config(), MACHINE
     )

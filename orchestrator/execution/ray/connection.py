@@ -67,14 +67,8 @@ def init_in_thread(
 ) -> Callable[[], None]:
     """Call ``ray.init`` in a thread and wait for it; signals are handled meanwhile.
 
-    The thread stays: the kernel ends Ray's processes when the thread ends that has started them.
-
-    Args:
-        init: Calls ``ray.init``.
-        refusal: Returns why to stop waiting, or an empty string.
-
-    Returns:
-        A function that ends the thread.
+    The thread stays until the function is called that is returned: the kernel ends Ray's processes
+    with the thread that has started them. ``refusal`` returns why to stop waiting, or nothing.
 
     Raises:
         TimeoutError: Ray has not started in time, or there is a refusal.
@@ -150,11 +144,7 @@ def private_to_driver() -> Iterator[None]:
 
 
 def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
-    """Connect to the cluster at ``address``.
-
-    Args:
-        address: Address of its head, ``HOST:PORT``.
-        runtime_env: Runtime environment that brings the project's code to its workers.
+    """Connect to the cluster whose head is at ``address``, ``HOST:PORT``.
 
     Raises:
         ConnectionError: Nothing listens there, or Ray does not answer.

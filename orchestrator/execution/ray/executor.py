@@ -56,9 +56,7 @@ class RayExecutor(Executor):
             max_concurrent: Most trials at the same time, or None for what fits.
             runtime_env: Runtime environment that brings the project's code to the workers.
             preload: Allocators and modules whose fork servers are started right away.
-            folder: The driver's own, removed at the end with all that is in it, also where
-                the driver of a local Ray has been killed; on a cluster every node has the
-                same. Default: a new private one.
+            folder: The driver's own, removed at the end; on a cluster every node has the same.
             servers: This machine's fork servers, which may have been started before.
             is_over: Whether a local Ray that is starting is no longer needed.
 

@@ -256,15 +256,7 @@ def _actor_of(ray_trial: RayTrial) -> Any:  # noqa: ANN401 - an actor's handle, 
 
 
 def repeated(launch: Launch, unfinished: Container[str]) -> Launch | None:
-    """Return a launch of the trials that have not ended, one attempt more.
-
-    Args:
-        launch: What the supervisor ran.
-        unfinished: Ids of its trials that have not ended.
-
-    Returns:
-        None where there were attempts enough.
-    """
+    """Return a launch of the unfinished trials, one attempt more; None after the last one."""
     left = [each for each in launch.each() if each.trial.id in unfinished]
     if any(each.limits.retries < 1 for each in left):
         return None

@@ -41,12 +41,7 @@ class NodeServers:
     """Actor that holds a node's fork servers, so that no trial's end takes them along."""
 
     def __init__(self, folder: str) -> None:
-        """Prepare the driver's folder on this node; no server is started yet.
-
-        Args:
-            folder: The driver's folder, on this node: trials write below it. It goes with the
-                servers, unless this actor is killed.
-        """
+        """Prepare the driver's folder on this node, which goes with the servers."""
         keep_from_kernel()
         self._place = Path(folder)
         # For this user alone: a fork server runs what any process asks of its socket.
@@ -165,12 +160,8 @@ def problems_of_nodes(needs: Needs, is_over: Callable[[], bool] = lambda: False)
     Where a node has no converted copy of the data yet, it is converted now: by all nodes at the
     same time.
 
-    Args:
-        needs: What each node needs.
-        is_over: Whether the answers are no longer needed, or Ray has died.
-
     Raises:
-        Abandoned: It is over.
+        Abandoned: It is over, since Ray has died say.
     """
     task: Any = _problem
     asked = {}

@@ -177,12 +177,7 @@ def gpus_of_actor() -> list[str]:
 
 
 def gpus_of_ranks(nodes: Sequence[Sequence[str]], ranks: int) -> list[Sequence[str]]:
-    """Return the GPUs of each rank.
-
-    Args:
-        nodes: GPUs of each node.
-        ranks: Number of ranks on each.
-    """
+    """Return the GPUs of each rank, of the GPUs of each node with so many ranks."""
     return [
         gpus[len(gpus) // ranks * index : len(gpus) // ranks * (index + 1)]
         for gpus in nodes

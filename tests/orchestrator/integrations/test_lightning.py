@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, IterableDataset
 
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Stage
 from tests.orchestrator.integrations.lightning_loop import PHASES, Classifier, fit, loaders
-from tests.orchestrator.integrations.loops import NUM_TRAINING, examples, make_run
+from tests.orchestrator.integrations.loops import make_run
 
 try:
     import lightning.pytorch as pl
@@ -103,21 +101,6 @@ def test_a_training_may_end_early_by_a_callback_of_its_own(tmp_path: Path) -> No
     assert 1 <= len(reports.kept) < 9
     assert [report.epoch for report in reports.kept] == [*range(1, len(reports.kept) + 1)]
     assert run.recording().num_epochs == len(reports.kept)
-
-
-class Stream(IterableDataset[Any]):
-    def __iter__(self) -> Iterator[Any]:
-        yield from examples(NUM_TRAINING)
-
-
-def test_a_stream_has_no_length(tmp_path: Path) -> None:
-    run, reports = make_run(tmp_path, epochs=2, steps=7)
-    module, (_, validation) = Classifier(), loaders()
-    trainer = pl.Trainer(**prepare(run), callbacks=[RunCallback(run)])
-    trainer.fit(module, TimedLoader(DataLoader(Stream(), 4), run), validation)
-    assert len(module.losses) == 7
-    assert reports.of("steps") == [5, 7]
-    assert None not in reports.of("acc/val")
 
 
 def test_a_loader_that_is_not_timed_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.errors import KnobError, Problems, SweepError, collecting_problems
+from orchestrator.errors import KnobError, Problems
 from orchestrator.space.configs import (
     canonical,
     format_setting,
@@ -63,17 +63,6 @@ def test_the_message_names_the_line_of_the_bad_argument() -> None:
     places = [problem.message.partition(": ")[0] for problem in refused.value.problems]
     assert [place.rpartition(":")[2] for place in places] == [str(line), str(line + 1)]
     assert all("test_configs.py:" in place for place in places)
-
-
-def test_all_problems_can_be_collected() -> None:
-    with collecting_problems() as problems:
-        config = Config(workers=-1, lr=0.0, threads=2)
-        Loader(prefetch=0)
-
-    assert [type(problem) for problem in problems] == [KnobError, KnobError, KnobError]
-    assert (config.workers, config.lr, config.threads) == (0, 0.1, 2)
-    with pytest.raises(SweepError):
-        Loader(prefetch=0)
 
 
 @knobs

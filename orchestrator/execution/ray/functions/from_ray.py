@@ -148,16 +148,9 @@ class _OnDictionary:
 
 
 def _own_demand(function: Any, gpus: int) -> Callable[[dict[str, Any], Machine], Demand]:  # noqa: ANN401
-    """Return the demand of ``tune.with_resources`` or of a class: whole GPUs.
+    """Return the demand of ``tune.with_resources`` or of a class: whole GPUs, or ``gpus`` instead.
 
     Cores are the sweep's, the same for every config.
-
-    Args:
-        function: A function or a class.
-        gpus: GPUs that the sweep file gives it instead, or 0.
-
-    Raises:
-        SweepFileError: It asks for a part of a GPU.
     """
     asked = getattr(function, "_resources", None)
     if isinstance(function, type):

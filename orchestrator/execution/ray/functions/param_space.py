@@ -28,14 +28,7 @@ _PLAIN: Final = frozenset({bool, int, float, str, bytes, type(None)})
 
 @dataclass(frozen=True, kw_only=True)
 class _Leaf:
-    """One knob and its values.
-
-    Attributes:
-        labels: Its values, and the objects that they stand for.
-        default: Its default.
-        start: Its value in the baseline.
-        given: Its value in the space, or a domain of them.
-    """
+    """One knob: its default, its start in the baseline, and its value or domain in the space."""
 
     labels: Labels
     default: Any

@@ -9,6 +9,7 @@ import importlib
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,46 +30,45 @@ FILLED: Final = frozenset({
 """Names that Ray Tune fills in or obeys: recorded where a sweep asks for them."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Session:
     """The session that a function under Ray Tune asks and reports to.
 
-    Args:
+    Attributes:
         run: The trial's run.
         folder: Folder of its checkpoints.
-        name: The trainable's name.
+        experiment_name: The trainable's name.
         stop: End of a training.
         asked: Names of what Ray Tune fills in that the sweep asks for.
         config: The trial's config, as the function gets it.
+        num_reports: Reports so far, those before a checkpoint included.
+        restored_s: Seconds of training before the checkpoint.
     """
+
+    run: Run
+    folder: Path
+    experiment_name: str
+    stop: Stop
+    asked: Collection[str]
+    config: Mapping[Any, Any]
+    num_reports: int = 0
+    restored_s: float = 0.0
 
     world_rank = local_rank = node_rank = local_world_size = world_size = None
     metadata = dataset_shard = run_id = storage = accelerator = None
 
-    def __init__(
-        self,
-        run: Run,
-        folder: Path,
-        name: str,
-        stop: Stop,
-        asked: Collection[str] = (),
-        config: Mapping[Any, Any] | None = None,
-    ) -> None:
-        self._run, self._folder, self._stop, self._asked = run, folder, stop, asked
-        self._config = config or {}
-        self.num_reports = 0
-        self.restored_s = self._trained_s = 0.0
+    def __post_init__(self) -> None:
+        self._trained_s, self._num_timesteps = 0.0, 0
         self._reported_at = time.monotonic()
-        self._num_timesteps = 0
-        self.trial_id = run.trial_id or "trial"
-        self.trial_name = f"{name}_{self.trial_id}"
-        self.experiment_name = name
+        self.trial_id = self.run.trial_id or "trial"
+        self.trial_name = f"{self.experiment_name}_{self.trial_id}"
         self.trial_dir = str(Path.cwd())
 
     @property
     def trial_resources(self) -> Any:  # noqa: ANN401 - Ray's own class
         """Cores and GPUs of the trial, as a class of Ray Tune."""
-        gpus = {"GPU": 1.0} if self._run.device.type == "cuda" else {}
-        bundle = {"CPU": float(self._run.num_cores), **gpus}
+        gpus = {"GPU": 1.0} if self.run.device.type == "cuda" else {}
+        bundle = {"CPU": float(self.run.num_cores), **gpus}
         return importlib.import_module("ray.tune").PlacementGroupFactory([bundle])
 
     def report(self, metrics: Mapping[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
@@ -82,18 +82,18 @@ class Session:
             TrialStopped: The trial pauses here.
             SystemExit: The training ends here.
         """
-        figures = figures_of(result, self._asked)
+        figures = figures_of(result, self.asked)
         self.num_reports += 1
         if checkpoint is not None:
             self._save(checkpoint)
-        self._run.count_epoch()
-        self._run.report(**figures)
-        if self._run.pause_reason:
+        self.run.count_epoch()
+        self.run.report(**figures)
+        if self.run.pause_reason:
             # Not at the top: it imports torch.
             from orchestrator.measurement.context import TrialStopped
 
             raise TrialStopped
-        if ends_with(result, self._stop, self.trial_id):
+        if ends_with(result, self.stop, self.trial_id):
             raise SystemExit(0)
 
     def _filled(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Session:
             "timesteps_total": self._num_timesteps,
             **metrics,
             "trial_id": self.trial_id,
-            "config": self._config,
+            "config": self.config,
             "time_this_iter_s": duration_s,
             "time_total_s": self.restored_s + self._trained_s,
         }
@@ -124,16 +124,16 @@ class Session:
         if not self.num_reports:  # of an earlier attempt
             clock = _clock_of(checkpoints[last])
             self.num_reports, self.restored_s = last, float(clock.read_text())
-            self._run.go_on_from(last, self.restored_s)
+            self.run.go_on_from(last, self.restored_s)
         return importlib.import_module("ray.tune").Checkpoint(str(checkpoints[last]))
 
     def _save(self, checkpoint: Any) -> None:  # noqa: ANN401 - Ray's own class
         """Copy a checkpoint under its report's number, and only then remove the one before."""
-        before, unfinished = self._checkpoints(), self._folder / "ray.tmp"
+        before, unfinished = self._checkpoints(), self.folder / "ray.tmp"
         shutil.rmtree(unfinished, ignore_errors=True)
         checkpoint.to_directory(unfinished)
-        finished = self._folder / f"ray-{self.num_reports}"
-        _clock_of(finished).write_text(str(self._run.elapsed_s))
+        finished = self.folder / f"ray-{self.num_reports}"
+        _clock_of(finished).write_text(str(self.run.elapsed_s))
         unfinished.rename(finished)
         for older in before.values():
             shutil.rmtree(older, ignore_errors=True)
@@ -141,7 +141,7 @@ class Session:
 
     def _checkpoints(self) -> dict[int, Path]:
         """Return folders of checkpoints by the number of reports at the time."""
-        found = self._folder.glob("ray-*")
+        found = self.folder.glob("ray-*")
         return {int(path.name.removeprefix("ray-")): path for path in found}
 
 

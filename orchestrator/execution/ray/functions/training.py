@@ -37,14 +37,7 @@ class RayInTrialError(RuntimeError):
 class RayTraining:
     """Call of what was written for Ray Tune, within a session that reports to a run.
 
-    Attributes:
-        function: The function or class.
-        name: The trainable's name.
-        defaults: A default for every key of its config.
-        reports: Metrics that it reports.
-        stop: End of a training, as of Ray Tune's ``RunConfig``.
-        data_key: Key of the config for the folder of the data; empty for none.
-        keeps_checkpoints: True where a class is saved after each step.
+    Its attributes are the arguments of ``from_ray``; without data ``data_key`` is empty.
     """
 
     function: Callable[..., Any]
@@ -84,7 +77,10 @@ class RayTraining:
         with _own_folder(run.checkpoint_dir) as scratch:
             folder = run.checkpoint_dir or scratch
             asked = FILLED.intersection(objective.metric for objective in self.reports)
-            session = Session(run, folder, self.name, self.stop, asked, dictionary)
+            session = Session(
+                run=run, folder=folder, experiment_name=self.name, stop=self.stop, asked=asked,
+                config=dictionary,
+            )  # fmt: skip
             ray_session._session = session
             try:
                 with _refusing_ray():

@@ -3,47 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 import ray
-from ray.tune.execution import class_cache
 from ray.util import placement_group_table
 
-from orchestrator.execution.ray import in_flight
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.trial import Report, Trial, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
-
-
-@ray.remote
-class Holder:
-    """Another program's actor on the same cluster."""
-
-    def ready(self) -> None:
-        """Return once it has its CPUs."""
-
-
-def test_waiting_for_cpus_of_the_cluster_is_reported(
-    ray_executor: RayExecutor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(in_flight, "WAIT_REPORT_S", 0.1)
-    holder: Any = Holder.options(num_cpus=ray.cluster_resources()["CPU"]).remote()  # type: ignore[attr-defined]
-    ray.get(holder.ready.remote())
-    conductor = Recorder([launch_of("patient")])
-
-    def let_go() -> None:
-        if conductor.waited:
-            ray.kill(holder)
-
-    conductor.on_tick = let_go
-    ray_executor.run(conductor)
-
-    assert conductor.waited[0] == (
-        "1 CPU and 0 GPU of the Ray cluster, of which 0 CPU and 0 GPU are free"
-    )
-    assert conductor.results["patient"].state is TrialState.COMPLETED
-    assert "AWS_SECRET_ACCESS_KEY" not in class_cache.ENV_VARS_TO_PROPAGATE, "Ray would log it"
 
 
 @pytest.mark.slow

@@ -44,11 +44,6 @@ def reports_text_and_lists_too(config: Config) -> None:
     tune.report({"score": 1.0, "text": "abc", "list": [1, 2], "none": None, "array": np.ones(3)})
 
 
-def reports_nothing_and_then_a_figure(config: Config) -> None:
-    tune.report({})
-    tune.report({"score": 4.0})
-
-
 def reads_a_nested_config(config: Config) -> None:
     tune.report({"score": config["model"]["depth"] * sum(config["layers"])})
 
@@ -66,11 +61,6 @@ def returns_a_number(config: Config) -> float:
     return 2.5
 
 
-def returns_after_reports(config: Config) -> Config:
-    tune.report({"score": 1.0})
-    return {"score": 5.0, "last": 1.0}
-
-
 def returns_text(config: Config) -> str:
     tune.report({"score": 1.0})
     return "done"
@@ -84,11 +74,6 @@ def yields_dictionaries(config: Config) -> Iterator[Config]:
 def yields_numbers(config: Config) -> Iterator[float]:
     yield 1.5
     yield 2.5
-
-
-def yields_and_raises(config: Config) -> Iterator[Config]:
-    yield {"score": 1.0}
-    raise ValueError("after a while")
 
 
 def raises(config: Config) -> None:
@@ -124,9 +109,8 @@ FUNCTIONS: dict[str, Callable[[Config], Any]] = {
     function.__name__: function
     for function in (
         reports_thrice, reports_nested_figures, reports_numpy, reports_text_and_lists_too,
-        reports_nothing_and_then_a_figure, reads_a_nested_config, changes_its_config,
-        returns_a_dictionary, returns_a_number, returns_after_reports, returns_text,
-        yields_dictionaries, yields_numbers, yields_and_raises, raises, exits_with_3,
+        reads_a_nested_config, changes_its_config, returns_a_dictionary, returns_a_number,
+        returns_text, yields_dictionaries, yields_numbers, raises, exits_with_3,
         writes_files_where_it_runs, keeps_a_checkpoint_of_the_same_name, asks_for_its_context,
     )
 }  # fmt: skip

@@ -53,20 +53,6 @@ def test_what_ray_tune_takes_is_taken(function: Callable[..., Any], reports: flo
     assert reports_of(function) == [{"score": reports}]
 
 
-@pytest.mark.parametrize(
-    ("function", "error", "says"),
-    [
-        (lambda config: [1.0], ValueError, "it returned or yielded a list"),
-        (lambda config: sys.exit(3), SystemExit, "3"),
-    ],
-)
-def test_what_ray_tune_does_not_take_fails(
-    function: Callable[..., Any], error: type[BaseException], says: str
-) -> None:
-    with pytest.raises(error, match=says):
-        reports_of(function)
-
-
 def test_functions_beside_each_other_share_no_file() -> None:
     here, seen = Path.cwd(), []
 
@@ -153,12 +139,6 @@ def test_its_steps_are_reported_until_it_is_done() -> None:
     assert [each["inner/i"] for each in told] == [0, 1, 2]
     assert {each["own"] for each in told} == {1.0}
     assert Counts.cleaned == before, "its own class is derived from"
-
-
-def test_it_ends_where_it_is_to_stop() -> None:
-    assert len(trained(from_ray(Counts, config={"w": 0}, stop={"training_iteration": 2}))) == 2
-    handed = tune.with_parameters(Counts, more=3)
-    assert trained(from_ray(handed, config={"w": 4}, stop={}))[0]["x"] == 8
 
 
 @pytest.mark.parametrize("made", [Counts, CountsInFiles])
