@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from orchestrator.integrations.loaders import TimedLoader
 from orchestrator.measurement.run import Run
 
 
@@ -29,6 +30,7 @@ class FollowedLoop:
 
     Attributes:
         is_within_epoch: True from an epoch's beginning until another begins or the training ends.
+        loader: Its loader of training batches, once it is known.
     """
 
     def __init__(self, run: Run, names: Mapping[str, str] | None) -> None:
@@ -36,6 +38,7 @@ class FollowedLoop:
         self._names = names or {}
         self._epochs = run.epochs()
         self.is_within_epoch = False
+        self.loader: TimedLoader[Any] | None = None
         self._evaluation: AbstractContextManager[None] | None = None
         self._figures: dict[str, Any] = {}
 
@@ -58,8 +61,19 @@ class FollowedLoop:
             self._run.count_epoch()
         self.is_within_epoch = False
 
+    def finish_batch(self) -> bool:
+        """End a batch's step; return True where the budget is used up by it."""
+        assert self.loader is not None, "batches come from it"
+        return not self.loader.finish_batch() and self._run.last_epoch
+
+    def interrupt(self) -> None:
+        """End the timed part of the epoch, for what is no training."""
+        if self.loader is not None:
+            self.loader.interrupt()
+
     def begin_evaluation(self) -> None:
         """Count what follows as evaluation."""
+        self.interrupt()
         if self._evaluation is None:
             self._evaluation = self._run.evaluating()
             self._evaluation.__enter__()

@@ -97,7 +97,6 @@ class RunCallback(pl.Callback):
     def __init__(self, run: Run, names: Mapping[str, str] | None = None) -> None:
         self._run = run
         self._loop = FollowedLoop(run, names)
-        self._loader: TimedLoader[Any] | None = None
         self._phase: AbstractContextManager[None] | None = None
         self._names_before: frozenset[str] = frozenset()
         self._of_evaluations: set[str] = set()
@@ -126,7 +125,7 @@ class RunCallback(pl.Callback):
         if pl_module.automatic_optimization:
             loader.batches_per_step = trainer.accumulate_grad_batches
         loader.on_batch = lambda: self._switch_to(Phase.TRANSFER)
-        self._loader = loader
+        self._loop.loader = loader
         self._loop.begin_epoch()
 
     def on_train_batch_start(
@@ -155,13 +154,12 @@ class RunCallback(pl.Callback):
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
         if loss is not None:
             self._run.first_loss(loss)
-        assert self._loader is not None
-        if not self._loader.finish_batch() and self._run.last_epoch:
+        if self._loop.finish_batch():
             trainer.should_stop = True
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Report the epoch's figures; end the training where its budget is used up."""
-        self._interrupt()
+        self._loop.interrupt()
         figures = trainer.callback_metrics
         self._loop.keep(
             {name: figures[name] for name in figures if name not in self._of_evaluations}
@@ -180,7 +178,6 @@ class RunCallback(pl.Callback):
         """Count what follows as evaluation."""
         if trainer.sanity_checking:
             return
-        self._interrupt()
         self._names_before = frozenset(trainer.callback_metrics)
         self._loop.begin_evaluation()
 
@@ -198,10 +195,6 @@ class RunCallback(pl.Callback):
     on_test_start, on_test_end = on_validation_start, on_validation_end
 
     # -- steps
-
-    def _interrupt(self) -> None:
-        if self._loader is not None:
-            self._loader.interrupt()
 
     def _switch_to(self, phase: Phase | None) -> None:
         """End the phase that is counted, and count another one from here on."""

@@ -83,7 +83,6 @@ class RunCallback(TrainerCallback):
 
     def __init__(self, run: Run, names: Mapping[str, str] | None = None) -> None:
         self._run = run
-        self._loader: TimedLoader[Any] | None = None
         self.loop = FollowedLoop(run, names)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
@@ -98,7 +97,7 @@ class RunCallback(TrainerCallback):
                 f"the training loader is a {type(loader).__name__}, whose steps are not timed: "
                 "train by TimedTrainer, or by class MyTrainer(Timed, ...)"
             )
-        self._loader = loader
+        self.loop.loader = loader
         self._run.watch(more["model"], getattr(optimizer, "optimizer", optimizer))
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
@@ -108,18 +107,16 @@ class RunCallback(TrainerCallback):
 
     def on_substep_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         """Take note of a batch whose step has more."""
-        assert self._loader is not None
-        self._loader.finish_batch()
+        self.loop.finish_batch()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         """End the step, and the training where its budget is used up."""
-        assert self._loader is not None
-        if not self._loader.finish_batch() and self._run.last_epoch:
+        if self.loop.finish_batch():
             control.should_training_stop = True
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         """End the training where its budget is used up; what is evaluated is so after this."""
-        self.interrupt()
+        self.loop.interrupt()
         if self._run.last_epoch:
             control.should_training_stop = True
 
@@ -137,11 +134,6 @@ class RunCallback(TrainerCallback):
         """Report and count the last epoch."""
         self._report_epoch()
         self.loop.end_training()
-
-    def interrupt(self) -> None:
-        """End the timed part of the epoch, for what is no training."""
-        if self._loader is not None:
-            self._loader.interrupt()
 
     def _report_epoch(self) -> None:
         if self.loop.is_within_epoch:
@@ -204,7 +196,6 @@ class Timed(_Mixed):
         if self._is_evaluating:  # one of several data sets
             return super().evaluate(*arguments, **more)
         loop = self._timed_callback.loop
-        self._timed_callback.interrupt()
         self._is_evaluating = True
         loop.begin_evaluation()
         try:
