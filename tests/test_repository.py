@@ -102,6 +102,7 @@ SMALL = 60
 """Lines up to which a module needs no test file of its own: what uses it shows it."""
 
 SHOWN_BY = {
+    "orchestrator/single_run.py": "tests/orchestrator/test_standalone.py",
     "orchestrator/metric_table.py": "tests/orchestrator/test_metrics.py",
     # The codes of an answer and their words stand on one page.
     "orchestrator/analysis/findings/codes.py": "tests/orchestrator/analysis/findings/test_words.py",

@@ -1,12 +1,12 @@
-"""The actor of a trial: Tune's trainable, which runs a launch and reports to the driver."""
+"""The actor of a trial: Tune's trainable, which runs a launch, and its messages to the driver."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -20,13 +20,12 @@ from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.ranks import LOOPBACK, RankProcess
-from orchestrator.execution.ray.message import Message, Start
 from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.execution.ray.remote_ranks import Nodes, RanksLost
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.kernel.executor import Launch, Rank, Update
 from orchestrator.system.memory import keep_from_kernel
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.trial import Report, TrialResult, TrialState
 
 LEASE_SLICE_S = 2.0
 """An actor that waits for leased cores reports it this often."""
@@ -37,6 +36,69 @@ would take several per cent of a core from trials that report ten times a second
 GATHER_PART = 0.02
 """Between these bounds, reports wait for this part of what the launch has taken: by so much longer
 trains at most what is to be stopped. Interleaved trials are never stopped: theirs wait longest."""
+
+
+KEY = "message"
+"""Name of the message in a result of Tune."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """A training process of a trial that has been started.
+
+    Attributes:
+        node: Host that it runs on.
+        restored_epochs: Epochs that a checkpoint has restored.
+    """
+
+    node: str
+    restored_epochs: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """News of a launch since the message before.
+
+    Attributes:
+        reports: Reports, each with its trial's id, oldest first.
+        so_far: Row of the last report's trial if it ended there, or None without reports.
+        trial_id: Trial that ``start`` or ``result`` is of. Empty with a ``result``: every trial
+            of the launch that has not ended.
+        start: Start of the trial, after the reports, or None.
+        result: End of the trial, after the reports, or None.
+        waiting: What the launch waits for before it can start, or empty.
+        notes: What the user should know of how trials run.
+    """
+
+    reports: tuple[tuple[str, Report], ...] = ()
+    so_far: TrialResult | None = None
+    trial_id: str = ""
+    start: Start | None = None
+    result: TrialResult | None = None
+    waiting: str = ""
+    notes: tuple[str, ...] = ()
+
+    def to_tune(self, *, is_last: bool = False) -> dict[str, Any]:
+        """Return the message as a result of Tune; ``is_last`` ends Tune's trial.
+
+        It is one string: Tune flattens dictionaries and makes a column of each of their keys.
+        """
+        plain = json.dumps(asdict(self))
+        return {KEY: plain, "done": True} if is_last else {KEY: plain}
+
+    @classmethod
+    def from_tune(cls, result: Mapping[str, Any]) -> Message:
+        """Return the message in a result of Tune; an empty one if Tune made the result itself."""
+        plain = json.loads(result.get(KEY, "{}"))
+        if not plain:
+            return cls()
+        reports = tuple((trial, Report.from_json(report)) for trial, report in plain["reports"])
+        plain |= {"reports": reports, "notes": tuple(plain["notes"])}
+        if plain["start"]:
+            plain["start"] = Start(**plain["start"])
+        for name in ("so_far", "result"):
+            plain[name] = plain[name] and TrialResult.from_json(plain[name])
+        return cls(**plain)
 
 
 class TrialSupervisor(tune.Trainable):

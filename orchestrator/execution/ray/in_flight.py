@@ -14,7 +14,7 @@ from typing import Any
 import ray
 from ray.tune.experiment import Trial as RayTrial
 
-from orchestrator.execution.ray.message import Message
+from orchestrator.execution.ray.actors import Message
 from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Conductor, Launch
 from orchestrator.kernel.search import WAIT, Pause

@@ -94,44 +94,27 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
     private = ray._private
     changes = {**_token(folder), **({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})}
     changes[MARK] = str(folder.parent)  # where the driver is killed its fork servers end them
+    parameters = private.parameter.RayParams
+    # Without an autoscaler and a reader of the workers' logs: one machine has nothing to scale, and
+    # the logs go nowhere. Both would poll during the trials. The sockets have short names: those
+    # that Ray makes are below a folder with a long one.
+    more = {
+        "no_monitor": True,
+        "include_log_monitor": False,
+        "node_ip_address": _LOOPBACK,
+        "plasma_store_socket_name": str(folder / "plasma"),
+        "raylet_socket_name": str(folder / "raylet"),
+    }
     with (
         private_to_driver(),
-        replaced(private.parameter, "RayParams", _params(folder)),
+        replaced(private.parameter, "RayParams", lambda **given: parameters(**given | more)),
         replaced(private.services, "ConsolePopen", _popen),
-        replaced(private.services, "start_api_server", _no_dashboard),
+        # Without its pages Ray would start the dashboard's process all the same, and wait for it.
+        replaced(private.services, "start_api_server", lambda *_, **_more: (None, None)),
         replaced(private.node, "wait_for_persisted_port", _await_port),
         environment(changes),
     ):
         yield
-
-
-def _params(folder: Path) -> Any:  # noqa: ANN401 - a class of Ray's
-    """Return a maker of Ray's parameters.
-
-    Without an autoscaler and a reader of the workers' logs: one machine has nothing to scale, and
-    the logs go nowhere. Both would poll during the trials. The sockets have short names: those
-    that Ray makes are below a folder with a long one.
-    """
-    params = ray._private.parameter.RayParams
-
-    def make(**given: Any) -> Any:  # noqa: ANN401
-        return params(
-            **given
-            | {
-                "no_monitor": True,
-                "include_log_monitor": False,
-                "node_ip_address": _LOOPBACK,
-                "plasma_store_socket_name": str(folder / "plasma"),
-                "raylet_socket_name": str(folder / "raylet"),
-            }
-        )
-
-    return make
-
-
-def _no_dashboard(*_args: object, **_kwargs: object) -> tuple[None, None]:
-    """Start none: without its pages Ray would start its process all the same, and wait for it."""
-    return None, None
 
 
 def _await_port(*where: str, timeout_ms: int) -> int:

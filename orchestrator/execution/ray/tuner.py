@@ -22,9 +22,8 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
-from orchestrator.execution.ray.actors import TrialSupervisor
+from orchestrator.execution.ray.actors import KEY, Message, TrialSupervisor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight, Unpickled
-from orchestrator.execution.ray.message import KEY, Message
 from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.kernel.executor import Conductor, Launch
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -16,49 +13,9 @@ import ray
 
 from orchestrator.execution.ray import connection
 from orchestrator.execution.ray.connection import init_in_thread, private_to_driver
-from tests.conftest import ROOT, RunCli
+from tests.conftest import RunCli
 
 WORKLOAD = Path(__file__).parents[1] / "workload.py"
-
-GARBAGE = """
-import threading
-import ray
-from orchestrator.execution.ray.executor import RayExecutor
-
-class Cycle:
-    def __init__(self, reference):
-        self.reference, self.itself = reference, self
-
-executor = RayExecutor()
-references = [ray.put(number) for number in range(4_000)]
-closed = threading.Event()
-
-def collect():
-    while references and not closed.is_set():
-        Cycle(references.pop())
-        [[] for _ in range(2_500)]  # enough for a collection
-
-collecting = threading.Thread(target=collect)
-collecting.start()
-executor.close()
-closed.set()
-collecting.join()
-print("closed")
-"""
-
-
-@pytest.mark.slow
-def test_closing_survives_garbage_that_another_thread_collects() -> None:
-    """Without care two of three runs end with exit code 1."""
-    done = subprocess.run(
-        [sys.executable, "-c", GARBAGE],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
-    assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr
 
 
 def test_the_command_line_names_an_address_without_a_cluster(

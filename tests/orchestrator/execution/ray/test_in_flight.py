@@ -12,8 +12,8 @@ import pytest
 import ray
 
 from orchestrator.execution.ray import in_flight
+from orchestrator.execution.ray.actors import Message, Start
 from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight, cause, repeated
-from orchestrator.execution.ray.message import Message, Start
 from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Launch
 from orchestrator.trial import Report, TrialResult, TrialState
