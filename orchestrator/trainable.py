@@ -56,21 +56,15 @@ class Demand:
     allocator: str = "tuned"
 
     def __post_init__(self) -> None:
-        if (problem := self._problem()) is not None:
-            raise SweepFileError(*problem)
-
-    def _problem(self) -> tuple[str, str] | None:
-        """Return what is wrong with it, and what is allowed; quick, since plans make a million."""
-        for name, least in _LEAST:
+        for name, least in _LEAST:  # quick, since plans make a million
             count = getattr(self, name)
             if type(count) is not int or not least <= count <= _MOST:
                 message = f"Demand: {name} = {shown(count)} is not allowed"
-                return message, f"allowed: an int >= {least} and <= {_MOST}"
-        if type(self.allocator) is str and self.allocator in ALLOCATORS:
-            return None
-        close = nearest(shown(self.allocator), ALLOCATORS)
-        message = f"Demand: allocator = {shown(self.allocator)} is not allowed{close}"
-        return message, f"allowed: {', '.join(ALLOCATORS)}"
+                raise SweepFileError(message, f"allowed: an int >= {least} and <= {_MOST}")
+        if self.allocator not in ALLOCATORS:
+            close = nearest(shown(self.allocator), ALLOCATORS)
+            message = f"Demand: allocator = {shown(self.allocator)} is not allowed{close}"
+            raise SweepFileError(message, f"allowed: {', '.join(ALLOCATORS)}")
 
     def beyond(self, machine: Machine) -> str | None:
         """Return why no node of a machine can hold it, or None."""

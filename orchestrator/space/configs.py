@@ -97,11 +97,7 @@ def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
     if not equals:
         raise KnobError(f"--set {setting}: expected KNOB=VALUE", f"knobs: {', '.join(known)}")
     if name not in known:
-        raise KnobError(
-            f"--set {setting}: {name!r} is not a knob of {config_class.__name__}"
-            f"{nearest(name, known)}",
-            f"knobs: {', '.join(known)}",
-        )
+        raise _unknown(f"--set {setting}: ", name, config_class)
     knob = known[name]
     try:
         return name, knob.parsed(text)
@@ -111,6 +107,12 @@ def parse_setting(config_class: type, setting: str) -> tuple[str, Any]:
             f"--set {setting}: {text!r} is not allowed for {name}{close}",
             f"allowed: {knob.allowed}",
         ) from None
+
+
+def _unknown(place: str, name: str, config_class: type) -> KnobError:
+    known = knobs_of(config_class)
+    text = f"{place}{name!r} is not a knob of {config_class.__name__}{nearest(name, known)}"
+    return KnobError(text, f"knobs: {', '.join(known)}")
 
 
 def format_setting(name: str, value: object) -> str:
@@ -135,13 +137,7 @@ def _init(self: object, /, **given: object) -> None:
     problems: list[SweepError] = []
     for name, value in given.items():
         if name not in known:
-            problems.append(
-                KnobError(
-                    f"{caller(name)}{name!r} is not a knob of {type(self).__name__}"
-                    f"{nearest(name, known)}",
-                    f"knobs: {', '.join(known)}",
-                )
-            )
+            problems.append(_unknown(caller(name), name, type(self)))
             continue
         try:
             values[name] = known[name].accepted(value)
