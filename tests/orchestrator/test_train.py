@@ -155,13 +155,3 @@ def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(
     none = train(run_cli, tmp_path / "nothing")
     assert (none.returncode, none.stdout) == (2, "")
     assert "is not a run directory (no such folder)" in none.stderr
-
-
-def test_the_recommendation_of_another_run_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
-    run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
-    (run_dir / "journal.jsonl").write_text('{"at": 1, "event": "note", "text": "the first"}\n')
-    path = run_dir / "recommended.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "run": "of another"}))
-    refused = train(run_cli, run_dir)
-    assert refused.returncode == 2
-    assert "is of another run\n  write it again" in refused.stderr
