@@ -52,13 +52,12 @@ test-slow: $(STAMP)  ## The others: real servers, clusters, whole sweeps
 	$(call pytest,slow)
 
 # Every test, slow ones included. The data lie outside of the checkout, which tests must leave as it is.
-coverage: $(STAMP)  ## Coverage of lines by all tests (KEEP=yes: into tests/coverage.txt)
+coverage: $(STAMP)  ## Coverage of lines by all tests
 	@folder=$$(mktemp -d); export COVERAGE_FILE=$$folder/data COVERAGE_RCFILE=$(CURDIR)/pyproject.toml; \
 	$(BIN)/python -m coverage run -m pytest -q -m "not alone" $(SHARED) $(ARGS); \
 	$(BIN)/python -m coverage run -m pytest -q -m alone $(ARGS); \
 	$(BIN)/python -m coverage combine --quiet $$folder; $(BIN)/python -m coverage report; \
-	if [ "$(KEEP)" ]; then $(BIN)/python -m coverage json --quiet -o $$folder/json \
-	    && $(BIN)/python -m tests.kept_coverage $$folder/json > tests/coverage.txt; fi; rm -rf $$folder
+	rm -rf $$folder
 
 integrations: $(STAMP)  ## Tests with Lightning and transformers, which are added to .venv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-integrations.in

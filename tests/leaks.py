@@ -98,7 +98,7 @@ def guarding(
     left = [
         *_changed_variables(before.environment),
         *_left_processes(before.processes, grace_s),
-        *(f"file {path}" for path in sorted(_left_files(checkout, before.files))),
+        *(f"file {path}" for path in sorted(_left_files(checkout, before.files, grace_s / 5))),
     ]
     if left:
         fail("the test left behind:\n  " + "\n  ".join(left))
@@ -146,7 +146,7 @@ def _changed_variables(before: Mapping[str, str]) -> list[str]:
     return left
 
 
-def _left_files(checkout: Path, before: frozenset[Path], grace_s: float = 2.0) -> set[Path]:
+def _left_files(checkout: Path, before: frozenset[Path], grace_s: float) -> set[Path]:
     """Return new files; those of a killed process are removed a moment after its end."""
     deadline = time.monotonic() + grace_s
     while (left := _files(checkout) - before) and time.monotonic() < deadline:

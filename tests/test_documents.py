@@ -87,14 +87,6 @@ SWEEPS = [
 ]
 
 
-def test_no_python_is_fenced_otherwise() -> None:
-    """The others would not be found: ~~~, py, indented fences."""
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        fences = re.findall(r"^[ \t]*(?:```|~~~)[ \t]*(?:py|Py)\w*", text, re.M)
-        assert len(fences) == len(snippets(page)), page
-
-
 @pytest.mark.parametrize("name", WITH_PYTHON)
 def test_a_mark_is_one_that_is_known(name: str) -> None:
     for snippet in WITH_PYTHON[name]:
@@ -180,14 +172,6 @@ def ready(page: str, sweep: Snippet, folder: Path, run_cli: RunCli) -> list[str]
     if "--data-root" in arguments:  # another snippet writes what is there
         run_others(page, folder, run_cli)
     return arguments
-
-
-@pytest.mark.parametrize(("name", "sweep"), SWEEPS)
-def test_the_sweeps_of_a_page_can_be_planned(
-    name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli
-) -> None:
-    planned = run_cli(*ready(name, sweep, tmp_path, run_cli), "--plan")
-    assert planned.returncode == 0, planned.stderr
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from orchestrator import __version__
-from tests.conftest import ROOT, RunCli
+from tests.conftest import ROOT
 from tests.leaks import MARK
 from tests.test_repository import pins
 
@@ -83,17 +83,6 @@ def test_the_pinned_versions_are_within_the_ranges() -> None:
     assert set(ranges) <= set(pinned)
     outside = [name for name, each in ranges.items() if pinned[name] not in each.specifier]
     assert outside == []
-
-
-def test_all_is_the_other_extras_together() -> None:
-    extras = PROJECT["optional-dependencies"]
-    assert Requirement(extras["all"][0]).extras == set(extras) - {"all"}
-
-
-def test_the_command_says_its_version(run_cli: RunCli) -> None:
-    told = run_cli("--version")
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout.startswith(f"sweep-orchestrator {__version__}, Python 3.")
 
 
 # -- a stranger's way: built, installed into an empty environment, used in a repository of one's own

@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.gpu.__main__ import main
@@ -18,10 +17,7 @@ from benchmarks.gpu.page import page
 from benchmarks.gpu.studies import STUDIES, Scale, Study
 from benchmarks.gpu.tests import files_with_gpu_tests, tallies
 from orchestrator import Machine, Node
-from orchestrator.data import DataFolders, prepare_named
 from tests.conftest import ROOT
-from tests.trainables.data.conftest import state
-from trainables.data.sets.mnist import MNIST
 
 WITH_GPU = Machine(nodes=(Node(name="there", cpus=16, gpus=1),))
 EVERY_STUDY = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
@@ -51,12 +47,6 @@ def test_every_setting_can_run_with_a_gpu_unless_it_is_said_not_to(
             assert getattr(config, name) == value, f"{name} means nothing in {setting}"
         reason = study.infeasible(config, WITH_GPU)
         assert (reason is not None) == (position in study.elsewhere), f"{setting}: {reason}"
-
-
-@EVERY_STUDY
-def test_no_two_settings_are_the_same(study: Study) -> None:
-    configs = [study.config(setting, Scale.FULL) for setting in study.settings]
-    assert len(set(map(repr, configs))) == len(configs)
 
 
 def test_without_a_gpu_it_says_so_in_one_line() -> None:
@@ -102,33 +92,6 @@ def test_without_what_the_tests_need_the_studies_are_run_all_the_same(
     assert "`mlp` on generated images in MNIST's layout" in printed.out
 
 
-def test_generated_images_are_read_as_mnist_is_and_show_what_they_are(
-    image_cache: Path, tmp_path: Path
-) -> None:
-    assert [path.name for path in image_cache.iterdir()] == ["generated-images"]
-    before = state(image_cache)
-    folders = DataFolders(root=generated_images(image_cache), cache=tmp_path)
-    assert state(image_cache) == before, "made once"
-    data = prepare_named((MNIST,), "mnist", folders)
-    assert (data.facts["train"], data.facts["test"]) == (60_000, 10_000)
-    images, labels = (
-        np.load(data.path / f"test_{name}.npy")[:1000] for name in ("images", "labels")
-    )
-    images = images.reshape(1000, -1).astype(np.float32)
-    means = np.stack([images[labels == label].mean(axis=0) for label in range(10)])
-    distances = ((images[:, None] - means) ** 2).sum(axis=-1)
-    assert (distances.argmin(axis=1) == labels).all()
-
-
-@pytest.mark.slow
-def test_a_study_of_images_trains_on_those_generated(image_cache: Path) -> None:
-    root = str(generated_images(image_cache))
-    work = Work(study="lenet", setting=1, scale=Scale.TINY, device="cpu", data_root=root)
-    outcome = in_fresh_process(work, "tuned")
-    assert outcome.state == "completed", outcome.reason
-    assert outcome.metrics["samples_per_s"] > 0
-
-
 @pytest.mark.parametrize(
     ("study", "device", "state", "code"),
     [
@@ -150,33 +113,6 @@ def test_it_went_well_where_every_setting_for_a_gpu_was_completed(
     assert main(arguments) == code
 
 
-def test_what_is_for_other_machines_need_not_be_completed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def outcome(work: Work, _: str) -> Outcome:
-        elsewhere = work.setting in work.of()[0].elsewhere
-        return Outcome(state="infeasible" if elsewhere else "completed", reason="two GPUs")
-
-    monkeypatch.setattr("benchmarks.gpu.__main__.missing", lambda **_: None)
-    monkeypatch.setattr("benchmarks.gpu.measure.in_fresh_process", outcome)
-    assert main(["--only", "lenet", "--no-tests", "--repeats", "1"]) == 0
-
-
-def test_a_setting_that_a_package_is_missing_for_is_left_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("trainables.lenet.has_torchvision", lambda: False)
-    monkeypatch.setattr("benchmarks.gpu.__main__.missing", lambda **_: None)
-    monkeypatch.setattr("benchmarks.gpu.measure.in_fresh_process", outcome_with_a_gpu)
-    assert main(["--only", "lenet", "--no-tests", "--repeats", "1"]) == 2
-    assert "left out: data_path=per_sample needs torchvision" in capsys.readouterr().out
-
-
-def outcome_with_a_gpu(work: Work, _: str) -> Outcome:
-    """Return the outcome on a machine with one, where each feasible setting completes."""
-    study, setting = work.of()
-    reason = study.infeasible(study.config(setting, work.scale), WITH_GPU)
-    return Outcome(state="infeasible", reason=reason) if reason else Outcome(state="completed")
-
-
 def test_wheels_are_unpacked_without_pip(tmp_path: Path) -> None:
     wheels, folder = tmp_path / "wheels", tmp_path / "unpacked"
     wheels.mkdir()
@@ -188,12 +124,6 @@ def test_wheels_are_unpacked_without_pip(tmp_path: Path) -> None:
     assert unpack_wheels(wheels, folder) == ["one-1-py3-none-any.whl"]
     assert (folder / "one/__init__.py").exists()
     assert (folder / "two/__init__.py").exists()
-
-
-def test_files_with_gpu_tests_are_found() -> None:
-    names = {file.name for file in files_with_gpu_tests()}
-    assert {"test_contract.py", "test_graphsage_gpu.py", "test_prefetch.py"} <= names
-    assert "test_knobs.py" not in names
 
 
 COLLECTED = """

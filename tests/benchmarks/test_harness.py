@@ -1,4 +1,4 @@
-"""A benchmark's target decides its exit code."""
+"""Benchmarks at sizes that take no time: targets, a made run, a made checkout."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import orchestration, planning
+from benchmarks import orchestration, planning, replay
+from benchmarks.analysis import NUM_KNOBS, STEPS, measure, write_run
+from benchmarks.code_shape import PACKAGES, main
+from benchmarks.features import Feature
 from benchmarks.harness import Comparison, Pairs, in_fresh_process, in_turn, printed
-from benchmarks.planning import GRID, PROMISED_S
+from benchmarks.planning import PROMISED_S
+from orchestrator.storage.files import RunFile
 
 
 def comparison(ratio: float, **limits: float) -> Comparison:
@@ -71,11 +75,6 @@ def test_the_slowest_plan_keeps_the_promise(
     assert planning.main(["--pairs", "2"]) == code
 
 
-def test_ray_tune_expands_the_grid_that_is_planned() -> None:
-    sizes = [len(values) for values in GRID.values()]
-    assert sizes == [10, 5, 2, 10, 10, 2, 5]
-
-
 @pytest.mark.parametrize(("ours_s", "code"), [(0.07, 0), (0.08, 1)])
 def test_orchestration(monkeypatch: pytest.MonkeyPatch, ours_s: float, code: int) -> None:
     def of_ours(_folder: Path, num_trials: int) -> float:
@@ -84,3 +83,58 @@ def test_orchestration(monkeypatch: pytest.MonkeyPatch, ours_s: float, code: int
     monkeypatch.setattr(orchestration, "ours", of_ours)
     monkeypatch.setattr(orchestration, "peer", lambda _folder, num_trials: float(num_trials))
     assert orchestration.main([]) == code
+
+
+def test_it_replays_as_many_trials_as_it_says() -> None:
+    row = replay.measure(30)
+    assert row["trials"] == 30
+    assert 20 < row["simulated_s"] < 70, "they run at the same time"
+    assert "| 30 |" in list(replay.table_lines([row]))[-1]
+    # The memory is that of this process, in which other tests ran before.
+    assert replay.verdict([{**row, "peak_gib": 0.1}])[1]
+
+
+def test_a_made_run_is_measured_from_its_directory_to_its_page(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", 60)
+    row = measure(f"{tmp_path}/run")
+    assert set(row) == {*STEPS, "total", "cpu", "gib", "mb"}
+    assert all(value > 0 for value in row.values())
+    page = (tmp_path / "run" / RunFile.REPORT).read_text(encoding="utf-8")
+    assert row["mb"] * 1e6 == len(page.encode())
+    assert f"knob_{NUM_KNOBS - 1}" in page
+
+
+FILES = {
+    "replay/player.py": "def replayed() -> None:\n    pass\n",
+    "loop.py": "from orchestrator.replay.player import replayed\n",
+    "words.py": "IS_REPLAY = 'REPLAY'\n",
+    "other.py": "import orchestrator.words\n",
+}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    for package in (*PACKAGES, "tests"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text('"""A package."""\n')
+    for name, text in FILES.items():
+        (tmp_path / "orchestrator" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "orchestrator" / name).write_text(text)
+    return tmp_path
+
+
+def test_files_outside_of_its_own_name_a_feature(checkout: Path) -> None:
+    feature = Feature(name="replay", words="replay", own="replay")
+    found = [path.name for path in feature.files(checkout / "orchestrator")]
+    assert found == ["loop.py", "words.py"]
+
+
+def test_the_tables_have_lines_circles_and_features(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--root", str(checkout)]) == 0
+    printed = capsys.readouterr().out
+    assert "| orchestrator | 5 | 6 |" in printed
+    assert "| orchestrator/replay | 1 | 2 |" in printed
+    assert "folders of more than 20 files: none" in printed
+    assert "| replay | 2 |" in printed

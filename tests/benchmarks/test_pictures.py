@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("playwright")
 
-from benchmarks.pictures import COLUMNS, run_in_terminal
+from benchmarks.pictures import run_in_terminal
 
 
 def test_the_last_screen_is_what_the_terminal_shows() -> None:
@@ -17,11 +17,6 @@ def test_the_last_screen_is_what_the_terminal_shows() -> None:
     assert "stale" not in last
     assert last.count("&lt;b&gt;") == 1
     assert 'style="color:#7ee787;font-weight:bold">fast</span>' in last
-
-
-def test_a_terminal_has_as_many_columns_as_the_picture() -> None:
-    code = "import os; print(os.get_terminal_size().columns)"
-    assert str(COLUMNS) in run_in_terminal([sys.executable, "-c", code])[-1]
 
 
 def test_a_command_that_fails_makes_no_picture() -> None:

@@ -59,30 +59,10 @@ def test_a_wrong_request_exits_with_2(
 # -- speed
 
 
-def test_the_faster_kind_of_each_side_is_compared() -> None:
-    figures = ([1.0, 2.0], [7.0, 8.0], [3.0, 4.0], [5.0, 6.0])
-    best = graphsage.at_best(dict(zip(graphsage.KINDS, figures, strict=True)))
-    assert best.pairs.ours == [3.0, 4.0]
-    assert best.pairs.peer == [7.0, 8.0]
-
-
 @pytest.mark.parametrize(("rate", "is_reached"), [(1.3, True), (1.29, False)])
 def test_steps_of_rgat_decide(rate: float, is_reached: bool) -> None:
     found = {"ours": [{"step": rate, "batch": 0.5}], "dgl": [{"step": 1.0, "batch": 1.0}]}
     assert [row.is_reached for row in rgat.comparisons(found)] == [is_reached, True]
-
-
-@pytest.mark.parametrize("num_timed", [2, 3])
-def test_the_median_of_an_even_number_of_steps_lies_between_two(
-    monkeypatch: pytest.MonkeyPatch, num_timed: int
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.perf_counter", lambda: now[0])
-
-    def takes(index: int) -> None:
-        now[0] += [50.0, 1.0, 3.0, 9.0][index]
-
-    assert rgat.median_s(takes, 1 + num_timed) == pytest.approx(num_timed)
 
 
 Side = Callable[[], object]
@@ -191,17 +171,3 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> DataFolders:
 def test_both_sides_are_trained(case: accuracy.Case, folders: DataFolders) -> None:
     pairs = smallest(case).compared(folders, 1).pairs
     assert all(0 < figure <= 1 for figure in [*pairs.ours, *pairs.peer])
-
-
-def test_node_embedding_at_its_defaults_beats_common_neighbours_after_one_epoch(
-    folders: DataFolders,
-) -> None:
-    case = ONE_OF_EACH["node_embedding links.common_neighbours"]
-    case = replace(case, data="products-synthetic@0.003")
-    assert case.epochs == 1
-    assert case.compared(folders, 1).is_reached
-
-
-def test_an_unknown_case_lists_all(folders: DataFolders) -> None:
-    with pytest.raises(SystemExit, match=r"(?s)no case has 'AIFC' in its name; .*ogbn_aifb"):
-        accuracy.main(["--data-root", str(folders.root), "--only", "AIFC"])

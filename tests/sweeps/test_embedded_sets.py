@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+import sweeps
+from orchestrator import Sweep
+from orchestrator.space.configs import values_of
 from tests.conftest import RunCli
 
 DATA = {
@@ -45,3 +50,17 @@ def test_a_study_runs_on_the_set_that_comes_with_it(
     assert trials["data"].str.startswith(DATA[sweep]).all()
     assert json.loads((tmp_path / "run/recommended.json").read_text())["config"]
     assert (tmp_path / "run/report.html").stat().st_size > 100_000
+
+
+NAMES = [path.stem for path in Path(sweeps.__path__[0]).glob("[!_]*.py")]
+ONCE = {"graph_memory"}
+"""An evaluation takes half as long as an epoch there, and memory is what is asked about."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_curve_has_three_points_or_more(name: str) -> None:
+    sweep: Sweep[Any] = importlib.import_module(f"sweeps.{name}").SWEEP
+    every = values_of(sweep.baseline)["eval_every"]
+    points = -(-sweep.epochs // every)
+    assert points >= (1 if name in ONCE else 3)
+    assert (points == 1) == (name in ONCE)

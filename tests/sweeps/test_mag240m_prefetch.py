@@ -24,17 +24,6 @@ def test_without_a_gpu_only_what_is_about_one_cannot_run() -> None:
     assert {"off", "thread", "stream"} == {config.prefetch for config in feasible(SWEEP, WITH_GPU)}
 
 
-def test_every_knob_of_the_question_is_tried_against_the_baseline_alone() -> None:
-    baseline = values_of(SWEEP.baseline)
-    alone = [
-        {name for name, value in values_of(config).items() if value != baseline[name]}
-        for config in feasible(SWEEP, WITH_GPU)
-    ]
-    for knob in ("prefetch", "pin_memory", "num_workers", "batch_size", "log_every"):
-        assert {knob} in alone
-    assert {"prefetch", "pin_memory", "log_every"} in alone
-
-
 @pytest.mark.parametrize("published", SWEEP.published, ids=lambda each: str(each.knobs["prefetch"]))
 def test_what_was_published_is_what_runs_with_the_study_s_width(published: Published) -> None:
     knobs = dict(published.knobs)

@@ -16,20 +16,6 @@ from tests.trainables.data.conftest import copied
 HERE = Machine(nodes=(Node(name="here", cpus=2),))
 
 
-def test_the_whole_graph_is_trained_on_with_the_study_s_settings() -> None:
-    [whole] = [config for config in feasible(SWEEP, HERE) if config.mode == "full"]
-    assert (whole.aggregator, whole.layers, whole.hidden) == ("gcn", 2, 16)
-    assert (whole.lr, whole.weight_decay, whole.dropout) == (0.01, 5e-4, 0.5)
-
-
-def test_samples_are_drawn_and_evaluated_as_in_the_study() -> None:
-    sampled = [config for config in feasible(SWEEP, HERE) if config.mode == "sampled"]
-    assert {config.fanouts for config in sampled} == {(25, 10)}
-    assert {config.replace for config in sampled} == {True}
-    assert {config.eval_every for config in sampled} == {5}
-    assert {1000} < {config.batch_size for config in sampled}
-
-
 @pytest.mark.parametrize("published", SWEEP.published, ids=lambda each: str(dict(each.knobs)))
 def test_a_trial_stands_beside_every_published_figure(published: Published) -> None:
     """``eval_every=1``, which shows the first epoch's accuracy, is to be asked for."""

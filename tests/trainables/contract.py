@@ -107,9 +107,9 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "lr_scaling": {"batch_size": 66}},
         elsewhere={
             **OF_PROCESSES,
-            "parallel": "test_lenet.py::test_ddp_learns_what_one_process_learns",
-            "ranks": "test_lenet.py::test_ddp_learns_what_one_process_learns",
-            "compile": "test_lenet.py::test_compiled_ranks_learn_what_one_process_learns",
+            "parallel": "test_parallel.py::test_ranks_learn_what_one_process_learns",
+            "ranks": "test_parallel.py::test_ranks_learn_what_one_process_learns",
+            "compile": "test_parallel.py::test_ranks_learn_what_one_process_learns",
         },
         effects={
             "data_path": "test_lenet.py::test_each_data_path_fetches_in_its_own_way",
@@ -151,9 +151,8 @@ CASES = (
         },
         elsewhere={
             **OF_PROCESSES,
-            "ranks": "test_graphsage.py::"
-            "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
-            "hold_out": "test_hold_out.py::test_without_it_validation_nodes_are_trained_on",
+            "ranks": "test_parallel.py::test_ranks_learn_what_one_process_learns",
+            "hold_out": "test_runs.py::test_without_it_validation_nodes_are_trained_on",
             "graph_scope": "test_graphsage_batches.py::"
             "test_the_largest_component_s_nodes_alone_are_trained_on",
         },
@@ -195,7 +194,7 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
         elsewhere={
             **OF_PROCESSES,
-            "hold_out": "test_hold_out.py::test_without_it_validation_nodes_are_trained_on",
+            "hold_out": "test_runs.py::test_without_it_validation_nodes_are_trained_on",
             "eval_fanouts": "test_rgat_batches.py::"
             "test_eval_fanouts_change_the_accuracy_and_not_the_training",
             "test_fanouts": "test_rgat_batches.py::"
@@ -203,7 +202,7 @@ CASES = (
             "embedding_init": "test_rgat.py::test_learnable_vectors_begin_small_or_normal",
             "eval_every": "test_rgat.py::"
             "test_eval_every_says_which_epochs_the_best_model_is_chosen_from",
-            "submission": "test_rgat_submission.py::"
+            "submission": "test_rgat_batches.py::"
             "test_test_predictions_of_the_best_model_are_handed_in",
         },
         effects={
@@ -257,8 +256,7 @@ CASES = (
         },
         elsewhere={
             **OF_PROCESSES,
-            "ranks": "test_node_embedding.py::"
-            "test_on_its_own_with_ranks_it_learns_what_one_process_learns",
+            "ranks": "test_parallel.py::test_ranks_learn_what_one_process_learns",
             "graph_scope": "test_node_embedding.py::"
             "test_the_largest_component_s_nodes_alone_have_rows",
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from orchestrator import DataFolders, Machine, Node
+from orchestrator import DataFolders
 from orchestrator.measurement.run import Context
 from orchestrator.space.configs import values_of
 from tests.trainables.running import (
@@ -21,10 +21,6 @@ TINY = PRODUCTS_SYNTHETIC.at("0.002")
 """4,898 nodes, 490 of them to train on."""
 QUICK = SageConfig(batch_size=100, fanouts=(4, 5), hidden=16, lr=0.01, threads=1)
 """Five steps an epoch of TINY."""
-
-
-def machine(gpus: int = 0) -> Machine:
-    return Machine(nodes=(Node(name="here", cpus=2, gpus=gpus),))
 
 
 def quick(**knobs: object) -> SageConfig:

@@ -117,16 +117,6 @@ DRAWING = [case for case in CASES if case.same_on_gpu]
 """Those that draw from the device's own generator, for dropout: see their ``device``."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", DRAWING, ids=lambda case: case.trainable.name)
-def test_enough_seeds_tell_other_distributions_and_only_those_apart(case: Case) -> None:
-    losses = losses_of(case, seeds=range(12))
-    others = losses_of(case, seeds=range(100, 112))
-    assert standard_errors_apart(losses, others) < SAME
-    undropped = losses_of(case, seeds=range(100, 112), knobs=case.same_on_gpu)
-    assert standard_errors_apart(losses, undropped) > SAME
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("case", DRAWING, ids=lambda case: case.trainable.name)
 def test_what_a_gpu_draws_is_the_same_in_distribution(case: Case) -> None:

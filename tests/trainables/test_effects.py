@@ -135,15 +135,6 @@ def test_it_is_evaluated_every_so_often_and_after_the_last_epoch(case: Case) -> 
     assert ["eval_s" in report.metrics for report in reports.kept] == [False, *[True] * 4]
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if "hold_out" in knobs_of(case.quick)], ids=name_of
-)
-def test_nothing_held_out_takes_no_time_to_evaluate(case: Case) -> None:
-    config = with_knobs(case, hold_out=False)
-    reports = train_once(case.trainable, config, context(case.data, steps=2))
-    assert not {"eval_s", "val_acc"} & set(reports.kept[-1].metrics)
-
-
 @EVERY_CASE
 def test_workers_are_processes_and_may_be_kept(case: Case) -> None:
     def workers(**knobs: object) -> list[set[int]]:
@@ -183,7 +174,6 @@ def test_loaders_are_made_as_asked(
     handed: Mapping[str, object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The effect of that is shown in loading/test_workers.py."""
     made: list[Mapping[str, object]] = []
     make = DataLoader.__init__
 
@@ -234,19 +224,6 @@ def test_batches_are_copied_with_or_without_waiting(
 
     assert asked_for(non_blocking=False) == {False}
     assert asked_for(non_blocking=True) == {True}
-
-
-@WITH_PREFETCH
-@pytest.mark.parametrize("prefetch", ["thread", "stream"])
-def test_non_blocking_means_nothing_where_batches_are_copied_ahead(
-    case: Case, prefetch: str
-) -> None:
-    waits, goes_on = (
-        with_knobs(case, pin_memory=True, prefetch=prefetch, non_blocking=non_blocking)
-        for non_blocking in (False, True)
-    )
-    assert waits == goes_on
-    assert with_knobs(case, pin_memory=True, non_blocking=True).non_blocking
 
 
 @EVERY_CASE

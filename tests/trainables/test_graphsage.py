@@ -12,16 +12,14 @@ import torch
 from torch.nn import functional
 
 from orchestrator.space.configs import canonical
-from tests.conftest import RunCli
-from tests.trainables.graphsage_runs import QUICK, TINY, machine, quick, store_of
+from tests.trainables.graphsage_runs import TINY, quick, store_of
 from tests.trainables.running import (
-    ON_TWO_GPUS,
     context,
     train_once,
 )
 from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.graph.layers import SageLayer
-from trainables.graph.minibatch import Rows, Summed
+from trainables.graph.minibatch import Rows
 from trainables.graphsage import GraphSage, SageConfig, graphsage
 
 
@@ -44,17 +42,6 @@ def test_a_layer_is_dgl_s_own_with_gradients(aggregator: Any, width: int, out: i
     close(ours.neighbours.weight.grad, theirs.fc_neigh.weight.grad)
 
 
-@pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
-def test_a_layer_begins_as_dgl_s_own_does(aggregator: Any) -> None:  # noqa: ANN401
-    torch.manual_seed(5)
-    ours = SageLayer(20, 7, aggregator)
-    torch.manual_seed(5)
-    theirs = dgl.nn.SAGEConv(20, 7, aggregator)
-    begun = [parameter.clone() for parameter in theirs.parameters()]
-    for parameter, expected in zip(same_weights(ours, theirs).parameters(), begun, strict=True):
-        assert torch.equal(parameter, expected)
-
-
 def same_weights(ours: SageLayer, theirs: Any) -> Any:  # noqa: ANN401 - DGL has no types
     with torch.no_grad():
         theirs.fc_neigh.weight.copy_(ours.neighbours.weight)
@@ -69,15 +56,6 @@ def same_weights(ours: SageLayer, theirs: Any) -> Any:  # noqa: ANN401 - DGL has
 
 def close(one: torch.Tensor | None, other: torch.Tensor | None) -> None:
     torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-
-
-def test_sums_taken_in_the_loader_are_the_first_layer_s() -> None:
-    from tests.trainables.graph.graphs import random_block
-    from trainables.graph.messages import neighbour_mean
-
-    _, adjacency = random_block()
-    layer, x = SageLayer(20, 7, "mean"), torch.randn(300, 20)
-    close(layer(Summed(x[:100], neighbour_mean(x, adjacency))), layer(Rows(x, adjacency)))
 
 
 # -- what it learns
@@ -126,16 +104,6 @@ def test_full_mode_learns_and_reports_kteps() -> None:
     assert reports.kept[-1].samples == 30 * len(store.train)
 
 
-def test_the_first_epoch_s_figures_stay_those_of_the_first_epoch() -> None:
-    config = canonical(quick(mode="full"))
-    reports = train_once(graphsage, config, context(TINY, epochs=3))
-    assert reports.metric("first_epoch_loss") == reports.metric("train_loss")[:1]
-    assert reports.metric("first_epoch_val_acc") == reports.metric("val_acc")[:1]
-    seldom = canonical(quick(mode="full", eval_every=2))
-    unevaluated = train_once(graphsage, seldom, context(TINY, epochs=2))
-    assert unevaluated.metric("first_epoch_val_acc") == []
-
-
 def test_the_accuracy_on_all_nodes_is_that_of_the_splits_together() -> None:
     config = canonical(quick(mode="full"))
     reports = train_once(graphsage, config, context(TINY, epochs=3, evaluate_test=True))
@@ -149,10 +117,6 @@ def test_the_accuracy_on_all_nodes_is_that_of_the_splits_together() -> None:
     assert 0 <= of_train <= 1
     assert num_test + num_val + len(store.train) == store.num_nodes
     assert of_train * len(store.train) == pytest.approx(round(of_train * len(store.train)))
-
-
-def test_sampled_mode_has_no_kteps() -> None:
-    assert train_once(graphsage, QUICK, context(TINY)).metric("kteps") == []
 
 
 # -- the way of training is DGL's, step by step
@@ -198,49 +162,6 @@ def test_with_all_neighbours_a_batch_is_the_whole_graph_s() -> None:
 # -- systems knobs change nothing that is learned
 
 
-@pytest.mark.parametrize(
-    "knobs", [{"num_workers": 2, "prefetch": "thread"}, {"feature_placement": "host"}], ids=str
-)
-def test_layer_neighbour_sampling_learns_the_same_whatever_the_systems_knobs(
-    knobs: dict[str, Any],
-) -> None:
-    """With the other sampler it is shown in test_contract.py."""
-    where = context(TINY, epochs=2, steps=8)
-    expected = train_once(graphsage, quick(sampler="labor"), where)
-    found = train_once(graphsage, quick(sampler="labor", **knobs), where)
-    assert found.metric("train_loss") == pytest.approx(expected.metric("train_loss"), rel=1e-5)
-    assert found.metric("val_acc")[-1] == expected.metric("val_acc")[-1]
-
-
-@pytest.mark.parametrize(
-    "device",
-    [
-        pytest.param("cpu", marks=pytest.mark.slow),
-        pytest.param("cuda", marks=ON_TWO_GPUS),
-    ],
-)
-def test_on_its_own_with_ranks_it_learns_what_one_process_learns(
-    device: str, run_cli: RunCli
-) -> None:
-    # 123 divides neither by the ranks nor the 490 training nodes.
-    arguments = (
-        "--data products-synthetic@0.002 --epochs 4 --steps 20 --test --ranks 2 --dropout 0"
-        " --batch-size 123 --fanouts 4,5 --hidden 16 --lr 0.01 --threads 1 --num-workers 1"
-    )
-    finished = run_cli(*arguments.split(), "--device", device, module="trainables.graphsage")
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    lines = (line.split() for line in finished.stdout.splitlines())
-    figures = {line[0]: line[1] for line in lines if len(line) > 1}
-    alone = train_once(
-        graphsage,
-        quick(dropout=0.0, batch_size=123),
-        context(TINY, epochs=4, steps=20, evaluate_test=True),
-    )
-    assert float(figures["steps"]) == alone.kept[-1].metrics["steps"] == 16
-    for name, tolerance in {"train_loss": 1e-3, "val_acc": 0.01, "test_acc": 0.01}.items():
-        assert float(figures[name]) == pytest.approx(alone.metric(name)[-1], abs=tolerance)
-
-
 # -- what a config means, and what cannot run
 
 
@@ -256,29 +177,3 @@ def test_what_full_mode_has_no_use_for_makes_no_other_trial() -> None:
         feature_placement="host",
     )
     assert canonical(busy) == canonical(quick(mode="full"))
-
-
-def test_layers_are_those_of_full_mode_and_fanouts_those_of_sampled_mode() -> None:
-    assert canonical(quick(layers=5)) == QUICK
-    assert SageConfig(fanouts=(1, 2, 3)).num_layers == 3
-    assert SageConfig(mode="full", layers=4).num_layers == 4
-
-
-def test_labor_draws_without_replacement() -> None:
-    assert canonical(quick(sampler="labor", replace=False)) == canonical(quick(sampler="labor"))
-
-
-@pytest.mark.parametrize(
-    ("knobs", "gpus", "reason"),
-    [
-        ({"ranks": 2, "device": "cuda"}, 1, "needs 2 GPUs, the largest node has 1"),
-        ({"mode": "full", "ranks": 2}, 0, "mode=full has one batch"),
-        ({"feature_placement": "pinned"}, 0, "feature_placement=pinned needs a GPU"),
-        ({"feature_placement": "device"}, 0, "feature_placement=device needs a GPU"),
-        ({"feature_placement": "device"}, 1, None),
-    ],
-    ids=str,
-)
-def test_what_cannot_run_says_why(knobs: dict[str, Any], gpus: int, reason: str | None) -> None:
-    found = graphsage.infeasible(SageConfig(**knobs), machine(gpus))
-    assert found is None if reason is None else found is not None and reason in found

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import dgl
@@ -16,15 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.measurement.run import Run
 from orchestrator.space.configs import canonical
-from tests.trainables.graphsage_runs import QUICK, TINY, quick, seen_by, store_of
+from tests.trainables.graphsage_runs import TINY, quick, seen_by, store_of
 from tests.trainables.running import (
     context,
     operations,
     train_once,
 )
-from trainables.data.formats.graph_store import GraphTensors
 from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.components import in_largest_component
@@ -32,25 +24,8 @@ from trainables.graph.drawing import Ids
 from trainables.graph.minibatch import FetchMinibatch, Minibatch
 from trainables.graph.sampling import NeighbourSampler, Sample
 from trainables.graph.slots import Slots
-from trainables.graph.whole import WholeGraph
-from trainables.graphsage import GraphSage, SageConfig, graphsage
+from trainables.graphsage import SageConfig, graphsage
 from trainables.loading import Draw
-
-
-def test_every_epoch_trains_on_every_node_once() -> None:
-    seen = seen_by(QUICK, context(TINY, epochs=2))
-    assert [len(batch.labels) for batch in seen] == [100, 100, 100, 100, 90] * 2
-    for epoch in (seen[:5], seen[5:]):
-        labels = torch.cat([batch.labels for batch in epoch])
-        store = store_of(TINY)
-        assert sorted(labels.tolist()) == sorted(store.labels[store.train].tolist())
-    assert not torch.equal(seen[0].labels, seen[5].labels)
-
-
-def test_fanouts_are_those_of_the_blocks() -> None:
-    [block] = seen_by(quick(fanouts=(4, 5)))[0].blocks
-    assert block.num_edges == 500
-    assert seen_by(quick(fanouts=(4,)))[0].blocks == ()
 
 
 @pytest.mark.parametrize("data", ["generated", "photo"])
@@ -94,38 +69,6 @@ def sizes_in_the_study(graph: Any, nodes: torch.Tensor) -> list[int]:  # noqa: A
     return sizes
 
 
-def test_without_replacement_no_neighbour_is_heard_twice() -> None:
-    def repeated(replace: bool) -> bool:
-        [block] = seen_by(quick(fanouts=(4, 9), replace=replace))[0].blocks
-        targets = torch.repeat_interleave(torch.arange(100), block.degrees())
-        pairs = torch.stack([targets, block.indices.long()])
-        return bool(torch.unique(pairs, dim=1).shape[1] < pairs.shape[1])
-
-    assert repeated(True)
-    assert not repeated(False)
-
-
-def test_workers_are_processes_and_hand_batches_over_in_shared_memory() -> None:
-    import psutil
-
-    children: set[int] = set()
-    in_shared_memory: set[bool] = set()
-
-    class Watching(Run):
-        def batches(self, loader: Any, *, samples: Any) -> Iterator[Any]:  # noqa: ANN401
-            for arriving in super().batches(loader, samples=samples):
-                children.update(child.pid for child in psutil.Process().children())
-                heard = arriving.batch.inputs[1]
-                assert isinstance(heard, torch.Tensor)
-                in_shared_memory.add(is_shared(heard.data_ptr()))
-                yield arriving
-
-    before = {child.pid for child in psutil.Process().children()}
-    train_once(graphsage, quick(num_workers=2), context(TINY), make_run=Watching)
-    assert len(children - before) == 2
-    assert in_shared_memory == {True}
-
-
 @pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
 def test_every_batch_of_a_worker_comes_through_a_slot(
     aggregator: str, monkeypatch: pytest.MonkeyPatch
@@ -150,11 +93,6 @@ def mapping_of(address: int) -> list[str]:
         if begin <= address < end:
             return fields
     raise AssertionError("not mapped at all")
-
-
-def is_shared(address: int) -> bool:
-    """Return True if an address of this process lies in a shared mapping."""
-    return mapping_of(address)[1].endswith("s")
 
 
 def is_of_a_file(address: int) -> bool:
@@ -198,53 +136,63 @@ def test_the_largest_component_s_nodes_alone_are_trained_on(photo: OgbGraph) -> 
     assert trained_on("largest_component") == sorted(store.labels[store.train[inside]])
 
 
-def test_full_mode_keeps_one_copy_of_the_graph(fork_server: ForkServerContext) -> None:
-    """Peak memory of an epoch, against what a second format would take."""
-    with ProcessPoolExecutor(1, mp_context=fork_server) as pool:
-        grown, grown_by_a_copy, of_edges = pool.submit(bytes_of_an_epoch).result()
-    assert grown < 0.5 * of_edges
-    assert grown_by_a_copy > 0.5 * of_edges, "a copy that is kept shows"
-
-
-def bytes_of_an_epoch() -> tuple[int, int, int]:
-    """Growth of the peak memory by an epoch, and by one beside a copy; bytes of the edges."""
-    num_nodes, degree = 10_000, 500
-    # Every node hears the next ones and those before: 10 M edges, 80 MB.
-    offsets = np.concatenate([np.arange(-degree, 0), np.arange(1, degree + 1)])
-    indices = ((np.arange(num_nodes)[:, None] + offsets) % num_nodes).ravel()
-    indptr = np.arange(0, len(indices) + 1, len(offsets))
-    tensors = GraphTensors(
-        indptr=torch.from_numpy(indptr),
-        indices=torch.from_numpy(indices),
-        features=torch.randn(num_nodes, 32),
-        labels=torch.randint(0, 5, (num_nodes,)),
-        train=torch.arange(100), val=torch.arange(0), test=torch.arange(0),
-    )  # fmt: skip
-    network = GraphSage(SageConfig(mode="full", hidden=16), 32, 5)
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
-
-    def step(graph: GraphTensors) -> int:
-        """Train a step and return the peak memory so far."""
-        store: Any = SimpleNamespace(tensors=lambda: graph)
-        whole = WholeGraph.of(store, np.arange(100), num_layers=2, device=torch.device("cpu"))
-        [batch] = whole.epoch(0)
-        scores = network(batch.inputs, batch.blocks)[batch.seeds]
-        torch.nn.functional.cross_entropy(scores, batch.labels).backward()
-        optimizer.step()
-        return peak_bytes()
-
-    # With one edge in 200 first, so that whatever is made once is made.
-    few = replace(
-        tensors, indptr=tensors.indptr // 200, indices=tensors.indices[::200].contiguous()
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"num_workers": 2, "pin_memory": True, "prefetch": "stream", "persistent_workers": True},
+        {"feature_placement": "device", "num_workers": 2},
+        {"aggregator": "gcn", "feature_placement": "device"},
+        {"aggregator": "pool", "feature_placement": "device"},
+    ],
+    ids=str,
+)
+def test_a_gpu_learns_what_the_cpu_learns(knobs: dict[str, Any]) -> None:
+    aggregator = knobs.get("aggregator", "mean")
+    alike = {"dropout": 0.0, "aggregator": aggregator}
+    here = train_once(graphsage, quick(device="cpu", **alike), context(TINY, epochs=4, steps=20))
+    there = train_once(
+        graphsage,
+        quick(device="cuda", **{**alike, **knobs}),
+        context(TINY, epochs=4, steps=20, device="cuda:0"),
     )
-    before = step(few)
-    after = step(tensors)
-    copy = tensors.indices.clone()
-    beside_a_copy = step(tensors)
-    return after - before, beside_a_copy - after, copy.nbytes
+    assert there.metric("train_loss") == pytest.approx(here.metric("train_loss"), rel=1e-3)
+    assert there.metric("val_acc")[-1] == pytest.approx(here.metric("val_acc")[-1], abs=0.01)
 
 
-def peak_bytes() -> int:
-    """Peak memory of this process; getrusage's begins with that of its parent."""
-    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    return int(peak) * 1024
+@pytest.mark.gpu
+@pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
+def test_full_mode_on_a_gpu_learns_what_the_cpu_learns(aggregator: str) -> None:
+    config = canonical(quick(mode="full", dropout=0.0, aggregator=aggregator))
+    here = train_once(graphsage, config, context(TINY, epochs=4))
+    there = train_once(graphsage, config, context(TINY, epochs=4, device="cuda:0"))
+    assert there.metric("train_loss") == pytest.approx(here.metric("train_loss"), rel=1e-3)
+
+
+@pytest.mark.gpu
+def test_features_in_page_locked_memory_are_read_by_the_gpu_from_there() -> None:
+    from trainables.graph.placement import placed
+
+    features = store_of(TINY).tensors().features
+    cuda = torch.device("cuda:0")
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    seen = placed(features, "pinned", cuda)
+    assert torch.cuda.memory_allocated() - before < features.nbytes // 2
+    assert seen.device.type == "cuda"
+    rows = torch.randint(0, len(features), (1000,))
+    assert torch.equal(torch.index_select(seen, 0, rows.to(cuda)).cpu(), features[rows])
+    del seen
+    assert placed(features, "device", cuda).is_cuda
+    assert torch.cuda.memory_allocated() - before < features.nbytes // 2
+
+
+@pytest.mark.gpu
+def test_on_the_device_a_batch_carries_ids_only() -> None:
+    from trainables.graph.minibatch import Named
+
+    [first, *_] = seen_by(
+        quick(device="cuda", feature_placement="device"), context(TINY, device="cuda:0")
+    )
+    assert isinstance(first.inputs, Named)
+    assert not first.inputs.nodes.is_cuda  # when it arrives; the step moves it

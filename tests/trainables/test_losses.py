@@ -47,27 +47,6 @@ def test_a_loss_that_has_exploded_has_diverged() -> None:
         loss.mean(1)
 
 
-def test_after_a_checkpoint_the_first_step_says_nothing() -> None:
-    loss = counted(EpochLoss(ALONE, RUN, log_every=0), 0.001, 2.0)
-    assert loss.mean(3) == pytest.approx(1.0005)
-    assert counted(loss, 0.5).mean(4) == 0.5
-
-
-def test_a_training_that_diverges_says_so() -> None:
-    config = LeNetConfig(lr=1e6, data_path="resident")
-    with pytest.raises(FloatingPointError, match=r"(not finite since step \d+ of \d+|exploded)"):
-        train_once(lenet, config, context(DIGITS, epochs=3))
-
-
-def test_a_training_of_its_own_diverges_where_it_reports_a_loss_that_is_not_finite() -> None:
-    reports = Reports()
-    run = Run(Context(seed=0, budget=Budget(epochs=1)), reports)
-    run.report(train_loss=1.0, kl=math.nan)
-    with pytest.raises(FloatingPointError, match="val_loss is nan after step 0"):
-        run.report(val_loss=math.nan)
-    assert len(reports.kept) == 1
-
-
 @pytest.mark.gpu
 def test_a_step_that_the_loss_scale_skips_is_a_step() -> None:
     config = LeNetConfig(amp="fp16", data_path="resident", device="cuda")

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from orchestrator import Machine, Node
 from orchestrator.measurement.run import Run
 from orchestrator.space.configs import canonical, values_of
 from tests.trainables.running import Reports, context, train_once
@@ -16,10 +15,6 @@ from trainables.loading import Batch
 from trainables.mlp import Mlp, MlpConfig, batches_of, mlp
 
 QUICK = MlpConfig(batch_size=132, lr=0.05, threads=1, data_placement="device")
-
-
-def machine(gpus: int = 0) -> Machine:
-    return Machine(nodes=(Node(name="here", cpus=2, gpus=gpus),))
 
 
 def quick(**knobs: object) -> MlpConfig:
@@ -42,16 +37,6 @@ def test_it_learns_digits() -> None:
     reports = train_once(mlp, QUICK, context(DIGITS, epochs=6, evaluate_test=True))
     assert reports.metric("val_acc")[-1] > 0.9
     assert reports.metric("test_acc")[-1] > 0.9
-
-
-@pytest.mark.parametrize("knobs", [{}, {"num_workers": 1}, {"data_path": "batched"}])
-def test_batches_are_the_same_wherever_images_are(knobs: dict[str, object]) -> None:
-    expected = epoch_of(QUICK)
-    assert len(expected) == 10
-    found = epoch_of(quick(data_placement="host", **knobs))
-    for batch, other in zip(expected, found, strict=True):
-        assert torch.equal(batch.inputs, other.inputs)
-        assert torch.equal(batch.labels, other.labels)
 
 
 @pytest.mark.parametrize(
@@ -110,20 +95,6 @@ def test_each_way_fetches_as_it_says(
     device = "cuda:0" if knobs["data_placement"] == "pinned" else "cpu"
     train_once(mlp, quick(**knobs), context(DIGITS, device=device))
     assert counts == {"collated": collated, "loaders": loaders}
-
-
-@pytest.mark.parametrize(
-    ("config", "gpus", "reason"),
-    [
-        (MlpConfig(data_placement="pinned"), 0, "data_placement=pinned needs a GPU"),
-        (MlpConfig(data_placement="pinned", non_blocking=True), 1, None),
-        (MlpConfig(prefetch="stream", data_placement="pinned"), 1, None),
-    ],
-)
-def test_what_cannot_run_says_why(config: MlpConfig, gpus: int, reason: str | None) -> None:
-    assert canonical(config) == config
-    found = mlp.infeasible(config, machine(gpus))
-    assert found is None if reason is None else found is not None and reason in found
 
 
 @pytest.mark.gpu

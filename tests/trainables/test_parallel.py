@@ -6,16 +6,24 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from orchestrator import DataSet, Trainable
 from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget
-from tests.trainables.running import ON_TWO_GPUS, Reports
+from tests.conftest import RunCli
+from tests.trainables.running import ON_TWO_GPUS, Reports, context, train_once
+from trainables.data.sets.digits import DIGITS
+from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.graphsage import graphsage
+from trainables.lenet import lenet
 from trainables.loading import BatchOrder
+from trainables.node_embedding import node_embedding
 from trainables.parallel import Ranks, joined_ranks
 from trainables.precision import Precision
 
@@ -92,14 +100,6 @@ def test_a_rank_alone_needs_no_process_group() -> None:
     assert float(ranks.loss(torch.tensor(6.0), 4)) == 1.5
 
 
-def test_dp_wraps_the_network_and_computes_the_same() -> None:
-    ranks = Ranks(index=0, count=1, device=torch.device("cpu"))
-    network = torch.nn.Linear(3, 2)
-    trained = ranks.parallel(network, "dp")
-    assert isinstance(trained, torch.nn.DataParallel)
-    assert torch.equal(trained(torch.ones(4, 3)), network(torch.ones(4, 3)))
-
-
 @pytest.mark.parametrize(("amp", "dtype"), [("off", torch.float32), ("bf16", torch.bfloat16)])
 def test_dp_s_threads_compute_in_the_type_asked_for(
     amp: Literal["off", "bf16"], dtype: torch.dtype
@@ -144,3 +144,89 @@ def test_dp_scatters_batches_and_has_the_gradient_of_one_device(
     assert network.weight.grad is not None
     expected = inputs.sum(0).expand(2, 3)
     assert torch.allclose(network.weight.grad, expected, rtol=0.05, atol=0.05)
+
+
+# -- every trainable that has ranks, by the command line
+
+
+def named(value: object) -> str:
+    """Return the part of a test's id."""
+    return str(getattr(value, "name", value))
+
+
+DIGITS_ODD = {
+    "parallel": "ddp", "ranks": 2, "batch_size": 131, "lr": 0.05, "data_path": "batched",
+    "threads": 1,
+}  # fmt: skip
+NODES_ODD = {
+    "ranks": 2, "dropout": 0.0, "batch_size": 123, "fanouts": (4, 5), "hidden": 16, "lr": 0.01,
+    "threads": 1, "num_workers": 1,
+}  # fmt: skip
+PAIRS_ODD = {
+    "ranks": 2, "batch_size": 123, "epoch_pairs": 2461, "dims": 16, "neighbours": 3,
+    "negatives": 3, "walk_length": 5, "walks_per_node": 1, "window": 2, "lr": 0.05, "threads": 1,
+    "num_workers": 1,
+}  # fmt: skip
+"""Batches that divide neither by the ranks nor by the samples; the last of the pairs is one."""
+DENSE = {**PAIRS_ODD, "embedding": "dense"}
+COMPILED = {**DIGITS_ODD, "compile": True, "drop_last": True}
+"""Without a smaller last batch there is one shape to compile for."""
+LARGE = PRODUCTS_SYNTHETIC.at("0.002")
+
+
+@pytest.mark.timeout(400)  # each rank may run a compiler
+@pytest.mark.parametrize(
+    ("trainable", "data", "knobs", "places"),
+    [
+        (lenet, DIGITS, DIGITS_ODD, {"device": "cpu"}),
+        (node_embedding, LARGE, PAIRS_ODD, {"device": "cpu"}),
+        *(
+            pytest.param(*each, {"device": "cpu"}, marks=pytest.mark.slow)
+            for each in (
+                (lenet, DIGITS, COMPILED), (graphsage, LARGE, NODES_ODD),
+                (node_embedding, LARGE, DENSE),
+            )
+        ),
+        *(
+            pytest.param(*each, marks=ON_TWO_GPUS)
+            for each in (
+                (lenet, DIGITS, DIGITS_ODD, {"device": "cuda"}),
+                (graphsage, LARGE, NODES_ODD, {"device": "cuda"}),
+                (node_embedding, LARGE, PAIRS_ODD, {"device": "cuda", "placement": "gpu"}),
+                (node_embedding, LARGE, DENSE, {"device": "cuda", "placement": "cpu"}),
+                (node_embedding, LARGE, DENSE, {"device": "cuda", "placement": "gpu"}),
+            )
+        ),
+    ],
+    ids=named,
+)  # fmt: skip
+def test_ranks_learn_what_one_process_learns(
+    trainable: Trainable[Any],
+    data: DataSet,
+    knobs: dict[str, Any],
+    places: dict[str, str],
+    run_cli: RunCli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no pool of compiling processes
+    monkeypatch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "0")  # scalar code is compiled faster
+    flags: list[str] = []
+    for name, value in {**knobs, **places}.items():
+        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+        flags += [f"--{name.replace('_', '-')}", text]
+    length = ("--data", data.name, "--epochs", "2", "--steps", "20", "--test")
+    done = run_cli(*length, *flags, module=f"trainables.{trainable.name}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = (line.split() for line in done.stdout.splitlines())
+    figures = {each[0]: each[1] for each in words if len(each) > 1}
+    alone = {"ranks": 1, "parallel": "none", "compile": False}
+    config = trainable.config(**{name: alone.get(name, value) for name, value in knobs.items()})
+    where = context(data, epochs=2, steps=20, evaluate_test=True)
+    expected = train_once(trainable, config, where)
+    assert float(figures["steps"]) == expected.kept[-1].metrics["steps"]
+    score = trainable.reports[0].metric
+    for name, off in {"train_loss": 1e-3, score: 0.02, score.replace("val", "test"): 0.02}.items():
+        assert float(figures[name]) == pytest.approx(expected.metric(name)[-1], abs=off)
+    assert bool(list((tmp_path / "compiled").rglob("*.so"))) == ("compile" in knobs)

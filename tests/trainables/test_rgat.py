@@ -12,7 +12,6 @@ import torch
 from torch.nn import functional
 
 from benchmarks.peers.rgat_dgl import DglRgat, dgl_blocks, gradients, take_weights
-from orchestrator import Machine, Node
 from orchestrator.space.configs import canonical, knobs_of
 from orchestrator.space.knob import Role
 from tests.conftest import RunCli
@@ -102,16 +101,6 @@ def test_training_is_that_of_dgl_s_example_step_by_step(weight_decay: float) -> 
     assert losses == pytest.approx([each / 294 for each in summed], rel=1e-3)
 
 
-def test_weights_begin_as_dgl_s_do() -> None:
-    config = quick(hidden=64, heads=4)
-    ours, _ = both_networks(config)
-    fresh = DglRgat(768, 4, hidden=64, heads=4, num_layers=2, num_relations=5, dropout=0.0).convs[0]
-    for name, of_conv in (("weight", "fc.weight"), ("of_source", "attn_l")):
-        expected = torch.cat([conv.get_parameter(of_conv).flatten() for conv in fresh])
-        found = getattr(ours.layers[0], name)
-        assert found.std().item() == pytest.approx(expected.std().item(), rel=0.1)
-
-
 def test_a_batch_of_one_node_is_normalised_by_what_was_seen_before() -> None:
     norm = Norm(4)
     for _ in range(50):
@@ -137,30 +126,6 @@ def test_it_learns_aifb(test_data: Path) -> None:
         for seed in range(3)
     ]
     assert statistics.median(found) >= 32 / 36
-
-
-@pytest.mark.parametrize(
-    "knobs",
-    [
-        {"amp": "bf16"},
-        {"fanouts": (4,), "eval_fanouts": (8,), "test_fanouts": (8,)},
-        {"num_workers": 2, "persistent_workers": True, "eval_every": 8, "fanouts": (-1, 5)},
-    ],
-    ids=str,
-)
-def test_every_way_of_learning_learns(knobs: dict[str, Any]) -> None:
-    reports = train_once(rgat, quick(dropout=0.2, **knobs), context(TINY, epochs=8))
-    losses = reports.metric("train_loss")
-    assert losses[-1] < 0.6 * losses[0]
-    assert reports.metric("val_acc")[-1] > 0.7  # the largest class is two fifths
-
-
-def test_nodes_without_features_get_learnable_ones(test_data: Path) -> None:
-    store = store_of(OGBN_AIFB.at(str(test_data / "ogb" / "ogbn_aifb")))
-    network = Rgat(quick(hidden=8), store)
-    assert network.embeddings is not None
-    assert network.embeddings.weight.shape == (8285, 8)
-    assert Rgat(quick(hidden=8), store_of(TINY)).embeddings is None
 
 
 def test_learnable_vectors_begin_small_or_normal(test_data: Path) -> None:
@@ -234,24 +199,6 @@ def test_it_runs_on_its_own(run_cli: RunCli) -> None:
     for name in ("train_loss", "val_acc", "test_acc"):
         assert float(figures[name]) == pytest.approx(alone.metric(name)[-1], rel=1e-4)
     assert float(figures["peak_rss_gib"]) > 0.2
-
-
-def machine(gpus: int = 0) -> Machine:
-    return Machine(nodes=(Node(name="here", cpus=2, gpus=gpus),))
-
-
-@pytest.mark.parametrize(
-    ("knobs", "gpus", "reason"),
-    [
-        ({"heads": 3}, 0, "heads must divide hidden"),
-        ({"fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),
-        ({"test_fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),
-    ],
-    ids=str,
-)
-def test_what_cannot_run_says_why(knobs: dict[str, Any], gpus: int, reason: str | None) -> None:
-    found = rgat.infeasible(RgatConfig(**knobs), machine(gpus))
-    assert found is None if reason is None else found is not None and reason in found
 
 
 def test_what_has_no_effect_makes_no_other_trial() -> None:

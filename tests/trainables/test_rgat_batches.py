@@ -7,39 +7,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+from orchestrator.data import PreparedData
+from orchestrator.errors import DataError
 from orchestrator.measurement.run import Run
 from tests.conftest import ROOT
-from tests.trainables.rgat_runs import QUICK, TINY, quick, seen_by, store_of
-from tests.trainables.running import context, train_once
-from trainables.rgat import Rgat, RgatConfig, rgat
-
-
-def test_every_epoch_trains_on_every_node_once() -> None:
-    seen = seen_by(QUICK, context(TINY, epochs=2))
-    assert [len(batch.labels) for batch in seen] == [60, 60, 60, 60, 54] * 2
-    store = store_of(TINY)
-    for epoch in (seen[:5], seen[5:]):
-        labels = torch.cat([batch.labels for batch in epoch])
-        assert sorted(labels.tolist()) == sorted(store.labels[store.train].tolist())
-    assert not torch.equal(seen[0].labels, seen[5].labels)
-
-
-def test_features_come_in_half_precision_from_outside_the_graph() -> None:
-    batch = seen_by(QUICK)[0]
-    assert batch.inputs.dtype is torch.float16
-    assert len(batch.inputs) > batch.blocks[0].num_targets > batch.blocks[1].num_targets == 60
-
-
-def test_fanouts_are_those_of_the_blocks() -> None:
-    first, last = seen_by(quick(fanouts=(2, 3)))[0].blocks
-    assert torch.bincount(first.targets[first.pairs]).max() == 2
-    assert torch.bincount(last.targets[last.pairs]).max() == 3
+from tests.trainables.graph.stores import write_store
+from tests.trainables.rgat_runs import TINY, quick
+from tests.trainables.running import Reports, context, train_once
+from trainables.rgat import Rgat, rgat
 
 
 def test_lr_falls_every_so_many_epochs() -> None:
@@ -98,16 +81,6 @@ def test_eval_fanouts_change_the_accuracy_and_not_the_training() -> None:
     assert few.metric("val_acc") != many.metric("val_acc")
 
 
-def test_the_defaults_are_the_study_s() -> None:
-    """What it validated and tested with; how batches were made there is in the sweep."""
-    config = RgatConfig()
-    assert (config.fanouts, config.batch_size) == ((15, 25), 512)
-    assert (config.eval_fanouts, config.eval_batch_size) == ((15, 25), 512)
-    assert (config.test_fanouts, config.test_batch_size) == ((160, 160), 16)
-    assert (config.lr, config.lr_step, config.lr_decay, config.weight_decay) == (1e-3, 25, 0.25, 0)
-    assert (config.hidden, config.heads, config.dropout, config.eval_every) == (1024, 4, 0.5, 1)
-
-
 LARGER = """
 import json, re, sys
 from pathlib import Path
@@ -162,3 +135,59 @@ def test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded(tmp_path
     assert peak_gib["features"] > 1.2 * memory_gib
     assert peak_gib["kept within"] < peak_gib["first"] + 0.15
     assert peak_gib["not kept"] > peak_gib["kept within"] + 0.15  # so the limit is what did it
+
+
+@pytest.fixture
+def as_mag240m(tmp_path: Path) -> PreparedData:
+    """A set with as many test nodes as MAG240M has, their labels unknown as there."""
+    nodes = np.arange(147_000)
+    labels = nodes % 3
+    labels[182:] = -1
+    test = nodes[182:]
+    arrays = {
+        "indptr": np.arange(147_001),
+        "indices": np.roll(nodes, 1),
+        "edge_type": (nodes % 2).astype(np.uint8),
+        "features": np.eye(3, 8, dtype=np.float16)[nodes % 3],
+        "labels": labels,
+        "train": nodes[:120],
+        "val": nodes[120:182],
+        "test": test,
+        "test_dev": test[:88_092],
+        "test_challenge": test[88_092:],
+    }
+    return write_store(tmp_path / "store", arrays)
+
+
+def handing_in(data: PreparedData, folder: Path, *, epochs: int, evaluate_test: bool) -> Reports:
+    config = quick(submission=str(folder), test_batch_size=30_000, lr=0.05, dropout=0.0)
+    where = context(TINY, epochs=epochs, evaluate_test=evaluate_test)
+    return train_once(rgat, config, replace(where, data=data))
+
+
+def test_test_predictions_of_the_best_model_are_handed_in(
+    as_mag240m: PreparedData, tmp_path: Path
+) -> None:
+    reports = handing_in(as_mag240m, tmp_path / "out", epochs=6, evaluate_test=True)
+    assert reports.metric("val_acc")[-1] == 1
+    assert reports.metric("test_acc") == []  # it is unknown here
+    with np.load(tmp_path / "out" / "y_pred_mag240m_test-dev.npz") as handed_in:
+        assert np.array_equal(handed_in["y_pred"], np.arange(182, 182 + 88_092) % 3)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "y_pred_mag240m.npz",
+        "y_pred_mag240m_test-challenge.npz",
+        "y_pred_mag240m_test-dev.npz",
+    ]
+
+
+def test_a_run_that_does_not_look_at_the_test_split_says_that_it_hands_nothing_in(
+    as_mag240m: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handing_in(as_mag240m, tmp_path / "out", epochs=1, evaluate_test=False)
+    assert "no submission is written" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_submission_is_promised_for_another_set(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no submission can be written for mag-synthetic@1e-05"):
+        train_once(rgat, quick(submission=str(tmp_path)), context(TINY))

@@ -1,17 +1,34 @@
-"""A run of every trainable: its seed, its end, its checkpoint and its look at the test split."""
+"""A run of every trainable: seed, end, checkpoint, pause, what is held out, fingerprints."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
-from orchestrator.measurement.run import TrialStopped
-from orchestrator.space.configs import canonical, replaced
-from tests.trainables.contract import CASES, Case
-from tests.trainables.running import Reports, context, train_once
+from orchestrator import DataFolders
+from orchestrator.measurement import run as measurement
+from orchestrator.measurement.run import Context, Run, TrialStopped
+from orchestrator.space.configs import canonical, knobs_of, replaced
+from orchestrator.space.knob import Role
+from orchestrator.trainable import IF_POSSIBLE
+from orchestrator.trial import Budget, Stage
+from tests.conftest import ROOT
+from tests.trainables.contract import CASES, HERE, Case, Setting
+from tests.trainables.running import Reports, batches_seen, context, train_once
+from tests.trainables.test_contract import over
+from trainables import rgat
+from trainables.checkpoints import Progress
+from trainables.precision import Precision
 
 BY_NAME = {case.trainable.name: case for case in CASES}
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=BY_NAME)
@@ -91,3 +108,193 @@ def test_the_test_split_is_kept_back_unless_it_is_asked_for_and_then_seen_once(c
     metric = case.trainable.reports[0].metric.replace("val", "test")
     assert in_reports(evaluate_test=False) == [False, False, False]
     assert in_reports(evaluate_test=True) == [False, False, True]
+
+
+OF_NODES = pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.trainable.name in ("graphsage", "rgat")],
+    ids=lambda case: case.trainable.name,
+)
+
+
+@EVERY_CASE
+def test_without_it_nothing_is_reported_of_validation(case: Case) -> None:
+    assert "hold_out" in knobs_of(case.trainable.config)
+    config = replaced(case.quick, {"hold_out": False})
+    reports = train_once(case.trainable, config, context(case.data, evaluate_test=True))
+    [report] = reports.kept
+    assert not [name for name in report.metrics if name.startswith("val_")]
+    assert [name for name in report.metrics if name.startswith("test_")], "tested all the same"
+
+
+@OF_NODES
+def test_without_it_validation_nodes_are_trained_on(case: Case) -> None:
+    facts = case.data.prepare(DataFolders.default(Path("nowhere"))).facts
+    seeds = {}
+    for hold_out in (True, False):
+        config = replaced(case.quick, {"hold_out": hold_out, "drop_last": False})
+        batches = batches_seen(case.trainable, config, context(case.data))
+        seeds[hold_out] = sum(batch.total for batch in batches)
+    assert seeds == {True: facts["train"], False: facts["train"] + facts["val"]}
+
+
+IMPORTED = """
+import importlib, json, os, sys
+
+def import_and_count(modules):
+    for module in modules:
+        importlib.import_module(module)
+    return len(os.listdir("/proc/self/task"))
+
+others, own = json.loads(sys.argv[1])
+before = import_and_count(others)  # the pools of numpy's and scipy's OpenBLAS, which survive a fork
+after = import_and_count(own)
+import torch
+print(after - before, torch.cuda.is_initialized())
+"""
+
+
+def test_importing_them_starts_no_thread_and_touches_no_gpu() -> None:
+    trainables = [case.trainable for case in CASES]
+    assert all(trainable.warm for trainable in trainables)
+    imports = {name for trainable in trainables for name in trainable.imports}
+    own = sorted(name for name in imports if name.startswith(IF_POSSIBLE))
+    assert len(own) == len(trainables)
+    others = ["orchestrator.execution.process.child", *sorted(imports - {*own})]
+    asked = json.dumps([others, [name.removeprefix(IF_POSSIBLE) for name in own]])
+    command = [sys.executable, "-c", IMPORTED, asked]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "False"]
+
+
+def progress(device: str = "cpu") -> Progress:
+    network = nn.Embedding(3, 2).to(device)
+    optimizer = torch.optim.Adam(network.parameters(), 0.1, fused=True)
+    return Progress(
+        network=network, optimizer=optimizer, precision=Precision("off", torch.device(device))
+    )
+
+
+def stepped(there: Progress, device: str = "cpu") -> torch.Tensor:
+    assert isinstance(there.network, nn.Embedding)
+    assert isinstance(there.optimizer, torch.optim.Optimizer)
+    there.network(torch.arange(2, device=device)).sum().backward()
+    there.optimizer.step()
+    there.optimizer.zero_grad()
+    return there.network.weight.detach().clone()
+
+
+def run(tmp_path: Path, device: str) -> Run:
+    where = Context(seed=0, budget=Budget(epochs=1), device=device, checkpoint_dir=tmp_path)
+    return Run(where, Reports())
+
+
+def test_tables_on_the_cpu_are_restored_without_the_run_s_own_device(tmp_path: Path) -> None:
+    """A device that can hold no values stands in for a GPU with too little memory."""
+    there, again = progress(), progress()
+    stepped(there)
+    there.keep(run(tmp_path, "meta"))
+    again.restore(run(tmp_path, "meta"))
+    assert torch.equal(stepped(again), stepped(there))
+
+
+@pytest.mark.gpu
+def test_what_is_on_the_gpu_is_restored_there(tmp_path: Path) -> None:
+    there, again = progress("cuda:0"), progress("cuda:0")
+    stepped(there, "cuda:0")
+    there.keep(run(tmp_path, "cuda:0"))
+    again.restore(run(tmp_path, "cuda:0"))
+    assert torch.equal(stepped(again, "cuda:0"), stepped(there, "cuda:0"))
+
+
+EPOCHS, PAUSE = 9, 3
+LEARNED = ("train_loss", "val_acc", "val_auc")
+
+
+def trained(case: Case, folder: Path | None, *, pause_after: int | None = None) -> Reports:
+    """Train 9 epochs, or up to a pause; evaluated after the fifth, and where training ends."""
+    where = context(case.data, evaluate_test=False, checkpoint_dir=folder)
+    where = replace(where, budget=Budget(epochs=EPOCHS, pause_after=pause_after))
+    return train_once(case.trainable, replaced(case.quick, {"eval_every": 5}), where)
+
+
+def learned(reports: Reports, *, of: range) -> list[tuple[int, dict[str, float]]]:
+    """Return what was learned by each report of these epochs."""
+    return [
+        (report.epoch, {name: report.metrics[name] for name in LEARNED if name in report.metrics})
+        for report in reports.kept
+        if report.epoch in of
+    ]
+
+
+@EVERY_CASE
+def test_a_curve_with_a_pause_is_that_of_one_go(case: Case, tmp_path: Path) -> None:
+    whole = trained(case, None)
+    first = trained(case, tmp_path, pause_after=PAUSE)
+    torch.manual_seed(1)  # another process has another state
+    rest = trained(case, tmp_path)
+    assert [report.epoch for report in first.kept] == [1, 2, 3]
+    assert any(name.startswith("val_") for name in learned(first, of=range(3, 4))[0][1]), (
+        "evaluated at the pause"
+    )
+    assert learned(first, of=range(1, 3)) == learned(whole, of=range(1, 3))
+    assert learned(rest, of=range(1, 10)) == learned(whole, of=range(4, 10))
+    counts = [(r.epoch, r.step, r.samples) for r in (*first.kept, *rest.kept)]
+    assert counts == [(r.epoch, r.step, r.samples) for r in whole.kept]
+
+
+def test_a_best_network_that_only_a_pause_has_looked_at_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The accuracy falls from epoch to epoch: the best one is the first that is evaluated."""
+    falling = iter(range(100, 0, -1))
+    monkeypatch.setattr(rgat, "_validated", lambda *_: {"val_acc": next(falling) / 100})
+    case = next(case for case in CASES if case.trainable.name == "rgat")
+    first = trained(case, tmp_path, pause_after=PAUSE)
+    rest = trained(case, tmp_path)
+    assert first.metric("val_acc") == [1.0]
+    assert rest.metric("val_acc") == [0.99, 0.99], "the fifth's, again at the end"
+
+
+STEPS = 4
+
+
+@cache
+def fingerprint(case: Case, config: object, seed: int = 0) -> tuple[str, float]:
+    """Return hash and first loss of a probe."""
+    where = context(case.data, steps=STEPS, seed=seed, stage=Stage.PROBE)
+    last = train_once(case.trainable, config, where).kept[-1]
+    return last.tags["batches"], last.metrics["first_loss"]
+
+
+@pytest.mark.parametrize(("case", "setting"), over(Role.SYSTEMS))
+def test_systems_knobs_leave_batches_and_first_loss_as_they_are(
+    case: Case, setting: Setting
+) -> None:
+    config = case.config(setting)
+    if (reason := case.trainable.infeasible(config, HERE)) is not None:
+        pytest.skip(f"infeasible here: {reason}")
+    expected, found = fingerprint(case, case.quick), fingerprint(case, config)
+    assert found[0] == expected[0]
+    assert found[1] == pytest.approx(expected[1], rel=1e-5)
+
+
+@EVERY_CASE
+def test_another_seed_has_other_batches(case: Case) -> None:
+    assert fingerprint(case, case.quick, seed=1)[0] != fingerprint(case, case.quick)[0]
+
+
+@EVERY_CASE
+def test_nothing_is_evaluated_where_speed_alone_is_asked_for(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def evaluating(_: measurement.Run) -> None:
+        raise AssertionError("it evaluates")
+
+    monkeypatch.setattr(measurement.Run, "evaluating", evaluating)
+    where = context(case.data, steps=STEPS, stage=Stage.PROBE, evaluate_test=True)
+    where = replace(where, budget=replace(where.budget, evaluated=False))
+    metrics = train_once(case.trainable, case.quick, where).kept[-1].metrics
+    assert metrics["samples_per_s"] > 0
+    assert metrics["first_loss"] > 0
+    assert not {"val_acc", "val_auc", "train_loss", "eval_s", "test_acc"} & set(metrics)

@@ -7,26 +7,23 @@ from typing import Any
 import pytest
 import torch
 
-from orchestrator import Machine, Node, knobs
+from orchestrator import Machine, Node, Trainable, knobs
 from orchestrator.measurement.run import Run
 from orchestrator.space.configs import canonical, values_of
 from orchestrator.system.allocators import find_jemalloc
 from tests.trainables.running import Reports, context
 from trainables.data.sets.digits import DIGITS
-from trainables.graphsage import SageConfig
-from trainables.lenet import LeNetConfig
-from trainables.node_embedding import NodeEmbeddingConfig
+from trainables.graphsage import SageConfig, graphsage
+from trainables.lenet import LeNetConfig, lenet
+from trainables.mlp import mlp
+from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
+from trainables.rgat import rgat
 from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
     allocator_installed,
     demand_of,
-    fp16_needs_cuda,
-    needs_cuda,
-    pinning_needs_cuda,
     prepare_process,
-    streaming_needs_pinned_batches,
-    uses_cuda,
 )
 
 CPU = Machine(nodes=(Node(name="a", cpus=4),))
@@ -36,19 +33,6 @@ GPUS = Machine(nodes=(Node(name="a", cpus=4), Node(name="b", cpus=8, gpus=2)))
 @knobs
 class Config(PrefetchKnobs, ProcessKnobs):
     """All groups of knobs."""
-
-
-@pytest.mark.parametrize(
-    ("device", "on_cpu", "on_gpus"),
-    [("auto", False, True), ("cpu", False, False), ("cuda", True, True)],
-)
-def test_a_gpu_is_used_where_it_is_asked_for_or_there(
-    device: Any,  # noqa: ANN401 - one of the allowed words
-    on_cpu: bool,
-    on_gpus: bool,
-) -> None:
-    config = Config(device=device)
-    assert (uses_cuda(config, CPU), uses_cuda(config, GPUS)) == (on_cpu, on_gpus)
 
 
 def test_a_demand_counts_ranks_gpus_workers_and_batches_ahead() -> None:
@@ -79,32 +63,6 @@ def test_knobs_without_effect_have_their_defaults() -> None:
     assert canonical_values(non_blocking=True, pin_memory=True)["non_blocking"]
     ahead = canonical_values(non_blocking=True, pin_memory=True, prefetch="stream")
     assert not ahead["non_blocking"], "the stream never waits"
-
-
-@pytest.mark.parametrize(
-    ("check", "changed", "reason"),
-    [
-        (fp16_needs_cuda, {"amp": "fp16"}, "amp=fp16 needs a GPU"),
-        (pinning_needs_cuda, {"pin_memory": True}, "pin_memory=True needs a GPU"),
-        (needs_cuda("prefetch", "stream", why="so"), {"prefetch": "stream"},
-         "prefetch=stream needs a GPU: so"),
-        (streaming_needs_pinned_batches, {"prefetch": "stream", "pin_memory": True},
-         "prefetch=stream needs a GPU"),
-    ],
-)  # fmt: skip
-def test_what_needs_a_gpu_says_so_and_runs_where_there_is_one(
-    check: Any,  # noqa: ANN401 - a constraint
-    changed: dict[str, Any],
-    reason: str,
-) -> None:
-    assert str(check(Config(**changed), CPU)).startswith(reason)
-    assert check(Config(**changed), GPUS) is None
-    assert check(Config(), CPU) is None, "only that value"
-
-
-def test_a_stream_needs_pinned_batches() -> None:
-    reason = streaming_needs_pinned_batches(Config(prefetch="stream"), GPUS)
-    assert str(reason).startswith("prefetch=stream needs pin_memory=True")
 
 
 def test_an_allocator_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,3 +121,61 @@ def test_scaling_means_nothing_at_the_batch_that_lr_is_meant_for(
 def test_scaling_means_nothing_where_the_whole_graph_is_the_batch() -> None:
     scaled = SageConfig(mode="full", batch_size=2000, lr_scaling="linear")
     assert canonical(scaled) == SageConfig(mode="full")
+
+
+def named(value: object) -> str:
+    """Return the part of a test's id."""
+    return str(getattr(value, "name", value))
+
+
+INFEASIBLE: list[tuple[Trainable[Any], dict[str, Any], int, str]] = [
+    (lenet, {"parallel": "dp"}, 0, "parallel=dp needs two GPUs, the largest node has 0"),
+    (lenet, {"parallel": "dp"}, 1, "needs 2 GPUs, the largest node has 1"),
+    (lenet, {"parallel": "dp", "device": "cpu"}, 2, "parallel=dp needs two GPUs, and device=cpu"),
+    (lenet, {"parallel": "ddp", "ranks": 2, "device": "cuda"}, 1, "needs 2 GPUs, the largest"),
+    (lenet, {"parallel": "ddp"}, 0, "parallel=ddp needs ranks of at least 2"),
+    (lenet, {"parallel": "dp", "compile": True}, 2, "compile=True does not go with parallel=dp"),
+    (mlp, {"data_placement": "pinned"}, 0, "data_placement=pinned needs a GPU"),
+    (graphsage, {"mode": "full", "ranks": 2}, 0, "mode=full has one batch"),
+    (graphsage, {"feature_placement": "pinned"}, 0, "feature_placement=pinned needs a GPU"),
+    (graphsage, {"feature_placement": "device"}, 0, "feature_placement=device needs a GPU"),
+    (rgat, {"heads": 3}, 0, "heads must divide hidden"),
+    (rgat, {"fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),
+    (node_embedding, {"placement": "gpu"}, 0, "placement=gpu needs a GPU"),
+    (node_embedding, {"placement": "gpu", "device": "cpu"}, 1, "placement=gpu needs a GPU"),
+    (node_embedding, {"amp": "bf16"}, 0, "amp does not go with embedding=sparse"),
+    (node_embedding, {"amp": "fp16", "embedding": "dense"}, 1, "amp=fp16 needs placement=gpu"),
+    (node_embedding, {"pin_memory": True}, 1, "pin_memory=True needs placement=gpu"),
+]
+
+
+@pytest.mark.parametrize(("trainable", "knobs", "gpus", "reason"), INFEASIBLE, ids=named)
+def test_what_cannot_run_says_why(
+    trainable: Trainable[Any], knobs: dict[str, Any], gpus: int, reason: str
+) -> None:
+    machine = Machine(nodes=(Node(name="here", cpus=2, gpus=gpus),))
+    assert reason in str(trainable.infeasible(trainable.config(**knobs), machine))
+
+
+@pytest.mark.parametrize(
+    ("trainable", "knobs"),
+    [
+        (lenet, {"parallel": "dp"}),
+        (lenet, {"pin_memory": True, "non_blocking": True}),
+        (mlp, {"data_placement": "pinned", "non_blocking": True}),
+        (mlp, {"data_placement": "pinned", "prefetch": "stream"}),
+        (graphsage, {"feature_placement": "device"}),
+        (node_embedding, {"placement": "gpu", "pin_memory": True, "prefetch": "stream"}),
+        (node_embedding, {"placement": "gpu", "amp": "fp16", "embedding": "dense"}),
+    ],
+    ids=named,
+)
+def test_with_gpus_it_can_run(trainable: Trainable[Any], knobs: dict[str, Any]) -> None:
+    assert trainable.infeasible(trainable.config(**knobs), GPUS) is None
+
+
+@pytest.mark.parametrize("variable", ["CXX", "CC"])
+def test_compiling_needs_a_compiler(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "no-such-compiler")
+    found = lenet.infeasible(LeNetConfig(compile=True), GPUS if variable == "CC" else CPU)
+    assert f"or name one in ${variable}" in str(found)

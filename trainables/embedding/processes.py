@@ -1,47 +1,27 @@
-"""Preprocessing shared out to processes, as many as the limit on open files allows."""
+"""Preprocessing that forked processes share."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import TypeVar
 
 from orchestrator.system.lifeline import die_with_parent
 
 T = TypeVar("T")
 
-FILES_A_PROCESS = 4
-"""Ends of pipes that starting a process leaves open here, and those that come and go."""
-SPARE_FILES = 16
-"""Left for what a process opens itself, and for libraries."""
-
-
-def affordable_processes(wanted: int) -> int:
-    """Return the number of processes to start: ``wanted``, or fewer if open files are too few.
-
-    At least one: that one is the caller itself, and opens nothing.
-    """
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if limit == resource.RLIM_INFINITY:
-        return max(wanted, 1)
-    num_open = sum(1 for _ in Path("/dev/fd").iterdir())
-    return max(1, min(wanted, (limit - num_open - SPARE_FILES) // FILES_A_PROCESS))
-
 
 def shared_out(work: Callable[[T], None], tasks: Sequence[T], num_processes: int) -> int:
     """Call ``work`` with every task, in forked processes.
 
-    What a task leaves behind it writes to a file: nothing is sent between processes, so
-    that the number of open files depends on the number of processes alone.
+    A task writes its result to a file: nothing is sent between processes.
 
     Args:
         work: Must not need any of the caller's threads.
         tasks: Process ``i`` gets tasks ``i``, ``i + num_processes``, ...
-        num_processes: At most so many, see :func:`affordable_processes`.
+        num_processes: At most so many; a single one is the caller.
 
     Returns:
         The number of processes that worked.
@@ -49,8 +29,8 @@ def shared_out(work: Callable[[T], None], tasks: Sequence[T], num_processes: int
     Raises:
         RuntimeError: One of them failed; what it said is in the trial's output.
     """
-    count = affordable_processes(min(num_processes, len(tasks)))
-    if count == 1:
+    count = min(num_processes, len(tasks))
+    if count <= 1:
         for task in tasks:
             work(task)
         return 1

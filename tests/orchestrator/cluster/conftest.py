@@ -55,9 +55,9 @@ class Cluster:
         self.address = f"{self.head.address}:6379"
         self._start(self.head, commands("On the head"))
 
-    def join(self, name: str, **environment: str) -> MadeNode:
+    def join(self, name: str) -> MadeNode:
         """Have another node join."""
-        node = self.network.add(name, **PATIENT, **environment)
+        node = self.network.add(name, **PATIENT)
         script = commands("On each other node")
         copying = re.search(r"^scp .*$", script, re.MULTILINE)
         assert copying is not None, "a node needs the head's token"

@@ -2,7 +2,7 @@
 
 They share the processors and the installed environment. Whatever a test puts in the folder that
 ``shared`` names is on all of them, as on shared storage. They end with the tests, however those
-end, by the kernel; and the next network removes the folder of tests that were killed.
+end, by the kernel.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.orchestrator.cluster.outside_tmp import WITH_TESTS, folder_outside_tmp
+
+WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
+"""Begins a command that the kernel kills when the tests end, however they end."""
 
 NEEDS = ("setpriv", "unshare", "nsenter", "ip", "mount", "hostname")
 NETWORK = "10.77.0"
@@ -170,8 +173,8 @@ class MadeNetwork:
 @contextmanager
 def made_network() -> Iterator[MadeNetwork]:
     """Make a network, with shared storage outside the /tmp that every node has for itself."""
-    with folder_outside_tmp("sweep-nodes-") as shared:
-        network = MadeNetwork(shared)
+    with tempfile.TemporaryDirectory(prefix="sweep-nodes-", dir="/var/tmp") as shared:
+        network = MadeNetwork(Path(shared))
         try:
             yield network
         finally:

@@ -72,11 +72,7 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
     assert driver.returncode == 0, out + err
     trials = pd.read_parquet(head.root / "tmp/run/trials.parquet")
     assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
-    assert set(trials["node"]) == {
-        "head",
-        "one",
-        "two",
-    }
+    assert set(trials["node"]) == {"head", "one", "two"}
     assert sorted(ended.read_text().split()[::2]) == sorted(map(str, range(6)))
 
 

@@ -17,29 +17,6 @@ from tests.conftest import ROOT, RunCli
 
 RECIPES = ROOT / "docs/recipes"
 PAGES = [ROOT / "docs/clusters.md", RECIPES / "sweep.sbatch", *sorted(RECIPES.glob("*.md"))]
-POD = "template of a pod: Kubernetes' own"
-JOB_FIELDS: dict[str, Any] = {
-    "backoffLimit": int,
-    "shutdownAfterJobFinishes": bool,
-    "ttlSecondsAfterFinished": int,
-    "entrypoint": str,
-    "submitterPodTemplate": POD,
-    "rayClusterSpec": {
-        "rayVersion": str,
-        "headGroupSpec": {"rayStartParams": dict, "template": POD},
-        "workerGroupSpecs": [
-            {
-                "groupName": str,
-                "replicas": int,
-                "minReplicas": int,
-                "maxReplicas": int,
-                "rayStartParams": dict,
-                "template": POD,
-            }
-        ],
-    },
-}
-"""Fields of ``ray.io/v1`` that the recipe may use, with their types, from KubeRay's reference."""
 
 
 @pytest.fixture(scope="module")
@@ -52,23 +29,6 @@ def pods_of(job: dict[str, Any]) -> list[dict[str, Any]]:
     cluster = job["spec"]["rayClusterSpec"]
     groups = [cluster["headGroupSpec"], *cluster["workerGroupSpecs"]]
     return [job["spec"]["submitterPodTemplate"], *(group["template"] for group in groups)]
-
-
-def require_fields(given: Any, allowed: Any, where: str) -> None:  # noqa: ANN401 - of a file
-    if isinstance(allowed, list):
-        for each in given:
-            require_fields(each, allowed[0], where)
-    elif isinstance(allowed, dict):
-        assert set(given) <= set(allowed), where
-        for name, field in given.items():
-            require_fields(field, allowed[name], f"{where}.{name}")
-    elif allowed is not POD:
-        assert isinstance(given, allowed), where
-
-
-def test_the_ray_job_has_fields_that_kuberay_knows(job: dict[str, Any]) -> None:
-    assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
-    require_fields(job["spec"], JOB_FIELDS, "spec")
 
 
 def test_the_ray_job_is_of_the_ray_that_the_image_has(job: dict[str, Any]) -> None:
@@ -107,18 +67,6 @@ def test_the_commands_of_a_page_are_bash(page: Path) -> None:
     assert text
     done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_options_of_the_program_that_pages_name_exist(run_cli: RunCli) -> None:
-    known = set(re.findall(r"--[a-z][a-z-]+", run_cli("--help").stdout))
-    named = {
-        option
-        for page in PAGES
-        for line in re.findall(r"-m orchestrator (.*)", page.read_text())
-        for option in re.findall(r"--[a-z][a-z-]+", line)
-    }
-    assert {"--address", "--tracking-uri"} <= named
-    assert named <= known
 
 
 def test_the_docker_file_copies_what_there_is_and_installs_extras_that_there_are() -> None:

@@ -123,14 +123,6 @@ def await_finished(run: Path, count: int) -> list[object]:
         time.sleep(0.1)
 
 
-def await_files(run: Path) -> None:
-    """Wait for the tables: a cancelled job has half a minute after its state has changed."""
-    deadline = time.monotonic() + STATE_S
-    while not {"trials.csv", "report.html"} <= {path.name for path in run.iterdir()}:
-        assert time.monotonic() < deadline, sorted(run.iterdir())
-        time.sleep(0.3)
-
-
 def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, Path]) -> None:
     node, _ = slurm
     job, run = submitted(slurm, "requeued", num_trials=6)
@@ -150,16 +142,6 @@ def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, P
     finished = [event["trial_id"] for event in events(run) if event["event"] == "finished"]
     assert len(finished) == len(set(finished)), "none twice"
     assert set(before) <= set(finished)
-
-
-def test_a_job_that_is_cancelled_ends_with_its_tables(slurm: tuple[MadeNode, Path]) -> None:
-    node, _ = slurm
-    job, run = submitted(slurm, "cancelled", num_trials=100)
-    await_finished(run, 1)
-    assert node.run("scancel", job).returncode == 0
-    shown = await_state(node, job, lambda text: "JobState=CANCELLED" in text)
-    await_files(run)
-    assert "Restarts=0" in shown
 
 
 def test_a_job_of_two_nodes_trains_on_both(slurm: tuple[MadeNode, Path]) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator import Trainable
-from orchestrator.data import find_data
+from orchestrator.data import DataFolders, find_data
+from orchestrator.errors import DataError
 from tests.conftest import ROOT
 from tests.trainables.running import context, train_once
+from trainables.data.formats.ogb_loader import node_set_release
+from trainables.data.sets.digits import DIGITS
 from trainables.graphsage import SageConfig, graphsage
 from trainables.lenet import LeNetConfig, lenet
 from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
@@ -19,11 +23,6 @@ from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
 GRAPH, IMAGES = re.findall(
     r"^```python\n(.*?)^```", (ROOT / "docs/data.md").read_text(), re.M | re.S
 )
-
-
-@pytest.mark.parametrize("script", [GRAPH, IMAGES], ids=["graph", "images"])
-def test_a_script_has_about_twenty_lines(script: str) -> None:
-    assert sum(bool(line.strip()) for line in script.splitlines()) <= 20
 
 
 @pytest.mark.parametrize(
@@ -58,3 +57,13 @@ def test_what_a_script_writes_is_trained_on(
     assert where.data.name == folder.replace("_", "-")
     [reached] = train_once(trainable, config, where).metric(figure)
     assert reached > least
+
+
+def test_a_missing_library_is_named(folders: DataFolders, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(DataError, match="the data set digits needs the package scikit-learn"):
+        DIGITS.prepare(folders)
+    monkeypatch.delitem(sys.modules, "ogb", raising=False)
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(DataError, match="reading OGB's layouts needs the package ogb"):
+        node_set_release("ogbn-products")

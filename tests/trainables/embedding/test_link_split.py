@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from orchestrator import DataFolders
 from orchestrator.errors import DataError
 from tests.trainables.embedding.stores import random_edges, store_folder
-from trainables.data.formats.graph_store import GraphStore
-from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
+from trainables.embedding import link_prediction
+from trainables.embedding.link_prediction import LinkPrediction
 from trainables.embedding.link_split import LinkSplit
+from trainables.embedding.tables import Aggregation, EmbeddingTables
 
 
 def as_set(edges: np.ndarray) -> set[tuple[int, int]]:
@@ -46,31 +47,6 @@ def test_without_holding_out_validation_edges_stay_in_the_graph(tmp_path: Path) 
     assert np.array_equal(together.test.edges, apart.test.edges)
 
 
-def test_non_edges_favour_no_node(tmp_path: Path) -> None:
-    prepared = PRODUCTS_SYNTHETIC.at("0.002").prepare(DataFolders.default(Path("nowhere")))
-    split = LinkSplit.of(prepared.path, "all")
-    drawn = np.concatenate([split.val.non_edges, split.test.non_edges]).ravel()
-    mean, error = (split.num_nodes - 1) / 2, split.num_nodes / np.sqrt(12 * len(drawn))
-    assert abs(drawn.mean() - mean) < 4 * error
-
-
-def test_the_split_is_found_again_and_belongs_to_the_data(tmp_path: Path) -> None:
-    folder = store_folder(tmp_path, random_edges(60, 400), 60)
-    made = LinkSplit.of(folder, "all")
-    file = next((tmp_path / "data").glob("*link-split*/*/val_edges.npy"))
-    written = file.stat().st_mtime_ns
-    found = LinkSplit.of(folder, "all")
-    assert file.stat().st_mtime_ns == written
-    assert np.array_equal(found.val.edges, made.val.edges)
-
-
-def test_loops_are_no_edges_to_predict(tmp_path: Path) -> None:
-    edges = np.concatenate([random_edges(60, 400), [[7, 7]]])
-    split = LinkSplit.of(store_folder(tmp_path, edges, 60), "all")
-    everything = [edges_of(split.indptr, split.indices), split.val.edges, split.test.edges]
-    assert all((pairs[:, 0] != pairs[:, 1]).all() for pairs in everything)
-
-
 def test_the_largest_component_has_positions_of_its_own(tmp_path: Path) -> None:
     edges = np.concatenate([random_edges(20, 60), 30 + random_edges(50, 400)])
     folder = store_folder(tmp_path, edges, 90)
@@ -100,21 +76,38 @@ def test_a_graph_that_offers_nothing_to_predict_is_refused(
     assert not list((tmp_path / "data").glob("*link-split*/*/*.npy"))
 
 
-def test_a_component_without_edges_is_refused(tmp_path: Path) -> None:
-    folder = store_folder(tmp_path, np.empty((0, 2), dtype=np.int64), 40)
-    with pytest.raises(DataError, match="graph_scope=largest_component has 0 edges between 1 node"):
-        LinkSplit.of(folder, "largest_component")
+@pytest.fixture
+def prediction(tmp_path: Path) -> LinkPrediction:
+    torch.manual_seed(0)
+    split = LinkSplit.of(store_folder(tmp_path, random_edges(60, 300), 62), "all")
+    tables, aggregation = EmbeddingTables(62, 8, "sparse"), Aggregation(8)
+    return LinkPrediction(tables=tables, aggregation=aggregation, split=split)
 
 
-def test_what_is_no_graph_store_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "data" / "key" / "signature"
-    folder.mkdir(parents=True)
-    with pytest.raises(DataError, match=r"has no manifest\.json"):
-        LinkSplit.of(folder, "all")
+def test_embeddings_are_from_all_neighbours(
+    prediction: LinkPrediction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_prediction, "_NODES_A_CHUNK", 7)
+    split, tables = prediction.split, prediction.tables
+    nodes = np.array([3, 0, 61, *range(20, 40)])  # 61 has no edge
+    found = prediction.embeddings(nodes)
+    for node, embedding in zip(nodes.tolist(), found, strict=True):
+        heard = torch.from_numpy(split.indices[split.indptr[node] : split.indptr[node + 1]])
+        said = tables.said.weight[heard].mean(0) if len(heard) else torch.zeros(8)
+        whole = tables.own.weight[node] + prediction.aggregation.heard.weight @ said
+        torch.testing.assert_close(embedding, whole / whole.norm())
 
 
-def test_a_real_graph_s_edges_are_all_there(tmp_path: Path) -> None:
-    prepared = PRODUCTS_SYNTHETIC.at("0.002").prepare(DataFolders.default(Path("nowhere")))
-    store, split = GraphStore.open(prepared.path), LinkSplit.of(prepared.path, "all")
-    held_out = len(split.val.edges) + len(split.test.edges)
-    assert len(split.indices) + 2 * held_out == store.num_edges
+def test_a_score_is_the_log_odds_of_the_pair(prediction: LinkPrediction) -> None:
+    """Scores of a centre and a context, both ways round, to degrees to the powers 1 and 0.75."""
+    pairs = np.array([[0, 2], [5, 33], [7, 0]])
+    degrees = torch.from_numpy(np.diff(prediction.split.indptr)).float()
+    contexts = prediction.tables.contexts.weight
+
+    def one_way(centre: int, context: int) -> torch.Tensor:
+        [embedding] = prediction.embeddings(np.array([centre]))
+        walked = degrees[centre] * degrees[context] ** 0.75
+        return contexts[context] @ embedding + walked.log()
+
+    expected = torch.stack([(one_way(u, v) + one_way(v, u)) / 2 for u, v in pairs.tolist()])
+    torch.testing.assert_close(prediction.scores(pairs), expected.detach())

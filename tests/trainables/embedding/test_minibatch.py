@@ -93,3 +93,30 @@ def test_negatives_follow_degrees_to_the_power_of_three_quarters() -> None:
     shares = np.bincount(drawn.ravel(), minlength=4) / drawn.size
     assert shares == pytest.approx(np.array([0, 1, 8, 27]) / 36, abs=0.005)
     assert not np.array_equal(drawn, Noise(degrees).draw(np.arange(20_000), 5, key=10))
+
+
+WALKS = np.array([[1, 2, 3, 4], [5, 6, 5, 7]], dtype=np.int32)
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 9])
+def test_pairs_are_all_nodes_of_a_walk_that_are_close(window: int) -> None:
+    expected = sorted(
+        (int(walk[i]), int(walk[j]))
+        for walk in WALKS
+        for i in range(4)
+        for j in range(4)
+        if 0 < abs(i - j) <= window
+    )
+    found = pairs_of(WALKS, window)
+    assert found.dtype == np.int32
+    assert sorted(map(tuple, found.tolist())) == expected
+
+
+@pytest.mark.parametrize("container", ["list", "ndarray", "tensor"])
+def test_every_container_gives_the_same_pairs(container: Any) -> None:  # noqa: ANN401
+    pairs = pairs_of(WALKS, 2)
+    numbers = np.array([3, 0, 7, 3])
+    found = held_in(container, pairs)(numbers)
+    assert found.dtype == np.int64
+    assert np.array_equal(found, pairs[numbers])
+    assert held_in(container, pairs)(numbers[:0]).shape == (0, 2)

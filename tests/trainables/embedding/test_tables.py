@@ -1,10 +1,6 @@
 from __future__ import annotations
 
-import copy
-
-import pytest
 import torch
-from torch.nn import functional
 
 from trainables.embedding.minibatch import PairBatch
 from trainables.embedding.tables import (
@@ -64,20 +60,6 @@ def test_a_sparse_gradient_holds_the_rows_of_the_batch_and_a_dense_one_all() -> 
     assert isinstance(dense.optimizers.tables, torch.optim.Adam)
 
 
-def test_sparse_and_dense_learn_the_same_while_every_row_is_in_every_batch() -> None:
-    sparse, dense = Trained("sparse"), Trained("dense")
-    for trained in (sparse, dense):
-        # SparseAdam adds epsilon before it corrects the bias of the moments, Adam after.
-        trained.optimizers.tables.param_groups[0]["eps"] = 1e-20
-    for seed in range(20):
-        losses = [trained.step(a_batch(seed)) for trained in (sparse, dense)]
-        for trained in (sparse, dense):
-            trained.optimizers.zero_grad()
-        assert losses[0] == pytest.approx(losses[1], rel=1e-4)
-    for one, other in zip(sparse.weights(), dense.weights(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
-
-
 def test_rows_that_no_batch_holds_rest_with_sparse_adam_and_go_on_with_adam() -> None:
     moved = {}
     kinds: tuple[EmbeddingKind, ...] = ("sparse", "dense")
@@ -93,33 +75,8 @@ def test_rows_that_no_batch_holds_rest_with_sparse_adam_and_go_on_with_adam() ->
     assert moved == {"sparse": False, "dense": True}
 
 
-def test_scores_are_those_of_the_formula() -> None:
-    trained, batch = Trained("dense"), a_batch(3)
-    scores = trained.rest(trained.tables(batch))
-    tables, heard = trained.tables, trained.rest.heard.weight
-    for row in (0, 7):
-        own = tables.own.weight[batch.centres[row]]
-        said = tables.said.weight[batch.heard[row]].mean(0)
-        embedding = functional.normalize(own + heard @ said, dim=0)
-        expected = tables.contexts.weight[batch.contexts[row]] @ embedding
-        torch.testing.assert_close(scores[row], expected)
-
-
 def test_the_loss_is_that_of_skip_gram_with_negative_sampling() -> None:
     scores = torch.tensor([[2.0, -1.0, 0.5], [0.0, 3.0, -3.0]])
     sigmoid = torch.sigmoid
     expected = -(sigmoid(scores[:, 0]).log().sum() + sigmoid(-scores[:, 1:]).log().sum())
     torch.testing.assert_close(skip_gram_loss(scores), expected)
-
-
-def test_both_optimizers_are_in_a_checkpoint() -> None:
-    trained, other = Trained("sparse"), Trained("sparse")
-    trained.step(a_batch(0))
-    trained.optimizers.zero_grad()
-    for part in ("tables", "rest"):
-        getattr(other, part).load_state_dict(copy.deepcopy(getattr(trained, part).state_dict()))
-    other.optimizers.load_state_dict(copy.deepcopy(trained.optimizers.state_dict()))
-    for each in (trained, other):
-        each.step(a_batch(1))
-    for one, two in zip(trained.weights(), other.weights(), strict=True):
-        assert torch.equal(one, two)

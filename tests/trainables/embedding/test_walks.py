@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
+from tests.leaks import children as all_children
 from tests.trainables.embedding.stores import random_edges, store_folder
 from trainables.embedding import walks
 from trainables.embedding.link_split import LinkSplit
+from trainables.embedding.processes import shared_out
 from trainables.embedding.walks import WalkPlan, cached_walks, draw_walks
 
 PLAN = WalkPlan(length=6, per_node=3, seed=5)
@@ -64,15 +68,6 @@ def test_the_same_walks_come_from_any_number_of_processes(
     assert np.array_equal(drawn[0], drawn[2])
 
 
-def test_the_seed_decides(folder: Path, split: LinkSplit) -> None:
-    def drawn(seed: int) -> np.ndarray:
-        plan = WalkPlan(length=6, per_node=3, seed=seed)
-        return cached_walks(folder, "all", split, plan, 1)
-
-    assert np.array_equal(drawn(1), drawn(1))
-    assert not np.array_equal(drawn(1), drawn(2))
-
-
 def test_walks_are_drawn_once(
     folder: Path, split: LinkSplit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,3 +80,41 @@ def test_walks_are_drawn_once(
     assert np.array_equal(cached_walks(folder, "all", split, PLAN, 1), made)
     with pytest.raises(AssertionError, match="drawn again"):
         cached_walks(folder, "all", split, WalkPlan(length=7, per_node=3, seed=5), 1)
+
+
+@pytest.fixture
+def before() -> set[psutil.Process]:
+    """Return the processes that other tests of this process have left to those after them."""
+    return set(all_children())
+
+
+def note(folder: Path, task: int) -> None:
+    (folder / f"{task}").write_text(str(os.getpid()))
+
+
+def test_every_task_is_done_once_in_processes_of_their_own(
+    tmp_path: Path, before: set[psutil.Process]
+) -> None:
+    def work(task: int) -> None:
+        assert not (tmp_path / f"{task}").exists()
+        note(tmp_path, task)
+
+    assert shared_out(work, range(9), 3) == 3
+    done = {int(path.name): int(path.read_text()) for path in tmp_path.iterdir()}
+    assert set(done) == set(range(9))
+    assert len(set(done.values())) == 3
+    assert os.getpid() not in done.values()
+    assert set(all_children()) <= before
+
+
+def test_a_failure_ends_the_others_and_is_said(
+    capfd: pytest.CaptureFixture[str], before: set[psutil.Process]
+) -> None:
+    def work(task: int) -> None:
+        if task == 0:
+            raise OSError("no room left")
+
+    with pytest.raises(RuntimeError, match="part-0 ended with 1"):
+        shared_out(work, range(2), 2)
+    assert "no room left" in capfd.readouterr().err
+    assert set(all_children()) <= before

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
@@ -62,27 +61,10 @@ def test_the_fanout_of_all_takes_every_neighbour(draw: Draw) -> None:
 
 
 @draws
-def test_no_nodes_hear_from_nobody(draw: Draw) -> None:
-    drawn = draw(NODES[:0], 5, key=1)
-    assert drawn.indptr.tolist() == [0]
-    assert not len(drawn.ids)
-
-
-@draws
 def test_a_key_decides_the_draw(draw: Draw) -> None:
     first, again, other = (draw(NODES, 5, key) for key in (1, 1, 2**64 - 7))
     assert (first.ids == again.ids).all()
     assert first.ids.tolist() != other.ids.tolist()
-
-
-def test_labor_does_not_depend_on_the_number_of_threads() -> None:
-    threads = torch.get_num_threads()
-    drawn = []
-    for count in (1, 2):
-        torch.set_num_threads(count)
-        drawn.append(LABOR(NODES, 5, key=1))
-    torch.set_num_threads(threads)
-    assert (drawn[0].ids == drawn[1].ids).all()
 
 
 @draws
@@ -126,27 +108,3 @@ def test_labor_hears_the_fanout_on_average_every_neighbour_as_likely() -> None:
     counts = drawn_counts(LABOR, node, 5)
     assert counts.sum() == pytest.approx(4000 * 5, rel=0.02)
     assert chisquare(counts).pvalue > 1e-3
-
-
-@pytest.mark.parametrize("replace", [True, False])
-def test_pairs_are_drawn_as_often_as_dgl_draws_them(replace: bool) -> None:
-    """The joint distribution of a node's first and second draw, as a set."""
-    node = int(np.flatnonzero(DEGREES == 6)[0])
-    graph, draw = dgl_graph(INDPTR, INDICES), UniformDraw(INDPTR, INDICES, replace)
-    repeats = 6000
-    many = torch.full((1,), node)
-    dgls = [graph.sample_neighbors(many, 2, replace=replace).edges()[0] for _ in range(repeats)]
-    ours = [draw(np.array([node]), 2, key).ids for key in range(repeats)]
-    ids = neighbours(node)
-    pairs = [(a, b) for a in ids for b in ids if a < b or (a == b and replace)]
-
-    def counted(draws: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-        seen = [tuple(sorted(draw.tolist())) for draw in draws]
-        return np.array([seen.count(pair) for pair in pairs])
-
-    expected = counted([draw.numpy() for draw in dgls])
-    counts = counted(ours)
-    assert counts.sum() == expected.sum() == repeats
-    share = np.array([1 if a == b else 2 for a, b in pairs]) if replace else np.ones(len(pairs))
-    assert chisquare(counts, share / share.sum() * repeats).pvalue > 1e-3
-    assert chisquare(expected, share / share.sum() * repeats).pvalue > 1e-3

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
-from torch.nn import functional
 
+from trainables.data.formats.arrays import map_array
 from trainables.graph.layers import Dropout, relu_dropout
+from trainables.graph.mapped import MappedMemory, mapped_bytes
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
@@ -31,31 +35,6 @@ def test_gradients_flow_to_what_was_kept() -> None:
     torch.testing.assert_close(x.grad, torch.where(out > 0, 6.0, 0.0))
 
 
-@pytest.mark.parametrize(("p", "training"), [(0.5, False), (0.0, True), (0.0, False)])
-def test_where_nothing_is_dropped_it_is_relu(p: float, training: bool) -> None:
-    x = torch.randn(50, 7)
-    assert torch.equal(relu_dropout(x, p, training=training), functional.relu(x))
-
-
-def test_the_seed_decides_and_threads_do_not() -> None:
-    x, threads = torch.rand(300, 301), torch.get_num_threads()
-
-    def dropped(seed: int, count: int) -> torch.Tensor:
-        torch.manual_seed(seed)
-        torch.set_num_threads(count)
-        out = relu_dropout(x, 0.5, training=True)
-        torch.set_num_threads(threads)
-        return out
-
-    assert torch.equal(dropped(0, 1), dropped(0, 2))
-    assert not torch.equal(dropped(0, 1), dropped(1, 1))
-
-
-def test_half_precision_stays_half() -> None:
-    out = relu_dropout(torch.randn(9, 9).bfloat16(), 0.5, training=True)
-    assert out.dtype is torch.bfloat16
-
-
 def test_dropout_alone_drops_and_scales_while_training() -> None:
     torch.manual_seed(0)
     dropout, x = Dropout(0.25), torch.randn(300, 300, requires_grad=True)
@@ -67,3 +46,21 @@ def test_dropout_alone_drops_and_scales_while_training() -> None:
     assert x.grad is not None
     torch.testing.assert_close(x.grad, kept / 0.75)
     assert dropout.eval()(x) is x or torch.equal(dropout(x), x)
+
+
+MIB = 2**20
+
+
+def test_what_was_read_is_given_back_once_it_is_too_much(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones(32 * MIB, dtype=np.uint8))
+    array = map_array(tmp_path / "a.npy")
+    before = mapped_bytes()
+    memory = MappedMemory([array], before + 16 * MIB)
+    assert array[: 8 * MIB].sum() == 8 * MIB
+    memory.keep_within_limit()
+    assert mapped_bytes() >= before + 7 * MIB
+    assert array.sum(dtype=np.int64) == 32 * MIB
+    assert mapped_bytes() >= before + 30 * MIB
+    memory.keep_within_limit()
+    assert mapped_bytes() <= before + 2 * MIB
+    assert array[-1] == 1

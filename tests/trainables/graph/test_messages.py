@@ -1,3 +1,5 @@
+"""Adjacency: neighbours of targets, of some of them, and of the sources of a backward pass."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,7 +18,6 @@ from trainables.graph.messages import (
     aggregate,
     neighbour_max,
     neighbour_mean,
-    neighbour_mean_with_self,
     neighbour_sum,
 )
 
@@ -59,31 +60,6 @@ def test_what_a_gpu_does_for_maxima_gives_the_same() -> None:
     torch.testing.assert_close(x.grad, other.grad)
 
 
-def test_a_mean_with_oneself_counts_the_node_as_one_of_its_neighbours() -> None:
-    adjacency = Adjacency(torch.tensor([0, 2, 2]), torch.tensor([1, 2]))
-    x = torch.tensor([[1.0], [3.0], [8.0]])
-    out = neighbour_mean_with_self(x, x[:2], adjacency)
-    assert out.tolist() == [[4.0], [3.0]]
-
-
-def test_a_symmetric_graph_s_gradient_needs_no_second_copy_of_its_edges() -> None:
-    indptr, indices = (torch.from_numpy(array) for array in symmetric_graph())
-    adjacency = Adjacency.symmetric(indptr, indices)
-    assert adjacency.out_indices is adjacency.indices
-    dense = torch.zeros(500, 500)
-    dense[torch.repeat_interleave(torch.arange(500), adjacency.degrees()), indices] = 1.0
-    x = torch.randn(500, 7, requires_grad=True)
-    upstream = torch.randn(500, 7)
-    neighbour_sum(x, adjacency).backward(upstream)
-    torch.testing.assert_close(x.grad, dense.T @ upstream, rtol=1e-5, atol=1e-4)
-
-
-def test_gradients_are_not_dropped_in_silence() -> None:
-    one_way = Adjacency(torch.tensor([0, 1]), torch.tensor([0]))
-    with pytest.raises(AssertionError, match="no gradient can flow"):
-        neighbour_sum(torch.ones(1, 2, requires_grad=True), one_way)
-
-
 def test_no_targets_to_hear_from_is_zero_and_no_targets_at_all_is_empty() -> None:
     nothing = torch.empty(0, dtype=torch.int64)
     x = torch.randn(3, 2)
@@ -114,3 +90,22 @@ def test_a_gpu_gives_what_the_cpu_gives(aggregator: Aggregator, dtype: torch.dty
     torch.testing.assert_close(on_gpu.cpu().float(), here, rtol=tolerance, atol=tolerance)
     assert there.grad is not None
     torch.testing.assert_close(there.grad.cpu().float(), x.grad, rtol=tolerance, atol=tolerance)
+
+
+INDPTR, INDICES = (torch.from_numpy(array) for array in symmetric_graph())
+GRAPH = Adjacency.symmetric(INDPTR, INDICES)
+
+
+def neighbours(adjacency: Adjacency, target: int) -> list[int]:
+    first, last = adjacency.indptr[target : target + 2].tolist()
+    return adjacency.indices[first:last].tolist()
+
+
+def test_a_symmetric_graph_stays_one_copy_where_it_moves_to() -> None:
+    moved = GRAPH.to(torch.device("meta"))
+    assert moved.out_indices is moved.indices
+    assert moved.indices.device.type == "meta"
+    _, block = random_block()
+    there = block.to(torch.device("meta"))
+    assert there.out_indices is not there.indices
+    assert Adjacency(INDPTR, INDICES).to(torch.device("meta")).out_indices is None

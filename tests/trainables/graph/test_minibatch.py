@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from orchestrator.errors import DataError
+from tests.trainables.embedding.stores import store_folder
 from tests.trainables.graph.graphs import symmetric_graph
+from trainables.data.formats.graph_store import GraphStore
+from trainables.graph.components import in_largest_component, training_nodes
 from trainables.graph.drawing import ALL, UniformDraw
 from trainables.graph.messages import Aggregator
 from trainables.graph.minibatch import (
     FetchMinibatch,
     InputTable,
-    Minibatch,
     Named,
-    Rows,
     Summed,
     most_bytes,
 )
@@ -48,12 +53,6 @@ def the_draw(size: int = 40, epoch: int = 0, step: int = 0) -> Draw:
     return Draw(epoch=epoch, step=step, indices=indices, total=size)
 
 
-def test_it_has_the_labels_of_its_seeds() -> None:
-    batch = fetch("mean", 3, 4)(the_draw())
-    assert batch.labels.tolist() == LABELS[SEEDS[the_draw().indices]].tolist()
-    assert batch.total == 40
-
-
 def test_sums_are_those_of_the_rows_that_were_drawn() -> None:
     summed = fetch("mean", 3, 4)(the_draw()).inputs
     named = fetch("mean", 3, 4, looks_up=False)(the_draw()).inputs
@@ -82,30 +81,6 @@ def test_looking_up_in_the_step_gives_what_looking_up_in_the_loader_gives(
             assert torch.equal(one, other)
 
 
-def test_a_pooling_layer_gets_each_row_once() -> None:
-    inputs = fetch("pool", 3, 4)(the_draw()).inputs
-    assert isinstance(inputs, Rows)
-    assert len(torch.unique(inputs.x, dim=0)) == len(inputs.x)
-    assert int(inputs.adjacency.indices.max()) < len(inputs.x)
-
-
-def test_gcn_sends_no_features_of_its_own() -> None:
-    inputs = fetch("gcn", 3, 4)(the_draw()).inputs
-    assert isinstance(inputs, Summed)
-    assert inputs.own is None
-
-
-def test_epoch_and_step_decide_the_sample() -> None:
-    def heard(epoch: int, step: int) -> list[int]:
-        named = fetch("mean", 3, 4, looks_up=False)(the_draw(epoch=epoch, step=step)).inputs
-        assert isinstance(named, Named)
-        ids: list[int] = named.adjacency.indices.tolist()
-        return ids
-
-    assert heard(0, 0) == heard(0, 0)
-    assert len({tuple(heard(*place)) for place in ((0, 0), (0, 1), (1, 0))}) == 3
-
-
 @pytest.mark.parametrize("aggregator", ["mean", "gcn", "pool"])
 @pytest.mark.parametrize("fanouts", [(3,), (3, 4), (2, 3, 4), (ALL, 2)])
 @pytest.mark.parametrize("looks_up", [True, False])
@@ -123,6 +98,30 @@ def num_bytes(thing: object) -> int:
     return sum(map(num_bytes, thing)) if isinstance(thing, tuple) else 0
 
 
-def test_counting_bytes_counts_something() -> None:
-    batch: Minibatch = fetch("mean", 3, 4)(the_draw())
-    assert num_bytes(batch) > 40 * 12 * 4
+def test_the_largest_component_is_found() -> None:
+    # 0-1, 2-3-4, 5 alone
+    indptr = np.array([0, 1, 2, 3, 5, 6, 6])
+    indices = np.array([1, 0, 3, 2, 4, 3])
+    assert in_largest_component(indptr, indices).tolist() == [False] * 2 + [True] * 3 + [False]
+
+
+def test_nodes_without_edges_are_outside() -> None:
+    indptr, indices = symmetric_graph()
+    inside = in_largest_component(indptr, indices)
+    assert inside[:450].mean() > 0.95
+    assert not inside[450:].any()
+
+
+def test_a_component_without_training_nodes_is_refused(tmp_path: Path) -> None:
+    folder = store_folder(tmp_path, np.array([[0, 1], [2, 3], [3, 4]]), 6)
+    store = replace(GraphStore.open(folder), train=np.array([0, 3]))
+    assert training_nodes(store, "all").tolist() == [0, 3]
+    assert training_nodes(store, "largest_component").tolist() == [3]
+    elsewhere = replace(store, train=np.array([0, 5]))
+    with pytest.raises(
+        DataError, match="made has no training node with graph_scope=largest_"
+    ) as no:
+        training_nodes(elsewhere, "largest_component")
+    assert no.value.hint == "set graph_scope=all"
+    with pytest.raises(DataError, match="made has no training node with graph_scope=all"):
+        training_nodes(replace(store, train=store.val), "all")

@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from tests.trainables.graph.graphs import symmetric_graph
+from trainables.graph.attention import attended, projected, softmax_over_pairs
 from trainables.graph.drawing import UniformDraw
 from trainables.graph.relational import RelationalBlock, RelationalSampler
 from trainables.graph.sampling import ByTable, Relabelling, by_sorting
@@ -75,19 +77,40 @@ def test_a_sample_has_edges_of_the_graph_with_their_relations(relabel: Relabelli
     assert heard.tolist() == np.minimum(degrees, 3).tolist()
 
 
-def test_the_keys_decide_what_is_sampled() -> None:
-    def edges(*keys: int) -> list[list[tuple[int, int, int]]]:
-        return [edges_of(block) for block in sampler(3, 5).sample(SEEDS, *keys).blocks]
+def random_block(num_edges: int = 60) -> RelationalBlock:
+    """Twelve sources, six targets, four relations of which one has no edge."""
+    rng = np.random.default_rng(0)
+    return RelationalBlock.of(
+        rng.integers(0, 5, num_edges),
+        rng.integers(0, 12, num_edges).astype(np.int32),
+        rng.choice([0, 1, 3], num_edges),
+        num_targets=6,
+        num_relations=4,
+    )
 
-    assert edges(1, 2) == edges(1, 2) != edges(1, 3)
+
+BLOCK = random_block()
 
 
-def test_with_the_same_keys_a_node_hears_the_same_in_any_batch() -> None:
-    def heard(seeds: np.ndarray, node: int) -> set[int]:
-        sample = sampler(4).sample(seeds, 7)
-        place = seeds.tolist().index(node)
-        [block] = sample.blocks
-        return {int(sample.nodes[s]) for s, _, t in edges_of(block) if t == place}
+def doubles(*shape: int) -> Tensor:
+    generator = torch.Generator().manual_seed(sum(shape))
+    return torch.randn(*shape, dtype=torch.float64, generator=generator).requires_grad_()
 
-    node = int(SEEDS[11])
-    assert heard(SEEDS, node) == heard(SEEDS[10:13], node) == heard(SEEDS[::-1].copy(), node)
+
+def test_large_scores_overflow_nowhere() -> None:
+    weights = softmax_over_pairs(torch.full((60, 2), 1e4), BLOCK)
+    assert weights.isfinite().all()
+
+
+def test_the_sums_gradients_are_right() -> None:
+    x, weights = doubles(12, 4), doubles(60, 2)
+    assert torch.autograd.gradcheck(lambda x, w: attended(x, w, BLOCK), (x, weights))
+
+
+def test_the_products_gradients_are_right() -> None:
+    heard, weight = doubles(2, len(BLOCK.targets), 3), doubles(4, 2, 5, 3)
+    assert torch.autograd.gradcheck(lambda h, w: projected(h, w, BLOCK), (heard, weight))
+    projected(heard, weight, BLOCK).sum().backward()
+    assert weight.grad is not None
+    assert not weight.grad[2].any()  # the relation without an edge
+    assert weight.grad[3].any()

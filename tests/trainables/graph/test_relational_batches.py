@@ -54,31 +54,9 @@ def draw(*, step: int = 0, indices: tuple[int, ...] = (5, 3, 11, 80)) -> Draw:
     return Draw(epoch=1, step=step, indices=np.array(indices), total=9)
 
 
-def test_a_batch_is_that_of_its_draw() -> None:
-    batch = fetch(3, 4)(draw())
-    assert batch.labels.tolist() == LABELS[SEEDS[[5, 3, 11, 80]]].tolist()
-    assert batch.places.tolist() == [5, 3, 11, 80]
-    assert batch.total == 9
-    assert batch.inputs.dtype is torch.float16
-    ids = fetch(3, 4, features=None)(draw()).inputs
-    assert ids[:4].tolist() == SEEDS[[5, 3, 11, 80]].tolist()
-    assert torch.equal(batch.inputs, FEATURES[ids])
-
-
 def tensors_of(batch: RelationalBatch) -> list[torch.Tensor]:
     of_blocks = [t for block in batch.blocks for t in block if isinstance(t, torch.Tensor)]
     return [batch.inputs, batch.labels, batch.places, *of_blocks]
-
-
-def same(one: RelationalBatch, other: RelationalBatch) -> bool:
-    pairs = zip(tensors_of(one), tensors_of(other), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
-def test_training_samples_anew_each_step_and_evaluation_does_not() -> None:
-    assert not same(fetch(3, 4)(draw(step=1)), fetch(3, 4)(draw(step=2)))
-    once = fetch(3, 4, each_step=False)
-    assert same(once(draw(step=1)), once(draw(step=2)))
 
 
 @pytest.mark.parametrize("fanouts", [(3, 4), (25,), (2, 2, 2), (-1, 3), (-1, -1)])

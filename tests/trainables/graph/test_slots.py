@@ -94,10 +94,3 @@ def test_a_batch_too_large_for_a_slot_arrives_all_the_same() -> None:
     for index, arrived in enumerate(loaded(slots)):
         check(arrived, index)
         assert index < 10 or not in_a_slot(slots, arrived.x)
-
-
-def test_without_workers_there_is_nothing_to_ship() -> None:
-    slots = make_slots()
-    for index, arrived in enumerate(loaded(slots, num_workers=0)):
-        check(arrived, index)
-        assert not in_a_slot(slots, arrived.x)

@@ -3,10 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils.data import TensorDataset
 
-from trainables.loading import BatchOrder
+from trainables.loading import Batch, Batched, BatchOrder, Fetch, PerSample
 
 
 def orders(*, drop_last: bool) -> st.SearchStrategy[BatchOrder]:
@@ -56,10 +59,18 @@ def test_an_epoch_has_each_sample_once(order: BatchOrder, epoch: int) -> None:
         assert len(seen) == order.num_samples
 
 
-def test_the_order_depends_on_seed_and_epoch_alone() -> None:
-    def order(seed: int, epoch: int) -> list[int]:
-        draws = BatchOrder(num_samples=100, batch_size=10, seed=seed).epoch(epoch)
-        return [int(index) for draw in draws for index in draw.indices]
+INPUTS, LABELS = torch.randn(5, 1, 2), torch.arange(5)
 
-    assert order(0, 0) == order(0, 0)
-    assert len({tuple(order(seed, epoch)) for seed in range(3) for epoch in range(3)}) == 9
+
+@pytest.mark.parametrize(
+    "fetch",
+    [PerSample(TensorDataset(INPUTS, LABELS)), Batched(INPUTS, LABELS)],
+    ids=["per_sample", "batched"],
+)
+def test_a_rank_s_share_of_the_last_batch_may_be_empty(fetch: Fetch[Batch]) -> None:
+    order = BatchOrder(num_samples=5, batch_size=4, seed=0, rank=1, world_size=2)
+    whole, empty = (fetch(draw) for draw in order.epoch(0))
+    assert [(len(batch.inputs), batch.total) for batch in (whole, empty)] == [(2, 4), (0, 1)]
+    for all_values, values in ((INPUTS, empty.inputs), (LABELS, empty.labels)):
+        assert values.dtype == all_values.dtype
+        assert values.shape == (0, *all_values.shape[1:])

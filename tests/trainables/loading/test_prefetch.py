@@ -3,12 +3,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
 
-from trainables.loading import Batch, Delivery
+from trainables.loading import Batch, Delivery, keep_for, moved, pinned
 
 CPU = torch.device("cpu")
 Prefetch = Literal["off", "thread", "stream"]
@@ -47,34 +47,6 @@ def test_a_thread_fetches_the_next_batch_while_this_one_computes() -> None:
     assert len(fetched) >= 2
     assert threading.get_ident() not in fetched
     assert [a.on_device() for a in arrivals] == [1, 2]
-
-
-def test_without_prefetch_nothing_is_fetched_before_it_is_asked_for() -> None:
-    asked: list[int] = []
-
-    def watched() -> Iterator[int]:
-        for index in range(3):
-            asked.append(index)
-            yield index
-
-    arrivals = iter(Delivery(CPU).of(watched()))
-    next(arrivals)
-    assert asked == [0]
-
-
-@pytest.mark.parametrize("prefetch", ON_CPU)
-def test_nothing_starts_before_the_loop_does(prefetch: Prefetch) -> None:
-    started: list[bool] = []
-
-    class Source:
-        def __iter__(self) -> Iterator[int]:
-            started.append(threading.current_thread() is threading.main_thread())
-            return iter(range(2))
-
-    arrivals = Delivery(CPU, prefetch=prefetch).of(Source())
-    assert started == []
-    list(arrivals)
-    assert started == [True]  # workers end with the thread that started them
 
 
 @pytest.mark.parametrize("prefetch", ON_CPU)
@@ -152,3 +124,51 @@ def test_streamed_copies_overlap_with_computing() -> None:
     one_after_the_other = min(duration_s("off", products) for _ in range(3))
     overlapped = min(duration_s("stream", products) for _ in range(3))
     assert overlapped < 0.9 * one_after_the_other
+
+
+class Graph:
+    """Anything with a ``to``, as a DGL block has."""
+
+    def __init__(self) -> None:
+        self.at = "nowhere"
+        self.kept_for: list[object] = []
+
+    def to(self, device: torch.device, *, non_blocking: bool) -> Graph:
+        there = Graph()
+        there.at = f"{device} {non_blocking}"
+        return there
+
+    def record_stream(self, stream: object) -> None:
+        self.kept_for.append(stream)
+
+
+def test_everything_in_a_batch_that_can_be_moved_is() -> None:
+    device = torch.device("meta")
+    batch: Any = {
+        "batch": Batch(torch.zeros(2, 3), torch.zeros(2), 4),
+        "blocks": [Graph(), (torch.ones(1), "text")],
+        "none": None,
+    }
+    there = moved(batch, device, non_blocking=True)
+    assert isinstance(there["batch"], Batch)
+    assert there["batch"].inputs.device == device
+    assert there["batch"].labels.device == device
+    assert there["batch"].total == 4
+    graph, (tensor, text) = there["blocks"]
+    assert graph.at == "meta True"
+    assert tensor.device == device
+    assert (text, there["none"]) == ("text", None)
+    assert batch["batch"].inputs.device == torch.device("cpu")
+
+
+def test_the_memory_of_every_part_is_kept_for_the_stream() -> None:
+    graphs = [Graph(), Graph()]
+    keep_for({"a": graphs[0], "b": (graphs[1], 3, None)}, "stream")  # type: ignore[arg-type]
+    assert [graph.kept_for for graph in graphs] == [["stream"], ["stream"]]
+
+
+@pytest.mark.gpu
+def test_pinning_goes_through_a_batch() -> None:
+    batch = pinned(Batch(torch.zeros(2, 3), torch.zeros(2), 4))
+    assert batch.inputs.is_pinned()
+    assert batch.labels.is_pinned()

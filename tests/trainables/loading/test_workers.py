@@ -4,9 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from multiprocessing import Value
 from pathlib import Path
 
 import psutil
@@ -15,7 +12,7 @@ import torch
 
 from tests.conftest import ROOT
 from tests.leaks import alive_after
-from trainables.loading import BatchOrder, Draw, LoadedBatches
+from trainables.loading import BatchOrder, LoadedBatches
 from trainables.settings import LoaderKnobs
 
 ORDER = BatchOrder(num_samples=40, batch_size=4, seed=0)
@@ -35,54 +32,6 @@ def test_every_draw_arrives_in_order_whoever_fetches_it() -> None:
     assert alone[:10] != alone[10:]
     assert fetched(LoaderKnobs(num_workers=2)) == alone
     assert fetched(LoaderKnobs(num_workers=2, persistent_workers=True, prefetch_factor=3)) == alone
-
-
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_workers_are_processes_with_one_thread(num_workers: int) -> None:
-    loaded = LoadedBatches(
-        lambda _: (os.getpid(), torch.get_num_threads()),
-        ORDER,
-        LoaderKnobs(num_workers=num_workers),
-    )
-    seen = list(loaded.epoch(0))
-    pids = {pid for pid, _ in seen}
-    assert len(pids) == num_workers
-    assert os.getpid() not in pids
-    assert {threads for _, threads in seen} == {1}
-
-
-def test_without_workers_the_training_process_fetches() -> None:
-    loaded = LoadedBatches(lambda _: os.getpid(), ORDER, LoaderKnobs())
-    assert set(loaded.epoch(0)) == {os.getpid()}
-
-
-def test_persistent_workers_outlive_an_epoch() -> None:
-    def pids(*, persistent: bool) -> list[set[int]]:
-        knobs = LoaderKnobs(num_workers=1, persistent_workers=persistent)
-        loaded = LoadedBatches(lambda _: os.getpid(), ORDER, knobs)
-        return [set(loaded.epoch(epoch)) for epoch in range(2)]
-
-    first, second = pids(persistent=True)
-    assert first == second
-    first, second = pids(persistent=False)
-    assert first != second
-
-
-@pytest.mark.parametrize("factor", [1, 3])
-def test_each_worker_prepares_prefetch_factor_batches_ahead(factor: int) -> None:
-    count = Value("i", 0)
-
-    def fetch(_: Draw) -> int:
-        with count.get_lock():
-            count.value += 1
-        return 0
-
-    knobs = LoaderKnobs(num_workers=2, prefetch_factor=factor)
-    batches = iter(LoadedBatches(fetch, ORDER, knobs).epoch(0))
-    ahead = _settled(lambda: count.value)
-    assert ahead == 2 * factor
-    next(batches)
-    assert _settled(lambda: count.value) == 2 * factor + 1
 
 
 def test_loading_leaves_the_generator_of_training_alone() -> None:
@@ -139,13 +88,3 @@ def test_pinned_batches_are_in_page_locked_memory(num_workers: int) -> None:
         for tensor, number in loaded.epoch(0):
             assert tensor.is_pinned() == pin_memory
             assert number == 7
-
-
-def _settled(read: Callable[[], int]) -> int:
-    """Return the value of ``read`` once it has stayed the same for a while."""
-    value, since = read(), time.monotonic()
-    while time.monotonic() - since < 0.5:
-        time.sleep(0.02)
-        if (new := read()) != value or not new:
-            value, since = new, time.monotonic()
-    return value

@@ -19,10 +19,6 @@ from trainables.data.formats.arrays import Array
 _UNSIGNED_BYTES = 0x800
 """Added to the number of dimensions, it is the number that a file of them begins with."""
 _NUMBER = 4
-_MOST_BYTES = 1 << 34
-"""A header that says more is damaged."""
-_AT_ONCE = 1 << 24
-"""Bytes that are read in one go."""
 _File = BinaryIO | gzip.GzipFile
 
 
@@ -47,9 +43,9 @@ def idx_beginning(path: Path, num_dimensions: int, num_bytes: int) -> bytes:
         DataError: As of :func:`idx_shape`.
     """
     with _opened(path) as file:
-        there = min(prod(_header(path, file, num_dimensions)), _MOST_BYTES)
-        most = there if num_bytes < 0 else min(num_bytes, there)
-        return _content(file, most + 1)[:most]  # its end is looked at, too
+        size = prod(_header(path, file, num_dimensions))
+        content = file.read()[:size]
+    return content if num_bytes < 0 else content[:num_bytes]
 
 
 def read_idx(path: Path, num_dimensions: int) -> Array:
@@ -60,22 +56,13 @@ def read_idx(path: Path, num_dimensions: int) -> Array:
     """
     with _opened(path) as file:
         shape = _header(path, file, num_dimensions)
-        content = _content(file, prod(shape) + 1) if prod(shape) <= _MOST_BYTES else b""
-        more = " or more" if len(content) > prod(shape) else ""
+        content = file.read()
     if len(content) != prod(shape):
         raise DataError(
-            f"{path}: {len(content)}{more} bytes after the header",
+            f"{path}: {len(content)} bytes after the header",
             f"expected {prod(shape)}: {' x '.join(map(str, shape))}; get it again",
         )
     return np.frombuffer(content, np.uint8).reshape(shape)
-
-
-def _content(file: _File, most: int) -> bytes:
-    """Return so many bytes, or those that there are: a header may say more than memory holds."""
-    content = bytearray()
-    while part := file.read(min(most - len(content), _AT_ONCE)):
-        content += part
-    return bytes(content)
 
 
 @contextmanager

@@ -15,11 +15,6 @@ from orchestrator.errors import DataError
 
 _CHUNK_BYTES = 1 << 22
 _SHOWN_CHARACTERS = 60
-_MOST_OF_A_LINE = 1 << 24
-_FAR_MORE = 1 << 20
-"""Rows too many from which on they are not counted any more."""
-_MOST_OF_NAMES = 1 << 20
-"""Bytes of a file of names; a packed file of some kB may unpack to gigabytes."""
 
 
 class Content(Enum):
@@ -95,8 +90,6 @@ def measure(
         if _suspicious(chunk, content, num_lines * (num_columns - 1)):
             _find_fault(path, chunk, content, num_rows + 1, num_columns)
         num_rows += num_lines
-        if rows is not None and num_rows > rows.number + _FAR_MORE:
-            raise DataError(f"{path} has more than {rows.number} rows, which {rows.by} says")
     if num_rows == 0:
         raise DataError(f"{path} is empty", "expected at least one row of numbers")
     if columns not in (None, num_columns):
@@ -114,7 +107,7 @@ def columns_of(path: Path) -> int:
     """
     require(path)
     with _unpacked(path) as file:
-        line = file.readline(_MOST_OF_A_LINE)
+        line = file.readline()
     if not line.strip():
         raise DataError(f"{path} is empty", "expected at least one row of numbers")
     return line.count(b",") + 1
@@ -156,8 +149,10 @@ def text_rows(path: Path) -> list[list[str]]:
     Raises:
         DataError: The file is missing, truncated, no gzip file, no text or empty.
     """
+    require(path)
     try:
-        text = _names_in(path).decode()
+        with _unpacked(path) as file:
+            text = file.read().decode()
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is no text: {error}") from None
     if not text.strip():
@@ -165,25 +160,11 @@ def text_rows(path: Path) -> list[list[str]]:
     return [line.split(",") for line in text.splitlines()]
 
 
-def _names_in(path: Path) -> bytes:
-    require(path)
-    with _unpacked(path) as file:
-        content = file.read(_MOST_OF_NAMES + 1)
-    if len(content) > _MOST_OF_NAMES:
-        raise DataError(f"{path} is too long", f"allowed: {_MOST_OF_NAMES:,} bytes of names")
-    return content
-
-
 def _whole_lines(path: Path) -> Iterator[bytes]:
     require(path)
     with _unpacked(path) as file:
         while chunk := file.read(_CHUNK_BYTES):
-            rest = b"" if chunk.endswith(b"\n") else file.readline(_MOST_OF_A_LINE)
-            if len(rest) == _MOST_OF_A_LINE:
-                raise DataError(
-                    f"{path}: a line is too long", f"allowed: {_MOST_OF_A_LINE:,} bytes"
-                )
-            yield chunk + rest
+            yield chunk if chunk.endswith(b"\n") else chunk + file.readline()
 
 
 @contextmanager

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import io
-import os
 import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from orchestrator.errors import DataError
-from trainables.data.formats.arrays import as_tensor, map_array, release
+from trainables.data.formats.array_writer import ArrayWriter
+from trainables.data.formats.arrays import Array, as_tensor, map_array
 
 
 def test_what_was_saved_is_there(tmp_path: Path) -> None:
@@ -28,21 +27,6 @@ def test_what_is_written_stays_in_this_process(tmp_path: Path) -> None:
     tensor[2] = 7
     assert tensor.tolist() == [0, 0, 7, 0, 0]
     assert map_array(tmp_path / "a.npy").tolist() == [0] * 5
-
-
-def test_a_file_may_be_larger_than_memory(tmp_path: Path) -> None:
-    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    num_rows = 2 * memory_bytes // 1024
-    path = tmp_path / "large.npy"
-    with path.open("wb") as file:  # the file has holes instead of zeros
-        header = {"descr": "<f2", "fortran_order": False, "shape": (num_rows, 512)}
-        np.lib.format.write_array_header_1_0(file, header)
-        file.truncate(file.tell() + num_rows * 1024)
-    mapped = as_tensor(map_array(path))
-    rows = torch.randint(num_rows, (100,))
-    assert mapped.nbytes > memory_bytes
-    assert not mapped.index_select(0, rows).any()
-    release(mapped.numpy())
 
 
 def header(**fields: object) -> bytes:
@@ -90,10 +74,14 @@ def test_a_file_that_is_no_array_is_named(tmp_path: Path, content: bytes) -> Non
         map_array(tmp_path / "a.npy")
 
 
-@pytest.mark.parametrize(("content", "reason"), [(b"", "damaged"), (b"\x93NUMPY", "damaged")])
-def test_a_damaged_file_is_named(tmp_path: Path, content: bytes, reason: str) -> None:
-    (tmp_path / "a.npy").write_bytes(content)
-    with pytest.raises(DataError, match=rf"a\.npy is {reason}"):
-        map_array(tmp_path / "a.npy")
-    with pytest.raises(DataError, match=r"b\.npy is missing"):
-        map_array(tmp_path / "b.npy")
+@pytest.mark.parametrize("row", [(), (3,), (2, 5)])
+@pytest.mark.parametrize("dtype", [np.int64, np.float16, np.uint8])
+def test_pieces_become_one_array(tmp_path: Path, row: tuple[int, ...], dtype: type) -> None:
+    pieces: list[Array] = [np.full((n, *row), n, dtype=dtype) for n in (4, 0, 1, 7)]
+    with ArrayWriter(tmp_path / "a.npy", dtype, row) as writer:
+        for piece in pieces:
+            writer.append(piece)
+        assert writer.num_rows == 12
+    array = np.load(tmp_path / "a.npy")
+    assert array.dtype == dtype
+    assert np.array_equal(array, np.concatenate(pieces))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from orchestrator.errors import DataError
 from trainables.data.formats.arrays import map_array
-from trainables.data.formats.conversion import MANIFEST, Conversion, content_hash, signature_of
+from trainables.data.formats.conversion import MANIFEST, Conversion, signature_of
 
 
 def conversion(signature: str = "s1") -> Conversion:
@@ -31,17 +30,6 @@ def prepare(cache: Path) -> None:
     conversion().prepare(cache, build)
 
 
-def hang(folder: Path) -> Mapping[str, int]:
-    np.save(folder / "a.npy", np.arange(3))
-    (folder.parents[3] / "hanging").touch()
-    time.sleep(60)
-    return {}
-
-
-def prepare_hanging(cache: Path) -> None:
-    conversion().prepare(cache, hang)
-
-
 def test_is_built_once_however_many_ask(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     context = multiprocessing.get_context("fork")
@@ -56,22 +44,6 @@ def test_is_built_once_however_many_ask(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("built-*"))) == 1
     assert (data.name, data.facts) == ("n", {"rows": 3})
     assert map_array(data.path / "a.npy").tolist() == [0, 1, 2]
-
-
-def test_a_killed_builder_leaves_nothing_to_see_and_nothing_for_long(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    process = multiprocessing.get_context("fork").Process(target=prepare_hanging, args=(cache,))
-    process.start()
-    while not (tmp_path / "hanging").exists():
-        time.sleep(0.01)
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.join()
-    assert not conversion().folder(cache).exists()
-
-    data = conversion().prepare(cache, build)
-
-    assert {path.name for path in data.path.parent.iterdir()} == {"lock", "s1"}
 
 
 def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
@@ -131,15 +103,3 @@ def test_a_signature_tells_size_time_and_absence(tmp_path: Path) -> None:
     b.touch()
     seen.add(signature_of(tmp_path, [a, b], version=1))
     assert len(seen) == 5
-
-
-def test_a_content_hash_tells_names_and_content(tmp_path: Path) -> None:
-    a, b = tmp_path / "a", tmp_path / "b"
-    a.write_text("1")
-    b.write_text("2")
-    first = content_hash(tmp_path, [a, b])
-    os.utime(a, (0, 0))
-    assert content_hash(tmp_path, [a, b]) == first
-    a.write_text("2")
-    b.write_text("1")
-    assert content_hash(tmp_path, [a, b]) != first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +11,10 @@ import pytest
 import torch
 
 from orchestrator.data import DataFolders
-from trainables.data.formats.image_data import ImageData, save_images
+from orchestrator.errors import DataError
+from trainables.data.formats.idx import idx_beginning, idx_shape, read_idx
+from trainables.data.formats.image_data import ImageData
 from trainables.data.sets.digits import DIGITS
-
-
-def test_images_are_mapped_and_not_read(folders: DataFolders) -> None:
-    images = ImageData.open(DIGITS.prepare(folders).path)
-    assert str(folders.cache) in Path("/proc/self/maps").read_text()
-    images.train_images[0, 0, 0] = 77  # stays in this process
-    assert ImageData.open(DIGITS.prepare(folders).path).train_images[0, 0, 0] == 0
 
 
 def test_a_twelfth_is_held_out(folders: DataFolders) -> None:
@@ -39,16 +36,37 @@ def test_a_number_or_nothing_is_held_out(folders: DataFolders) -> None:
         images.split(1437)
 
 
-def test_arrays_are_written_in_the_types_that_are_promised(tmp_path: Path) -> None:
-    arrays = {
-        "train_images": np.full((3, 28, 28), 255), "train_labels": np.array([1, 2, 9], np.int8),
-        "test_images": np.zeros((1, 28, 28), np.int32), "test_labels": np.array([0], np.uint8),
-    }  # fmt: skip
-    assert save_images(tmp_path, arrays) == {"train": 3, "test": 1, "classes": 10}
-    written = {path.stem: np.load(path) for path in tmp_path.iterdir()}
-    assert set(written) == set(arrays)
-    assert {name: array.dtype.name for name, array in written.items()} == {
-        "train_images": "uint8", "train_labels": "int64",
-        "test_images": "uint8", "test_labels": "int64",
-    }  # fmt: skip
-    assert all(np.array_equal(written[name], array) for name, array in arrays.items())
+VALUES = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
+CONTENT = struct.pack(">4I", 0x803, 4, 3, 2) + VALUES.tobytes()
+
+
+@pytest.mark.parametrize("name", ["images", "images.gz"])
+def test_bytes_are_read_in_their_shape(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(CONTENT) if path.suffix else CONTENT)
+    assert idx_shape(path, 3) == (4, 3, 2)
+    assert idx_beginning(path, 3, 5) == bytes([0, 1, 2, 3, 4])
+    assert np.array_equal(read_idx(path, 3), VALUES)
+
+
+def test_bytes_behind_the_end_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "images").write_bytes(CONTENT + b"x")
+    with pytest.raises(DataError, match="25 bytes after the header"):
+        read_idx(tmp_path / "images", 3)
+
+
+def test_digits_are_images_of_the_same_kind(folders: DataFolders, no_network: None) -> None:
+    from sklearn.datasets import load_digits
+
+    assert DIGITS.embedded
+    assert DIGITS.present(folders)
+    data = DIGITS.prepare(folders)
+    images = ImageData.open(data.path)
+    assert data.facts == {"train": 1437, "test": 360, "classes": 10}
+    assert images.train_images.shape == (1437, 28, 28)
+    assert images.train_images.dtype == torch.uint8
+    assert (images.train_images.min().item(), images.train_images.max().item()) == (0, 255)
+    counts = torch.cat([images.train_labels, images.test_labels]).bincount()
+    assert counts.tolist() == np.bincount(load_digits().target).tolist()
+    assert images.test_labels.bincount().min() >= 34
+    assert images.test_labels.bincount().max() <= 38

@@ -1,19 +1,29 @@
+"""Checks of arrays: each names the place and the value, and lets good ones pass."""
+
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from orchestrator.errors import DataError
-from trainables.data.formats import numbers_file
+from trainables.data.formats import checks, numbers_file
+from trainables.data.formats.checks import (
+    check_finite,
+    check_range,
+    check_splits,
+    check_whole,
+    items,
+    lines,
+)
 from trainables.data.formats.numbers_file import (
     Content,
-    Said,
     Table,
     measure,
     single_count,
-    text_rows,
 )
 
 
@@ -74,13 +84,6 @@ def test_lines_are_counted_over_chunks(file: Path, monkeypatch: pytest.MonkeyPat
         measure(file, Content.COUNTS)
 
 
-def test_a_long_field_is_shown_in_part(file: Path) -> None:
-    file.write_bytes(gzip.compress(b"x" * 10_000))
-    with pytest.raises(DataError) as error:
-        measure(file, Content.COUNTS)
-    assert len(error.value.message) < 300
-
-
 def test_a_truncated_file(file: Path) -> None:
     packed = gzip.compress(b"123,456\n" * 10_000)
     for length in (len(packed) - 1, len(packed) // 2, 12):
@@ -96,21 +99,6 @@ def test_a_file_that_is_not_packed(file: Path, content: bytes) -> None:
         measure(file, Content.COUNTS)
 
 
-def test_a_changed_byte_is_noticed(file: Path) -> None:
-    packed = bytearray(gzip.compress(b"".join(b"%d\n" % i for i in range(1000))))
-    packed[-6] ^= 1  # the checksum
-    file.write_bytes(packed)
-    with pytest.raises(DataError, match="is not a whole gzip file"):
-        measure(file, Content.COUNTS)
-
-
-def test_a_missing_file_says_what_is_there(file: Path) -> None:
-    (file.parent / "y.csv.gz").touch()
-    with pytest.raises(DataError, match=r"x\.csv\.gz is missing") as error:
-        measure(file, Content.COUNTS)
-    assert error.value.hint.endswith("holds: y.csv.gz")
-
-
 def test_a_single_count(file: Path) -> None:
     file.write_bytes(gzip.compress(b"12\n"))
     assert single_count(file) == 12
@@ -119,16 +107,68 @@ def test_a_single_count(file: Path) -> None:
         single_count(file)
 
 
-def test_what_unpacks_to_gigabytes_is_not_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers_file, "_CHUNK_BYTES", 8)
-    monkeypatch.setattr(numbers_file, "_MOST_OF_A_LINE", 16)
-    monkeypatch.setattr(numbers_file, "_MOST_OF_NAMES", 16)
-    monkeypatch.setattr(numbers_file, "_FAR_MORE", 2)
-    file.write_bytes(gzip.compress(b"0" * 100))
-    with pytest.raises(DataError, match="a line is too long"):
-        single_count(file)
-    with pytest.raises(DataError, match="is too long"):
-        text_rows(file)
-    file.write_bytes(gzip.compress(b"0\n" * 100))
-    with pytest.raises(DataError, match="more than 3 rows, which x says"):
-        measure(file, Content.COUNTS, rows=Said(3, Path("x")))
+FILE = Path("labels.csv")
+LINES, ITEMS = lines(FILE), items(Path("edges.npy"), "edge")
+
+
+def check_some_splits(**splits: list[int]) -> None:
+    arrays = {name: np.array(nodes, np.int64) for name, nodes in splits.items()}
+    check_splits(arrays, {name: lines(Path(f"{name}.csv")) for name in splits}, 10)
+
+
+CHECKED: dict[str, tuple[Callable[[], None], str, str]] = {
+    "too large": (
+        lambda: check_range(np.array([0, 9, 10]), 10, LINES, "label"),
+        "labels.csv:3: label 10 does not exist",
+        "allowed: 0 to 9",
+    ),
+    "below zero, in a part of a file": (
+        lambda: check_range(np.array([[0, 1], [2, -1]]), 10, ITEMS, "node", first=100),
+        "edges.npy: edge[101]: node -1 does not exist",
+        "allowed: 0 to 9",
+    ),
+    "a fraction": (
+        lambda: check_whole(np.array([1.0, 2.5]), LINES, "label", first=7),
+        "labels.csv:9: label 2.5 is not whole",
+        "every label must be a whole number",
+    ),
+    "infinite": (
+        lambda: check_finite(np.array([[0.0, 1.0], [2.0, -np.inf]]), LINES),
+        "labels.csv:2: column 2 is -inf",
+        "every feature must be a finite number",
+    ),
+    "in two splits": (
+        lambda: check_some_splits(train=[1, 2], test=[3, 2]),
+        "test.csv:2: node 2 is also in 'train'",
+        "one of the splits only",
+    ),
+    "twice in one split": (
+        lambda: check_some_splits(train=[1, 2, 1]),
+        "train.csv:3: node 1 is given twice",
+        "one of the splits only",
+    ),
+    "no node of a split": (
+        lambda: check_some_splits(train=[1], test=[10]),
+        "test.csv:1: node 10 does not exist",
+        "allowed: 0 to 9",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", CHECKED)
+def test_a_checked_fault_is_named_with_its_place(fault: str) -> None:
+    check, message, hint = CHECKED[fault]
+    with pytest.raises(DataError) as error:
+        check()
+    assert message in str(error.value)
+    assert hint in error.value.hint
+
+
+def test_rows_are_counted_over_all_parts_that_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checks, "_CHUNK_ROWS", 3)
+    features = np.zeros((10, 2))
+    features[7, 0] = np.nan
+    with pytest.raises(DataError, match=r"labels\.csv:1008: column 1 is nan"):
+        check_finite(features, LINES, first=1000)

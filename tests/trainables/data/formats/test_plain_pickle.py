@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -68,32 +67,9 @@ def test_code_is_refused_and_not_run(
     assert not made.exists()
 
 
-def test_a_plain_pickle_of_code_is_refused_and_not_run(file: Path) -> None:
-    made = file.with_name("made")
-    file.write_bytes(pickle.dumps({"paper": Mischief(made)}))
-    with pytest.raises(DataError, match=r"meta\.pt"):
-        load_mapping(file)
-    assert not made.exists()
-
-
-def test_arrays_of_objects_are_refused(file: Path) -> None:
-    made = file.with_name("made")
-    torch.save({"ids": np.array([Mischief(made)], dtype=object)}, file)
-    with pytest.raises(DataError, match="refused"):
-        load_mapping(file)
-    assert not made.exists()
-
-
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 and no archive"])
 def test_a_damaged_file(file: Path, content: bytes) -> None:
     file.write_bytes(content)
-    with pytest.raises(DataError, match=r"meta\.pt is damaged"):
-        load_mapping(file)
-
-
-def test_a_truncated_file(file: Path) -> None:
-    torch.save({"ids": np.arange(10_000)}, file)
-    file.write_bytes(file.read_bytes()[:20_000])
     with pytest.raises(DataError, match=r"meta\.pt is damaged"):
         load_mapping(file)
 

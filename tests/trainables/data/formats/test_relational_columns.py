@@ -1,3 +1,5 @@
+"""Means of neighbours' features, in as little memory as asked for."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -7,11 +9,11 @@ import pytest
 
 from orchestrator.errors import DataError
 from tests.trainables.data.formats.edge_lists import drawn, end, naive
-from trainables.data.formats import relational_columns
+from trainables.data.formats import neighbour_means, relational_columns
+from trainables.data.formats.neighbour_means import Neighbours
 from trainables.data.formats.relational_columns import (
     Columns,
     EdgeList,
-    KeyBits,
     write_columns,
 )
 
@@ -38,28 +40,6 @@ def test_equals_a_naive_way_however_little_is_held(
     }  # fmt: skip
 
 
-def test_large_node_numbers_fit() -> None:
-    """Node numbers as large as MAG240M's."""
-    last = 244_160_498
-    bits = KeyBits.of(last + 1, 5)
-    one = np.array([last])
-    edges = EdgeList(relation=4, source=end(one - 1, 0, last + 1), target=end(one, 0, last + 1))
-    keys = bits.pack(edges, 0, 1)
-    assert bits.targets(keys).tolist() == [last]
-    assert bits.relations(keys).tolist() == [4]
-    assert bits.sources(keys).tolist() == [last - 1]
-    assert bits.first_key(one) <= keys < bits.first_key(one + 1)
-
-
-@pytest.mark.parametrize(("relation", "dtype"), [(255, np.uint8), (256, np.int16)])
-def test_edge_types_take_little_room(tmp_path: Path, relation: int, dtype: type) -> None:
-    one = end(np.array([0]), 0, 1)
-    write_columns(tmp_path, [EdgeList(relation=relation, source=one, target=one)], 1)
-    columns = Columns.open(tmp_path)
-    assert columns.edge_type.dtype == dtype
-    assert columns.edge_type.tolist() == [relation]
-
-
 @pytest.mark.parametrize("wrong", [-1, 10])
 def test_a_node_that_does_not_exist_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: int
@@ -69,3 +49,30 @@ def test_a_node_that_does_not_exist_is_named(
     edges = EdgeList(relation=0, source=end(good, 0, 10), target=end(bad, 0, 10))
     with pytest.raises(DataError, match=rf"edges\.npy: edge\[6\]: node {wrong} does not exist"):
         write_columns(tmp_path, [edges], 10)
+
+
+def test_means_of_neighbours_equal_a_naive_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbour_means, "_CHUNK_NODES", 32)
+    monkeypatch.setattr(neighbour_means, "_CHUNK_EDGES", 100)
+    monkeypatch.setattr(neighbour_means, "_ROWS_AT_ONCE", 7)
+    lists = drawn(seed=1)
+    lists[1] = EdgeList(  # into the first 100 nodes; the last ten have no such edge
+        relation=1, source=lists[1].source, target=end(lists[1].target.nodes % 90, 0, 100)
+    )
+    write_columns(tmp_path, lists, 400)
+    features = np.random.default_rng(0).standard_normal((300, 5)).astype(np.float16)
+    np.save(tmp_path / "features.npy", features)
+
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="c")
+    neighbours = Neighbours(columns=Columns.open(tmp_path), relation=1, features=mapped, offset=100)
+    means = np.concatenate(list(neighbours.means(0, 100)))
+
+    expected = np.zeros((100, 5))
+    edges = [edge for edge in naive(lists) if edge[1] == 1]
+    for node in range(90):
+        sources = [source - 100 for target, _, source in edges if target == node]
+        expected[node] = features[sources].astype(np.float64).mean(axis=0)
+    assert np.allclose(means, expected, atol=1e-5)
+    assert not means[90:].any()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError
 from orchestrator.trainable import Trainable
 from trainables.data.layouts.known import HETEROGENEOUS, HOMOGENEOUS, IMAGES, MAG240M_FILES, Layout
+from trainables.data.layouts.ogb_meta import Meta, numbered, split_folder
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
 from trainables.data.sets.ogb_hetero import OGBN_AIFB
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
@@ -66,12 +68,25 @@ def test_the_folder_of_a_set_by_name_is_said_to_be_what_it_is(
         OGBN_PRODUCTS.prepare(folders)
 
 
-def test_a_folder_of_many_sets_is_taken_for_the_one_that_is_wanted(
-    places: dict[str, Path], tmp_path: Path
-) -> None:
-    (tmp_path / "mag240m_kddcup2021").symlink_to(places[MAG240M_FILES.what])
-    (tmp_path / "ogbn_products").symlink_to(places[HOMOGENEOUS.what])
-    (tmp_path / "MNIST").symlink_to(places[IMAGES.what].parent)
-    for trainable in TRAINABLES:
-        data = find_data(trainable.data, str(tmp_path))
-        assert data.present(DataFolders.default(Path("nowhere")))
+UNDESCRIBED = Meta(split="", num_classes=None, both_ways=False)
+
+
+def test_a_split_is_the_one_asked_for_then_the_described_then_the_only_one(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="split is missing or empty"):
+        split_folder(tmp_path, UNDESCRIBED)
+    (tmp_path / "split/random").mkdir(parents=True)
+    described = Meta(split="time", num_classes=None, both_ways=False)
+    assert split_folder(tmp_path, described, "mine").name == "mine"
+    assert split_folder(tmp_path, described).name == "time"
+    assert split_folder(tmp_path, UNDESCRIBED).name == "random"
+
+
+def test_classes_are_numbered_only_where_their_number_is_not_described() -> None:
+    labels, file = np.array([7, -1, 3, 7]), Path("labels")
+    found, num_classes = numbered(labels, UNDESCRIBED, file)
+    assert (found.tolist(), num_classes) == ([1, -1, 0, 1], 2)
+    described = Meta(split="", num_classes=9, both_ways=False)
+    kept, num_classes = numbered(labels, described, file)
+    assert (kept.tolist(), num_classes) == ([7, -1, 3, 7], 9)
+    with pytest.raises(DataError, match="labels:2: label -3 does not exist"):
+        numbered(np.array([7, -3]), UNDESCRIBED, file)

@@ -63,12 +63,6 @@ def test_split_and_classes_are_found(shop: Path, folders: DataFolders) -> None:
     assert store.labels.tolist() == [0, 2, 1, -1, 2]
 
 
-def test_classes_are_the_labels_that_occur(shop: Path, folders: DataFolders) -> None:
-    pack(shop / "raw/node-label.csv.gz", "10", "70", "10", "-1", "70")
-    store = store_of(OGBN_PRODUCTS.at(str(shop)), folders)
-    assert (store.num_classes, store.labels.tolist()) == (2, [0, 1, 0, -1, 1])
-
-
 def test_a_graph_without_any_label_has_no_classes(shop: Path, folders: DataFolders) -> None:
     pack(shop / "raw/node-label.csv.gz", *["nan"] * 5)
     with pytest.raises(DataError, match=r"node-label\.csv\.gz: 0 classes"):
@@ -126,29 +120,10 @@ def test_a_description_of_something_else_is_refused(
     assert message in str(refused.value)
 
 
-def test_a_label_beyond_the_described_classes_is_named(shop: Path, folders: DataFolders) -> None:
-    with_meta(shop, **{"num classes": 2})
-    with pytest.raises(DataError, match=r"node-label\.csv\.gz:2: label 2 does not exist"):
-        OGBN_PRODUCTS.at(str(shop)).prepare(folders)
-
-
 def test_a_node_of_a_split_needs_a_label(shop: Path, folders: DataFolders) -> None:
     pack(shop / "split/random/train.csv.gz", "0", "3")
     with pytest.raises(DataError, match=r"train\.csv\.gz:2: node 3 has no label"):
         OGBN_PRODUCTS.at(str(shop)).prepare(folders)
-
-
-def test_a_label_may_not_be_a_fraction(shop: Path, folders: DataFolders) -> None:
-    pack(shop / "raw/node-label.csv.gz", "0", "2", "1.5", "nan", "2")
-    with pytest.raises(DataError, match=r"node-label\.csv\.gz:3: '1\.5' is not a class"):
-        OGBN_PRODUCTS.at(str(shop)).prepare(folders)
-
-
-def test_several_labels_of_a_node_are_refused(shop: Path, folders: DataFolders) -> None:
-    pack(shop / "raw/node-label.csv.gz", *(["0,1"] * 5))
-    with pytest.raises(DataError, match=r"node-label\.csv\.gz: 2 labels of each node"):
-        OGBN_PRODUCTS.at(str(shop)).headers(folders)
-    assert store_of(OGBN_PRODUCTS_EDGES.at(str(shop)), folders).num_classes == 0
 
 
 @pytest.mark.parametrize("lacking", ["raw/node-feat.csv.gz", "raw/node-label.csv.gz", "split"])
@@ -162,12 +137,6 @@ def test_a_classifier_says_what_it_lacks_and_who_needs_none(
     store = store_of(OGBN_PRODUCTS_EDGES.at(str(shop)), folders)
     assert (store.num_nodes, store.num_features, store.num_classes) == (5, 0, 0)
     assert store.labels.tolist() == [-1] * 5
-
-
-def test_with_all_files_both_read_the_same(shop: Path, folders: DataFolders) -> None:
-    sets = (OGBN_PRODUCTS, OGBN_PRODUCTS_EDGES)
-    first, second = (each.at(str(shop)).prepare(folders) for each in sets)
-    assert first == second
 
 
 def ring(folder: Path, num_nodes: int = 60) -> Path:

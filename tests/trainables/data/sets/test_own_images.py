@@ -46,17 +46,6 @@ def emnist(tmp_path: Path) -> Path:
     return folder
 
 
-def images_of(given: object, folders: DataFolders) -> ImageData:
-    return ImageData.open(MNIST.at(str(given)).prepare(folders).path)
-
-
-def test_any_number_of_images_and_classes(tmp_path: Path, folders: DataFolders) -> None:
-    write_set(tmp_path / "my_shapes", "", np.tile(np.arange(3), 9))
-    data = MNIST.at(str(tmp_path / "my_shapes")).prepare(folders)
-    assert (data.name, data.facts) == ("my-shapes", {"train": 27, "test": 27, "classes": 3})
-    assert ImageData.open(data.path).num_classes == 3
-
-
 @pytest.mark.parametrize("given", ["emnist/gzip@letters", "emnist@emnist-letters"])
 def test_one_of_several_sets_is_named(emnist: Path, folders: DataFolders, given: str) -> None:
     data = MNIST.at(str(emnist.parents[1] / given))
@@ -73,12 +62,6 @@ def test_of_several_sets_all_are_listed(emnist: Path, folders: DataFolders) -> N
     assert two.value.hint == f"name one: --data {emnist}@digits"
     with pytest.raises(DataError, match="no images 'leters'; did you mean 'letters'"):
         MNIST.at(f"{emnist}@leters").headers(folders)
-
-
-def test_classes_are_those_that_occur(tmp_path: Path, folders: DataFolders) -> None:
-    write_set(tmp_path / "pairs", "", np.tile([3, 8], 9))
-    images = images_of(tmp_path / "pairs", folders)
-    assert (images.num_classes, images.test_labels[:2].tolist()) == (2, [0, 1])
 
 
 def test_mnist_s_size_alone_is_not_mnist(

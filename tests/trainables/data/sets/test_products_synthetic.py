@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError
@@ -39,16 +38,6 @@ def test_is_undirected_without_loops_and_doubles(store: GraphStore) -> None:
     assert not (targets == store.indices).any()
 
 
-def test_degrees_fall_as_a_power_law(store: GraphStore) -> None:
-    degrees = np.sort(np.diff(store.indptr))[::-1]
-    assert degrees.mean() == pytest.approx(50.5, abs=0.1)
-    assert np.median(degrees) < 30
-    assert degrees[0] > 15 * degrees.mean()
-    tail = degrees[100:2450]  # log of rank over log of degree: minus the exponent
-    slope = np.polyfit(np.log(tail), np.log(np.arange(100, 2450)), 1)[0]
-    assert -2.6 < slope < -1.4
-
-
 def test_is_split_by_popularity(store: GraphStore) -> None:
     degrees = np.diff(store.indptr)
     train, val, test = (degrees[nodes] for nodes in (store.train, store.val, store.test))
@@ -56,38 +45,6 @@ def test_is_split_by_popularity(store: GraphStore) -> None:
     assert [len(part) for part in (train, val, test)] == [2449, 490, 21_551]
     every = np.concatenate([store.train, store.val, store.test])
     assert np.array_equal(np.sort(every), np.arange(store.num_nodes))
-
-
-def test_classes_are_unequal_and_edges_stay_within_them(store: GraphStore) -> None:
-    shares = np.bincount(store.labels, minlength=47) / store.num_nodes
-    assert shares[0] > 0.2
-    assert 0 < shares.min() < 0.01
-    targets = np.repeat(np.arange(store.num_nodes), np.diff(store.indptr))
-    same = (store.labels[targets] == store.labels[store.indices]).mean()
-    assert same > 4 * (shares**2).sum()
-
-
-def test_neighbours_help_and_test_differs_from_validation(store: GraphStore) -> None:
-    alone = accuracies(store, neighbours=False)
-    with_neighbours = accuracies(store, neighbours=True)
-    assert with_neighbours["val"] > alone["val"] + 0.2
-    assert with_neighbours["val"] > with_neighbours["test"] + 0.04
-    assert 0.6 < with_neighbours["val"] < 0.97
-
-
-def accuracies(store: GraphStore, *, neighbours: bool) -> dict[str, float]:
-    """Ridge regression on a node's features and the mean of its neighbours'."""
-    inputs = store.features
-    if neighbours:
-        shape = (store.num_nodes, store.num_nodes)
-        edges = csr_array((np.ones(store.num_edges), store.indices, store.indptr), shape=shape)
-        means = (edges @ store.features) / np.maximum(np.diff(store.indptr), 1)[:, None]
-        inputs = np.concatenate([inputs, means], axis=1)
-    known, wanted = inputs[store.train], np.eye(store.num_classes)[store.labels[store.train]]
-    ridge = 10 * np.eye(inputs.shape[1])
-    weights = np.linalg.solve(known.T @ known + ridge, known.T @ wanted)
-    right = (inputs @ weights).argmax(1) == store.labels
-    return {name: right[getattr(store, name)].mean() for name in ("val", "test")}
 
 
 def test_is_the_same_every_time(tmp_path: Path) -> None:
@@ -98,14 +55,6 @@ def test_is_the_same_every_time(tmp_path: Path) -> None:
     assert first.path != second.path
     assert first.fingerprint == second.fingerprint
     assert replace(first, path=second.path) == second
-
-
-def test_is_made_once(tmp_path: Path) -> None:
-    small, folders = PRODUCTS_SYNTHETIC.at("0.001"), DataFolders(root=tmp_path, cache=tmp_path)
-    first = small.prepare(folders)
-    made = (first.path / "features.npy").stat().st_mtime_ns
-    assert small.prepare(folders) == first
-    assert (first.path / "features.npy").stat().st_mtime_ns == made
 
 
 def test_scales_are_named() -> None:
@@ -121,12 +70,3 @@ def test_what_is_no_scale(variant: str) -> None:
     with pytest.raises(DataError, match=f"'{variant}' is no scale") as error:
         PRODUCTS_SYNTHETIC.at(variant)
     assert "from 0.0005 to 1" in error.value.hint
-
-
-@pytest.mark.parametrize("scale", ["0.0005", "0.002"])
-def test_small_ones_are_whole(tmp_path: Path, scale: str) -> None:
-    data = PRODUCTS_SYNTHETIC.at(scale).prepare(DataFolders(root=tmp_path, cache=tmp_path))
-    store = GraphStore.open(data.path)
-    assert store.num_edges == data.facts["edges"]
-    assert np.isfinite(store.features).all()
-    assert PRODUCTS_SYNTHETIC.present(DataFolders(root=tmp_path, cache=tmp_path))
