@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -15,7 +14,6 @@ from orchestrator.kernel.events import BlockRow, Ended, Event, Finished, Reporte
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.replacing import replace_file
 from orchestrator.trial import TrialResult, TrialState
 
 MOST_TOTAL_BYTES: Final = 256 * 2**20
@@ -62,9 +60,7 @@ class Outputs(Fold):
         self._num_bytes += len(content)
         try:
             self._folder.mkdir(exist_ok=True)
-            # Not written in place: a pipe of that name would be waited for.
-            path = self._folder / f"{trial_id}.txt"
-            replace_file(path, lambda beside: beside.write_bytes(content))
+            (self._folder / f"{trial_id}.txt").write_bytes(content)
         except OSError as error:
             return f"output of trials cannot be kept in {self._folder}: {error.strerror or error}"
         return ""
@@ -133,8 +129,5 @@ class Room:
         probe = self._folder / ".room"
         try:
             probe.write_bytes(_PROBE)
-        except FileNotFoundError:
-            gone = "the folder of this run's temporary files has gone"
-            raise FileNotFoundError(errno.ENOENT, gone, str(self._folder)) from None
         finally:
             probe.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.driver.budgets.spending import Spending
+from orchestrator.formats import counted
 from orchestrator.kernel.events import Continued, Cut, Event, Noted
 from orchestrator.kernel.executor import TimeBudget
 from orchestrator.kernel.parts import Gate
@@ -110,9 +111,4 @@ class Limits(Gate):
         if part == "confirm":
             return f"{by} ended the confirm stage: its later runs were left out"
         num = self._spending.num_untried
-        if num is None:
-            return f"{by} ended the search"
-        if not num:
-            return f"{by} ended the search: further runs of its configs were left out"
-        counted = "1 config was" if num == 1 else f"{num:,} configs were"
-        return f"{by} ended the search: {counted} not tried"
+        return f"{by} ended the search" + (f": {counted(num, 'config')} not tried" if num else "")

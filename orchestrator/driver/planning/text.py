@@ -124,7 +124,7 @@ def _composed(plan: Plan) -> Iterator[str]:
         return
     num_configs = len(plan.candidates.keys)
     if shares := share_of_grid(plan):
-        low, high = (percent(share, digits=int(share < 0.01)) for share in shares)
+        low, high = (percent(share, digits=int(share < 0.1)) for share in shares)
         both = low if low == high else f"{low} to {high}"
         yield f"about {both} of the core-time of the grid of {counted(num_configs, 'config')}"
     if num_configs < _PAYS_FROM:
@@ -137,30 +137,28 @@ def _composed(plan: Plan) -> Iterator[str]:
 
 
 def _train(plan: Plan) -> Iterator[str]:
-    configs, search = plan.max_configs, type(plan.sweep.search).__name__
+    candidates, configs, trials = plan.candidates, plan.max_configs, plan.num_train
     each = f", {plan.sweep.rigor.repeats} runs each" if plan.sweep.rigor.repeats > 1 else ""
-    if plan.exact and plan.candidates is not None and configs is not None:
-        added = ", the baseline added" if plan.candidates.baseline_added else ""
-        yield f"{counted(plan.num_train or 0, 'trial')}: {counted(configs, 'config')}{added}{each}"
-        limit = getattr(plan.sweep.search, "trials", None)
-        if limit is not None and configs < limit:
-            yield f"fewer than the {limit:,} asked for: the space has no more"
-        yield from _left_out(plan.candidates)
-        yield from _cannot_run(plan, "one row each, not run")
-        return
-    up_to = "as many trials as it asks for"
-    if plan.num_train is not None:
-        up_to = f"up to {counted(plan.num_train, 'trial')} of {counted(configs or 0, 'config')}"
-    yield f"{up_to}{each}: {search} chooses as results come"
+    counts = "as many trials as it asks for"
+    if trials is not None and configs is not None:
+        counts = f"up to {counted(trials, 'trial')} of {counted(configs, 'config')}"
+        if plan.exact:
+            added = ", the baseline added" if candidates and candidates.baseline_added else ""
+            counts = f"{counted(trials, 'trial')}: {counted(configs, 'config')}{added}"
+    chooses = f": {type(plan.sweep.search).__name__} chooses as results come"
+    yield f"{counts}{each}{'' if plan.exact else chooses}"
     limit = getattr(plan.sweep.search, "trials", None)
-    if plan.is_whole and configs is not None and limit is not None and configs < limit:
+    if limit is not None and configs is not None and configs < limit:
         yield f"fewer than the {limit:,} asked for: the space has no more"
-    if plan.candidates is not None and plan.num_infeasible + plan.candidates.num_excluded:
-        total = len(plan.candidates.keys) + plan.candidates.num_excluded
+    if candidates is None:
+        return
+    if not plan.exact and plan.num_infeasible + candidates.num_excluded:
+        total = len(candidates.keys) + candidates.num_excluded
         middle = "" if plan.is_whole else " (the middle of each interval taken)"
         yield f"of {total:,} configs of the space{middle}:"
-        yield from _left_out(plan.candidates)
-        yield from _cannot_run(plan, "not run if chosen")
+    if plan.exact or plan.num_infeasible + candidates.num_excluded:
+        yield from _left_out(candidates)
+        yield from _cannot_run(plan, "one row each, not run" if plan.exact else "not run if chosen")
 
 
 def _left_out(candidates: Candidates) -> Iterator[str]:

@@ -15,7 +15,7 @@ from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.tables import trials_of
 from orchestrator.tracking.console.progress import BestSoFar
 from orchestrator.trial import Stage
-from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_trial
+from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
 FAST, SLOW = {"samples_per_s": 9e4, "val_acc": 0.9}, {"samples_per_s": 1e4, "val_acc": 0.9}
 
@@ -59,17 +59,6 @@ def test_each_objective_has_its_leader_and_no_config_is_named_twice(tmp_path: Pa
     assert best.leaders[1].figures["val_acc"] == 0.5
     assert best.num_front == 2
     assert best.baseline == pytest.approx(1e4)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{"tags": {"cpu_model": "another"}}, {"device": "NVIDIA H200"}],
-    ids=["another processor", "a GPU"],
-)
-def test_what_may_not_be_compared_does_not_lead(tmp_path: Path, other: dict[str, Any]) -> None:
-    slow_too = {"metrics": SLOW | {"val_acc": 0.8}}
-    history = history_of(tmp_path, {"metrics": SLOW}, slow_too, {"metrics": FAST} | other)
-    assert recommended(best_so_far(history)) == config(0)
 
 
 def test_before_anything_has_run_nothing_leads(tmp_path: Path) -> None:

@@ -48,20 +48,9 @@ def test_all_outputs_together_are_bounded_over_resumed_runs_too(
     assert [path.name for path in sorted((tmp_path / "output").iterdir())] == ["a.txt", "c.txt"]
 
 
-def test_a_folder_that_cannot_be_written_is_a_note(tmp_path: Path) -> None:
-    (tmp_path / "output").write_text("a file")
-    note = Outputs(tmp_path, tmp_path, print).keep("a", completed("x"))
-    assert note.startswith("output of trials cannot be kept in ")
-
-
-def test_a_folder_with_room_is_left_as_it_is(tmp_path: Path) -> None:
-    Room(tmp_path).require()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_folder_that_has_gone_is_named(tmp_path: Path) -> None:
     room = Room(tmp_path / "gone")
-    with pytest.raises(FileNotFoundError, match="temporary files has gone"):
+    with pytest.raises(FileNotFoundError, match=str(tmp_path / "gone")):
         room.require()
     room.require()  # it was looked at just now
     with pytest.raises(FileNotFoundError, match=str(tmp_path / "gone")):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import ray
 
 from orchestrator.errors import Problems
+from orchestrator.repository import PROJECT
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.loading import load_sweep
+from tests.conftest import ROOT
 from tests.orchestrator.sweep.refusals import refusal
-from tests.orchestrator.sweep_files import GOOD, HEADER, line_of, written
+from tests.orchestrator.sweep_files import GOOD, line_of, written
 
 
 def test_a_good_file_gives_its_sweep(tmp_path: Path) -> None:
@@ -68,30 +74,11 @@ def test_all_problems_of_a_file_are_reported_together(tmp_path: Path) -> None:
     assert places == [f"{path}:{line_of(path, text)}" for text in texts]
 
 
-def test_a_file_below_the_current_folder_is_named_from_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "sweeps").mkdir()
-    path = written(
-        tmp_path / "sweeps", "x = Config(lr=0.0)\n" + GOOD.replace("epochs=2", "epochs=0")
-    )
-    monkeypatch.chdir(tmp_path)
-    error = refusal(Path("sweeps/my_sweep.py"))
-
-    places = [line.partition(": ")[0] for line in str(error).splitlines()[::2]]
-    lines = (line_of(path, "x = "), line_of(path, "epochs=0"))
-    assert places == [f"sweeps/my_sweep.py:{line}" for line in lines]
-
-
 def test_a_knob_problem_is_reported_with_an_error_further_down(tmp_path: Path) -> None:
     error = refusal(written(tmp_path, "C = Config(lr=0.0)\n1 / 0\n"))
 
     assert "Config.lr = 0.0 is not allowed" in str(error)
     assert "ZeroDivisionError: division by zero" in str(error)
-
-
-def test_the_header_is_a_file_of_its_own(tmp_path: Path) -> None:
-    assert "there is no SWEEP" in refusal(written(tmp_path, "", header=HEADER)).message
 
 
 @pytest.mark.parametrize("raises", ["lambda c: 1 / 0", "lambda: True", "lambda c: c.nothing"])
@@ -104,3 +91,114 @@ def test_a_condition_that_raises_is_refused_with_its_place(tmp_path: Path, raise
     path = written(tmp_path, tail)
     message = refusal(path).message
     assert f"{path}:{line_of(path, f'applies={raises}')}: the condition of lr raised " in message
+
+
+# -- the file as a module
+
+
+def changed(path: Path, old: str, new: str) -> Path:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return path
+
+
+def test_a_file_may_use_what_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "beside_it.py").write_text("LEAST = 0.01\n")
+    path = written(tmp_path, "from beside_it import LEAST\n" + GOOD.replace("0.01", "LEAST"))
+
+    assert domains_of(load_sweep(path).space)["lr"].bounds() == (0.01, 1)
+
+
+def test_a_file_may_be_named_like_a_module(tmp_path: Path) -> None:
+    path = written(tmp_path, name="json.py")
+
+    sweep = load_sweep(path)
+
+    assert sweep.trainable.train.__module__ == "sweep_file_json"
+    assert "digits" in sys.modules["json"].dumps(["digits"])
+    assert sys.path[0] != str(tmp_path)  # or every later import of json would find the sweep
+
+
+def test_what_a_file_defines_can_be_imported_by_another_process(tmp_path: Path) -> None:
+    path = written(tmp_path, name="importable.py")
+    train = load_sweep(path).trainable.train
+    code = f"import {train.__module__} as m; print(m.{train.__qualname__}.__module__)"
+    env = {**os.environ, "PYTHONPATH": f"{Path.cwd()}:{tmp_path}"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+    )
+
+    assert done.stdout == "importable\n"
+
+
+def test_a_file_is_run_afresh_each_time(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    first = load_sweep(path)
+    second = load_sweep(changed(path, "epochs=2", "epochs=3"))
+
+    assert (first.epochs, second.epochs) == (2, 3)
+    assert "epochs=4" in refusal(changed(path, "epochs=3", "epochs=4 / 0")).message
+
+
+def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
+    written(tmp_path, name="products_loader.py")
+    written(tmp_path, name="mnist.py")
+    error = refusal(tmp_path / "product_loader.py")
+
+    assert error.message.endswith(
+        "product_loader.py: no such file; did you mean 'products_loader.py'?"
+    )
+    assert error.hint == f"in {tmp_path}: mnist.py, products_loader.py"
+    assert "there is no folder" in refusal(tmp_path / "nowhere" / "a.py").message
+    (tmp_path / "empty").mkdir()
+    assert "there is no .py file in" in refusal(tmp_path / "empty" / "a.py").hint
+
+
+def test_a_folder_or_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "notes.txt").write_text("SWEEP")
+
+    assert refusal(tmp_path).message == f"{tmp_path} is a folder, not a sweep file"
+    assert refusal(tmp_path).hint == f"in {tmp_path}: my_sweep.py"
+    assert refusal(tmp_path / "notes.txt").message.endswith("notes.txt is not a Python file")
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "binary.py"
+    path.write_bytes(b"SWEEP = '\xff\xfe'\n")
+    assert "cannot be read" in refusal(path).message
+
+
+def test_the_project_and_not_its_package_is_what_a_file_imports_from(tmp_path: Path) -> None:
+    load_sweep(written(tmp_path))
+    assert PROJECT == ROOT
+    assert str(ROOT) in sys.path
+    assert str(ROOT / "orchestrator") not in sys.path
+
+
+BEFORE = """\
+import ray
+from ray import init, tune
+def train(config):
+    tune.report({"score": 1})
+@ray.remote
+def task():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ray.init()", "ray.put(1)", "task.remote()",
+        "tune.Tuner(train, run_config=tune.RunConfig(storage_path=FOLDER)).fit()",
+    ],
+)  # fmt: skip
+def test_what_would_start_ray_is_refused_with_its_line(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "starts.py"
+    path.write_text(f"{BEFORE}{call.replace('FOLDER', repr(str(tmp_path)))}\n")
+    refused = refusal(path)
+    assert refused.message.startswith(f"{path}:8: it starts Ray, or joins one")
+    assert "under if __name__ == '__main__'" in refused.hint
+    assert not ray.is_initialized()

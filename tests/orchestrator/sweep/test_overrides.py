@@ -67,10 +67,6 @@ def test_the_command_line_changes_search_and_fields(sweep: Sweep[Any]) -> None:
     assert changed.isolation is Isolation.EXCLUSIVE
 
 
-def test_without_overrides_a_sweep_is_as_its_file_has_it(sweep: Sweep[Any]) -> None:
-    assert apply_overrides(sweep, Overrides()) == sweep
-
-
 @pytest.mark.parametrize(
     ("own", "name", "trials", "expected"),
     [

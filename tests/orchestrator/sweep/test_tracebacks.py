@@ -74,12 +74,3 @@ def test_an_error_below_the_file_says_where_it_came_from(tmp_path: Path) -> None
     expected = f"{path}:{line}: ZeroDivisionError: division by zero\n    LR = half(3)"
     assert error.message == expected
     assert error.hint == f"raised in {tmp_path}/broken_helper.py:2: return x / 0"
-
-
-def test_a_syntax_error_below_the_file_says_where_it_is(tmp_path: Path) -> None:
-    (tmp_path / "broken_syntax.py").write_text("x = 1\ny = = 2\n")
-    path = written(tmp_path, "import broken_syntax\n" + GOOD)
-    error = refusal(path)
-
-    assert "SyntaxError" in error.message
-    assert error.hint == f"raised in {tmp_path}/broken_syntax.py:2: y = = 2"

@@ -35,13 +35,6 @@ def test_the_page_has_a_row_for_each_option_as_it_is_declared() -> None:
         assert text.startswith(option.help)
 
 
-def test_each_heading_of_the_page_has_the_options_of_its_group() -> None:
-    page = (ROOT / "docs" / "command-line.md").read_text()
-    sections = {section.partition("\n")[0]: section for section in page.split("\n## ")}
-    for name, option in DECLARATIONS.items():
-        assert f"`{flag(name)}" in sections[option.group.capitalize()]
-
-
 def test_an_option_that_is_not_given_is_absent_from_those_given() -> None:
     assert Options().given() == {}
     options = parse(["s.py", "--seed", "0", "--set", "a=1", "b=2", "--isolation", "shared"])

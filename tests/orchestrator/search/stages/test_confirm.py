@@ -236,10 +236,6 @@ def test_the_stage_goes_on_until_an_analysis_decides(runs: int, rounds: int) -> 
     assert len(trials) == 2 * rounds
 
 
-def test_a_stage_of_one_analysis_is_never_extended() -> None:
-    assert len(confirm_trials(confirming(BEST, repeats=3, last=3, runs=99))) == 6
-
-
 @pytest.mark.parametrize("best", [0, 1, 2])
 def test_the_test_split_is_evaluated_once_for_the_config_recommended_in_the_end(best: int) -> None:
     named = [BEST, {**BEST, "workers": 3}, dict(six_configs().baseline)]
@@ -298,19 +294,6 @@ def test_a_test_run_that_a_budget_left_unrun_is_no_attempt(state: TrialState) ->
 def test_the_test_run_is_resumed_where_it_was() -> None:
     first = play(confirming(BEST))
     assert replay(confirming(BEST), first.calls) == asked_in(first.calls)
-
-
-def test_a_selected_baseline_without_contenders_is_run_by_itself() -> None:
-    # Another way to state it: without workers, prefetch has no effect.
-    same = {"lr": 0.1, "workers": 0, "prefetch": 4, "batch": 100}
-    trials = confirm_trials(confirming(same))
-
-    assert [trial.repeat for trial in trials] == [0, 1, 2]
-    assert trials[0].config == six_configs().baseline
-
-
-def test_without_a_selected_config_there_is_no_such_stage() -> None:
-    assert all_confirm_trials(confirming()) == []
 
 
 # -- a budget, and what comes after it

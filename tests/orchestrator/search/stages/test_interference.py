@@ -17,7 +17,6 @@ from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     asked_in,
-    journalled,
     key,
     play,
     replay,
@@ -218,18 +217,3 @@ def test_the_search_is_told_of_its_own_trials_only(spec: SearchSpec) -> None:
 
     assert again == asked_in(first.calls)
     assert sum(isinstance(answer, Proposal) for answer in again) == len(first.trials)
-
-
-@pytest.mark.parametrize("order", range(6))
-@pytest.mark.parametrize("spec", [Grid(), Random(5), Optuna(5)], ids=["grid", "random", "optuna"])
-def test_a_journal_in_which_trials_prove_infeasible_is_replayed(
-    spec: SearchSpec, order: int
-) -> None:
-    def answer(trial: Trial) -> TrialResult:
-        if trial.config["workers"] == 6 and not trial.isolated:
-            return TrialResult(state=TrialState.INFEASIBLE, reason="more memory than its share")
-        return smooth(trial)
-
-    search = checked(Seeing(), spec=spec, capacity=3)
-    calls = journalled(play(search, answer, capacity=3, order=order).calls)
-    assert replay(checked(Seeing(), spec=spec, capacity=3), calls) == asked_in(calls)
