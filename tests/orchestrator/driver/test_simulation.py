@@ -6,74 +6,26 @@ import json
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.driver.simulation import play
-from orchestrator.kernel.problem import SearchProblem, config_of
-from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.executor import Spent
 from orchestrator.replay.recorded import RecordedRun
-from orchestrator.search.grid import Grid
+from orchestrator.search import Asha
 from orchestrator.space.domains import choice
 from orchestrator.storage.tables import write_tables
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor
-from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from orchestrator.trial import Report, Trial
 from tests.orchestrator.journalled import lines_of
 from tests.orchestrator.search.playing import TRAINABLE, Config
 
 EPOCHS = 4
 CORES = Machine(nodes=(Node(name="n0", cpus=3),))
-
-
-@dataclass(frozen=True)
-class Halving(SearchSpec):
-    """A search that stops what is below the median of its epoch, and then repeats the best."""
-
-    def start(self, problem: SearchProblem) -> Halvings:
-        return Halvings(problem)
-
-    def with_trials(self, trials: int) -> Halving:
-        return self
-
-
-class Halvings(Search):
-    """See :class:`Halving`."""
-
-    def __init__(self, problem: SearchProblem) -> None:
-        self._problem = problem
-        candidates = Grid().candidates(problem)
-        self._left = [config_of(problem, key) for key in candidates.keys]
-        self._seen: dict[int, list[float]] = {}
-        self._results: list[tuple[float, Mapping[str, Any]]] = []
-        self._num_out, self._repeated = 0, False
-
-    def ask(self) -> Proposal | Pause | None:
-        if self._left:
-            self._num_out += 1
-            return Proposal(config=self._left.pop(0), budget=self._problem.budget)
-        if self._num_out:
-            return WAIT
-        if self._repeated or not self._results:
-            return None
-        self._repeated, self._num_out = True, 1
-        best = max(self._results, key=lambda result: result[0])[1]
-        return Proposal(config=best, budget=self._problem.budget, repeat=1)
-
-    def tell(self, trial: Trial, result: TrialResult) -> None:
-        self._num_out -= 1
-        if result.state is TrialState.COMPLETED:
-            self._results.append((result.metrics["val_acc"], trial.config))
-
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        seen = self._seen.setdefault(report.epoch, [])
-        seen.append(report.metrics["val_acc"])
-        return report.metrics["val_acc"] < sorted(seen)[len(seen) // 2]
 
 
 class Made:
@@ -110,7 +62,7 @@ def sweep(seed: int = 0) -> Sweep[Any]:
         question="?",
         space=Config(workers=choice(0, 3, 6), batch=choice(100, 200, 400)),
         epochs=EPOCHS,
-        search=Halving(),
+        stopping=Asha("val_acc", grace=1, factor=2),
         cores_per_trial=1,
         rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
         seed=seed,
@@ -134,11 +86,11 @@ def test_the_same_seed_gives_the_same_journal_byte_for_byte(tmp_path: Path) -> N
 def test_the_journal_is_one_of_a_sweep(tmp_path: Path) -> None:
     spent = played(tmp_path / "run")
     trials, curves, _ = write_tables(tmp_path / "run")
-    assert len(trials) == 10
+    assert len(trials) == 9
     assert set(trials["state"]) == {"completed", "stopped"}
     assert spent.core_s == pytest.approx(trials["wall_s"].sum(), abs=0.01)
     assert spent.core_s > spent.simulated_s, "three run at the same time"
-    assert len(curves) < 10 * EPOCHS
+    assert len(curves) < 9 * EPOCHS
 
 
 def test_no_decision_rests_on_what_was_reported_later(tmp_path: Path) -> None:
