@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
+from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.executors import EXECUTORS
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.durations import expected_trial_s
+from orchestrator.driver.planning.plan import extended, make_plan, make_spending, planned
+from orchestrator.driver.planning.totals import num_rows
+from orchestrator.driver.record import sweep_record
 from orchestrator.driver.request import Request
 from orchestrator.driver.signals import has_come
 from orchestrator.driver.trials import TrialFactory
@@ -22,6 +27,7 @@ from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.executor import SHORT_S, Executor, Needs, Source
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
+from orchestrator.replay.setup import marked
 from orchestrator.search.own import started
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
@@ -232,6 +238,26 @@ def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
 
         target = rule_of(record).target
     return DerivedFigures(target=target, prices=record.prices, num_gpus=num_gpus)
+
+
+def make_record(
+    factory: TrialFactory, request: Request, command_line: Sequence[str], configs: int | None
+) -> SweepRecord:
+    """Return the record of the sweep, its search extended to ``configs`` where that is a number."""
+    factory = replace(factory, sweep=extended(request, configs).sweep)
+    plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
+    record = sweep_record(factory, request, command_line, num_rows(plan))
+    return record if request.replay is None else marked(record, request.replay)
+
+
+def make_limits(
+    factory: TrialFactory, request: Request, now: Callable[[], float], configs: int | None
+) -> Limits:
+    """Return the limits of a run, which know its plan where it has budgets."""
+    plan = None
+    if request.budgets.has_limits:
+        plan = planned(extended(request, configs), factory.machine, factory.data_name)
+    return Limits(make_spending(request, plan, now))
 
 
 # -- the search

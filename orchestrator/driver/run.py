@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,8 @@ from orchestrator.driver.assembly import (
     make_derived,
     make_executor,
     make_factory,
+    make_limits,
+    make_record,
     make_search,
     require_nodes,
 )
@@ -24,9 +26,9 @@ from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.outputs import Outputs, Room, StepTimes
-from orchestrator.driver.planning.plan import Plan, extended, make_plan, make_spending, planned
-from orchestrator.driver.planning.totals import num_rows, require_room
-from orchestrator.driver.record import question_record, sweep_record
+from orchestrator.driver.planning.plan import planned
+from orchestrator.driver.planning.totals import require_room
+from orchestrator.driver.record import question_record
 from orchestrator.driver.request import (
     Request,
     other_set_note,
@@ -66,7 +68,7 @@ from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
-from orchestrator.replay.setup import marked, replay_lines
+from orchestrator.replay.setup import replay_lines
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder
@@ -123,14 +125,10 @@ class _Parts:
     executor: Executor
     factory: TrialFactory
     record: SweepRecord
+    limits: Limits
     past: Sequence[Event]
     trials: int | None
     load: MachineLoad | None
-
-    @property
-    def clock(self) -> Callable[[], float]:
-        """Return what tells the Unix time, simulated in a replay."""
-        return self.executor.now
 
     def how_to_go_on(self) -> str:
         if not self.directory.has_begun:
@@ -174,26 +172,18 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         require_nodes(executor, factory)
     if not options.address:  # on a cluster the run directory may be on this node alone
         factory = replace(factory, paused_dir=directory.paused)
+    configs = trials or last_extension(past)
     return _Parts(
         request=request,
         directory=directory,
         executor=executor,
         factory=factory,
-        record=_record(factory, request, command_line, trials or last_extension(past)),
+        record=make_record(factory, request, command_line, configs),
+        limits=make_limits(factory, request, executor.now, configs),
         past=past,
         trials=trials,
         load=None if options.address or request.replay is not None else load,
     )
-
-
-def _record(
-    factory: TrialFactory, request: Request, command_line: Sequence[str], trials: int | None
-) -> SweepRecord:
-    """Return the record of the sweep, its search gone on to ``trials`` configs."""
-    factory = replace(factory, sweep=extended(request, trials).sweep)
-    plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
-    record = sweep_record(factory, request, command_line, num_rows(plan))
-    return record if request.replay is None else marked(record, request.replay)
 
 
 def _explaining_the_end(parts: _Parts) -> int:
@@ -224,8 +214,8 @@ def _run_trials(parts: _Parts) -> int:
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
         parts.directory.write_sweep(parts.record)
-    journal = Journal(parts.directory.journal, now=parts.clock)
-    limits = Limits(make_spending(parts.request, _plan(parts), journal.now))
+    journal = Journal(parts.directory.journal, now=parts.executor.now)
+    limits = parts.limits
     trials = replace(
         parts.factory,
         derived=derived,
@@ -289,15 +279,6 @@ def _lost(executor: Executor, loop: ControlLoop) -> bool:
         sys.stderr.write(f"error: {bounded_lines(str(lost))}\n")
         return True
     return False
-
-
-def _plan(parts: _Parts) -> Plan | None:
-    """Return the plan that budgets are held against, the search extended; None without any."""
-    request, factory = parts.request, parts.factory
-    if not request.budgets.has_limits:
-        return None
-    request = extended(request, parts.trials or last_extension(parts.past))
-    return planned(request, factory.machine, factory.data_name)
 
 
 def _notes(parts: _Parts) -> list[str]:

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 from orchestrator.data import DataHeaders
+from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.planning.plan import extended, make_spending, planned
-from orchestrator.driver.planning.text import lines_of_the_rest, note, plan_lines
-from orchestrator.driver.planning.totals import progress_of, require_room
+from orchestrator.driver.planning.plan import Plan, extended, make_spending, planned
+from orchestrator.driver.planning.text import (
+    core_hours,
+    labelled,
+    note,
+    plan_lines,
+    trials_between,
+)
+from orchestrator.driver.planning.totals import (
+    Progress,
+    progress_of,
+    require_room,
+    what_is_left,
+)
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import (
     Request,
@@ -29,9 +42,11 @@ from orchestrator.driver.resume import (
 )
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, cores_of_trial
+from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.events import Event
 from orchestrator.search.own import started
 from orchestrator.sweep.problem import search_problem
+from orchestrator.trial import TrialState
 
 
 def print_plan(given: Options) -> int:
@@ -107,3 +122,47 @@ def _data_line(request: Request, headers: DataHeaders | None) -> str:
     counts = ", ".join(f"{count:,} {name}" for name, count in headers.facts.items())
     read = f" ({counts}, by its headers; nothing is converted yet)" if counts else ""
     return f"{headers.name}{read}"
+
+
+# -- of a run that has begun
+
+
+def lines_of_the_rest(
+    plan: Plan, progress: Progress, budgets: Budgets, *, extends: bool
+) -> list[str]:
+    """Return the lines of what is done, what was spent, and what is left.
+
+    Args:
+        plan: The plan of the whole run.
+        progress: The run so far.
+        budgets: Its budgets, larger ones given now included.
+        extends: True where its search is extended now.
+    """
+    states = progress.states
+    in_states = [f"{number} {state.replace('_', ' ')}" for state, number in states.items()]
+    done = counted(states.total() - states[TrialState.NOT_RUN], "trial")
+    spent = progress.spent
+    return labelled(
+        {
+            "done": [f"{done}: {', '.join(in_states)}" if in_states else done],
+            "spent": [
+                f"{duration(spent.time_s)}, {core_hours(spent)} core-hours",
+                *(f"{percent(share)} of {words}" for share, words in budgets.shares(spent)),
+            ],
+            "left": _left(plan, progress, extends=extends),
+        }
+    )
+
+
+def _left(plan: Plan, progress: Progress, *, extends: bool) -> Iterator[str]:
+    num_not_run = progress.states[TrialState.NOT_RUN]
+    if progress.has_ended and not num_not_run and not extends:
+        yield "nothing: the run has ended"
+        return
+    is_over = progress.has_searched and not extends
+    rests = what_is_left(plan, progress, search_is_over=is_over)
+    times = [duration(rest.amount.time_s) for rest in rests if rest.amount is not None]
+    expected = f", about {' to '.join(dict.fromkeys(times))}" if times else ""
+    yield f"{trials_between(rests[0].trials, rests[1].trials if rests[1:] else None)}{expected}"
+    if num_not_run:
+        yield f"{counted(num_not_run, 'trial')} had no room in the budget"

@@ -8,20 +8,17 @@ from typing import Any
 from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import (
-    Progress,
     Total,
     kept_back_by,
     least,
     most,
     share_of_grid,
-    what_is_left,
 )
 from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.candidates import Candidates
 from orchestrator.kernel.search import PlannedStage
 from orchestrator.search.factored import Factored
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
-from orchestrator.trial import TrialState
 
 _LABEL = 12
 _NUM_REASONS = 8
@@ -115,7 +112,7 @@ def _stage(stage: PlannedStage) -> str:
     one = "" if stage.most == 1 else "each "
     each = f", {one}about {percent(share)} of a whole training" if share < 1 else ""
     text = f": {stage.text}" if stage.text else ""
-    return f"{_trials(stage.least, stage.most)}{isolated}{each}{text}"
+    return f"{trials_between(stage.least, stage.most)}{isolated}{each}{text}"
 
 
 def _composed(plan: Plan) -> Iterator[str]:
@@ -254,11 +251,11 @@ def _budget(plan: Plan, budgets: Budgets) -> Iterator[str]:
 def _in_all(plan: Plan) -> str:
     """Return the trials of all stages, least and most, and what they take."""
     low, high = least(plan), most(plan)
-    text = _trials(low.trials, None if high is None else high.trials)
+    text = trials_between(low.trials, None if high is None else high.trials)
     if low.amount is None:
         return f"{text}; how long they take is not known yet: no earlier trials like these"
     times = _span(lambda amount: duration(amount.time_s), low, high)
-    return f"{text}, about {times}, {_span(_core_hours, low, high)} core-hours"
+    return f"{text}, about {times}, {_span(core_hours, low, high)} core-hours"
 
 
 def _span(words: Callable[[Amount], str], low: Total, high: Total | None) -> str:
@@ -268,56 +265,13 @@ def _span(words: Callable[[Amount], str], low: Total, high: Total | None) -> str
     return " to ".join(texts) + (" and more" if high is None else "")
 
 
-def _core_hours(amount: Amount) -> str:
+def core_hours(amount: Amount) -> str:
+    """Return core-hours in words, without their unit."""
     return f"{amount.core_s / HOUR_S:,.2g}"
 
 
-def _trials(low: int, high: int | None) -> str:
+def trials_between(low: int, high: int | None) -> str:
     """Return a range of trials in words; ``high`` is None where there is no limit."""
     if high is None:
         return f"{low:,} trials and more"
     return counted(high, "trial") if low == high else f"{low:,} to {counted(high, 'trial')}"
-
-
-# -- of a run that has begun
-
-
-def lines_of_the_rest(
-    plan: Plan, progress: Progress, budgets: Budgets, *, extends: bool
-) -> list[str]:
-    """Return the lines of what is done, what was spent, and what is left.
-
-    Args:
-        plan: The plan of the whole run.
-        progress: The run so far.
-        budgets: Its budgets, larger ones given now included.
-        extends: True where its search is extended now.
-    """
-    states = progress.states
-    in_states = [f"{number} {state.replace('_', ' ')}" for state, number in states.items()]
-    done = counted(states.total() - states[TrialState.NOT_RUN], "trial")
-    spent = progress.spent
-    return labelled(
-        {
-            "done": [f"{done}: {', '.join(in_states)}" if in_states else done],
-            "spent": [
-                f"{duration(spent.time_s)}, {_core_hours(spent)} core-hours",
-                *(f"{percent(share)} of {words}" for share, words in budgets.shares(spent)),
-            ],
-            "left": _left(plan, progress, extends=extends),
-        }
-    )
-
-
-def _left(plan: Plan, progress: Progress, *, extends: bool) -> Iterator[str]:
-    num_not_run = progress.states[TrialState.NOT_RUN]
-    if progress.has_ended and not num_not_run and not extends:
-        yield "nothing: the run has ended"
-        return
-    is_over = progress.has_searched and not extends
-    rests = what_is_left(plan, progress, search_is_over=is_over)
-    times = [duration(rest.amount.time_s) for rest in rests if rest.amount is not None]
-    expected = f", about {' to '.join(dict.fromkeys(times))}" if times else ""
-    yield f"{_trials(rests[0].trials, rests[1].trials if rests[1:] else None)}{expected}"
-    if num_not_run:
-        yield f"{counted(num_not_run, 'trial')} had no room in the budget"

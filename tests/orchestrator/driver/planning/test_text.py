@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import replace
 
-from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.planning.durations import Earlier
 from orchestrator.driver.planning.plan import CannotRun
-from orchestrator.driver.planning.text import lines_of_the_rest, note, plan_lines
-from orchestrator.driver.planning.totals import Group, Progress
+from orchestrator.driver.planning.text import note, plan_lines
 from orchestrator.search import Asha, Factored, Grid, Random
 from orchestrator.space.domains import choice, loguniform
-from orchestrator.trial import Stage
 from tests.orchestrator.driver.plans import GPUS, WIDE, Config, Staged, plan
 
 
@@ -131,28 +128,6 @@ def test_the_rungs_are_named_with_what_they_save() -> None:
     rungs = lines.index("stopping    after 1 and 3 of 9 epochs configs are compared by val_acc")
     # 8 of 9 configs and the baseline: 8 epochs, 2 go on to the third and 1 of these to the end
     assert f"about {9 + 8 + 2 * 2 + 6} of 81 epochs of the search" in lines[rungs + 2]
-
-
-def test_the_rest_of_a_run_is_the_plan_less_what_has_run() -> None:
-    # 9 to 33 trials of 30 s, of which 2 trainings and 1 confirm run have ended
-    made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
-    states = Counter({"completed": 3, "infeasible": 1, "not_run": 2})
-    progress = Progress(
-        states=states, num_run=Counter({Group(Stage.TRAIN): 2, Group(Stage.CONFIRM): 1}),
-        num_unable=Counter(), has_searched=False, has_ended=True,
-        spent=Amount(time_s=90.0, core_s=7200.0),
-    )  # fmt: skip
-    budgets = Budgets(core_hours=8)
-    assert lines_of_the_rest(made, progress, budgets, extends=False) == [
-        "done        4 trials: 3 completed, 1 infeasible, 2 not run",
-        "spent       1 min 30 s, 2 core-hours",
-        "            25 % of the budget of 8 core-hours",
-        "left        6 to 30 trials, about 3 min to 15 min",
-        "            2 trials had no room in the budget",
-    ]
-    done = replace(progress, states=Counter({"completed": 9}))
-    assert lines_of_the_rest(made, done, budgets, extends=False)[-1].endswith("the run has ended")
-    assert "left        6 to 30" in lines_of_the_rest(made, done, budgets, extends=True)[-1]
 
 
 def test_the_time_of_a_trial_is_the_median_of_earlier_ones_else_as_stated() -> None:
