@@ -4,15 +4,10 @@ The names here are what a sweep file or a trainable needs; everything else is
 imported from its own module.
 
 ================  =======================================================================
-__main__          ``python -m orchestrator``
-cli               its command line
-standalone        command line of a trainable that is trained without a sweep
+cli               the command line of ``python -m orchestrator``; its parts are in ``driver``
 train             ``python -m orchestrator train``: with the settings that a run recommends
-init              ``python -m orchestrator init``: a sweep and a trainable to begin with
-single_run        one training run outside of a sweep, its weights kept
-printer           what is printed of such a training
-arguments         types of command-line arguments
-commands          commands to show to the user
+templates         ``python -m orchestrator init``: a sweep and a trainable to begin with
+standalone        command line of a trainable that is trained without a sweep
 driver            one run, from options to report
 search            what to try next
 execution         running trials: processes, telemetry, Ray
@@ -23,36 +18,17 @@ tracking          console and MLflow
 storage           the files of a run, written and read back
 sweep             the sweep file: read, checked, overridden
 space             knobs, domains, configs
-provenance        where a number comes from: source, packages, node
+provenance        origin of a number: source, packages, node
 system            the operating system, without trials
 trainable         a training function with knobs, data sets and demands
-trainable_checks  checks of its fields, where it is declared
-constraints       reasons for which a config cannot run
-data              data sets
 machine           nodes, cores and GPUs
-metrics           objectives, and which metrics are accuracies or were learned
-metric_table      the columns of figures
-formats           numbers as text
-rules             the rules that a config is recommended by
-derived           figures that are made for the sweeps that ask for them
+metrics, rules    objectives, and the rules that a config is recommended by
 trial             a trial, its reports and its result
-errors            wrong requests
-early_ends        ends of a program before its command line is read, in a sentence
-texts             text of any origin, made fit to be shown
-field_types       values held against the annotations of their fields
-regular_files     files opened for writing, unless they are links
-cache_folder      the folder of converted data
-named_paths       paths as users name them
-locations         lines of the user's files, for messages
-repository        the user's repository: its root, and what can be imported from there
-version           of this program
+errors, texts     wrong requests, and text made fit to be shown
+locations         lines of the user's files, and paths as users name them
+arguments         types of command-line arguments, and commands to type
 ================  =======================================================================
 """
-
-from orchestrator.early_ends import explain_early_ends, is_program
-
-if is_program():
-    explain_early_ends()
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -78,7 +54,8 @@ from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation, Stage
-from orchestrator.version import __version__
+
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from orchestrator.measurement.blocks import Phase

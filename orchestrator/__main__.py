@@ -5,13 +5,11 @@ import sys
 from typing import NoReturn
 
 from orchestrator.cli import main
-from orchestrator.early_ends import explain_early_ends
 from orchestrator.system.streams import begin_in_utf8, outlast_readers
 
 
 def run() -> NoReturn:
     """Run the command line of this process, and end it."""
-    explain_early_ends()
     begin_in_utf8()
     outlast_readers()
     code = main(sys.argv[1:])

@@ -1,32 +1,30 @@
-"""Types of arguments, for every command line of the project."""
+"""Command lines: types of their arguments, and commands for the user to type."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from orchestrator.errors import SweepError, nearest
-from orchestrator.named_paths import named_path
-from orchestrator.texts import bounded_lines
+from orchestrator.locations import named_path, short
+from orchestrator.texts import bounded, bounded_lines
 
 MOST: Final = 2**31 - 1
 """Largest whole number of an argument that has no limit of its own."""
 MOST_RUNS: Final = 100_000
 """Most runs of one config: a plan of many more does not fit in memory."""
+EXIT_WRONG_REQUEST: Final = 2
+
 _SHOWN: Final = 40
 """Characters of a wrong number that are shown."""
-_HEAD: Final = re.compile(r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
+_HEAD: Final = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
 """A name or an address of a host, one of IPv6 in brackets, and a port."""
-
-
-_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""The beginning of an address: a scheme, a colon and a slash."""
-
-EXIT_WRONG_REQUEST: Final = 2
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,33 +41,16 @@ class Parser(argparse.ArgumentParser):
         """Return the options that it knows, as they are typed."""
         return list(self._option_string_actions)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
-        """Parse as argparse does; it takes ``--out=--`` for an option of no values."""
-        for word in sys.argv[1:] if args is None else args:
-            if word.startswith("--") and word.endswith("=--"):
-                self.error(f"argument {word[:-3]}: '--' is not allowed")
-        return super().parse_known_args(args, namespace)
-
     def error(self, message: str) -> NoReturn:
         """End the program with the message."""
-        words = message.removeprefix("unrecognized arguments: ").split()
-        options = [_as_option(w) for w in words if w[0] == "-" and w.strip("-")]
-        if message.startswith("unrecognized") and options:
-            message += self._nearest(options[0])
+        unknown = [word for word in message.split()[2:] if word.startswith("-") and word.strip("-")]
+        if message.startswith("unrecognized arguments") and unknown:
+            option = f"--{unknown[0].lstrip('-').partition('=')[0]}".lower()
+            begun = sorted(name for name in self.options if name.startswith(option))
+            several = f"; did you mean one of {', '.join(begun)}?" if len(begun) > 1 else ""
+            message += several or nearest(option, begun or self.options)
         text = bounded_lines(f"{message}\n  see {self.prog} --help")
         self.exit(EXIT_WRONG_REQUEST, f"error: {text}\n")
-
-    def _nearest(self, option: str) -> str:
-        """Return what an unknown option may mean: those that it begins, else the nearest."""
-        begun = [name for name in self.options if name.startswith(option)]
-        if len(begun) > 1:
-            return f"; did you mean one of {', '.join(sorted(begun))}?"
-        return nearest(begun[0], begun) if begun else nearest(option, self.options)
-
-
-def _as_option(word: str) -> str:
-    """Return the name of an option as it is declared, however many dashes it was typed with."""
-    return f"--{word.lstrip('-').partition('=')[0]}".lower()
 
 
 def require_utf8(arguments: Sequence[str]) -> None:
@@ -96,9 +77,9 @@ def whole_number(least: int, most: int = MOST) -> Callable[[str], int]:
             number = least - 1
         if not least <= number <= most:
             limit = f" and at most {most}" if most != MOST or number > most else ""
-            shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
             raise argparse.ArgumentTypeError(
-                f"{shown!r} is not allowed: a whole number of at least {least}{limit}"
+                f"{bounded(text, _SHOWN)!r} is not allowed: a whole number of at least "
+                f"{least}{limit}"
             )
         return number
 
@@ -114,10 +95,8 @@ def some_text(text: str) -> str:
 
 def a_path(text: str) -> Path:
     """Return a path. ``~`` is the home folder, in ``--out=~/x`` too, which no shell expands."""
-    if not text:
-        raise argparse.ArgumentTypeError("'' is not allowed: the path of a file or a folder")
-    if _ADDRESS.match(text):  # else it is a folder called "file:", which pandas would not write to
-        raise argparse.ArgumentTypeError(f"{text!r} is an address; allowed: the path of a folder")
+    if not text or re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: the path of a file or a folder")
     try:
         return named_path(text)
     except SweepError as error:
@@ -127,15 +106,8 @@ def a_path(text: str) -> Path:
 def cluster_address(text: str) -> str:
     """Return the address of a Ray cluster's head, ``HOST:PORT``.
 
-    ``auto`` is refused: it joins whatever Ray happens to run on this machine, of another user too.
+    ``auto`` is refused: it joins any Ray that runs on this machine, of another user too.
     """
-    if text in ("auto", "local"):
-        means = (
-            "any Ray that runs here" if text == "auto" else "a Ray of its own: leave --address out"
-        )
-        raise argparse.ArgumentTypeError(
-            f"{text!r} means {means}; a cluster is named by its head's HOST:PORT, 10.0.0.1:6379 say"
-        )
     match = _HEAD.fullmatch(text)
     if match is None or not 1 <= int(match["port"]) <= 65535:
         raise argparse.ArgumentTypeError(
@@ -156,3 +128,29 @@ def one_of(*names: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+# -- commands to type
+
+
+def typed(module: str, arguments: Sequence[str | Path], *, program: str = "") -> str:
+    """Return a command line for this environment: quoted, and found whatever the search path is.
+
+    Args:
+        module: Module for ``python -m``, where there is no program.
+        arguments: Its arguments; paths are shown relative to the current folder where they
+            lie under it.
+        program: A program that the environment has for the module, preferred where it does.
+    """
+    words = [str(short(word)) if isinstance(word, Path) else word for word in arguments]
+    python = Path(sys.executable).absolute()
+    if program and python.with_name(program).exists():
+        return shlex.join([_found(python.with_name(program)), *words])
+    return shlex.join([_found(python), "-m", module, *words])
+
+
+def _found(program: Path) -> str:
+    """Return a program's name where typing that runs it, else its path."""
+    on_path = shutil.which(program.name)
+    same = on_path is not None and Path(on_path).absolute() == program
+    return program.name if same else str(short(program))

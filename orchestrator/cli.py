@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from orchestrator import __version__
 from orchestrator.arguments import (
     EXIT_WRONG_REQUEST,
     Parser,
@@ -23,7 +24,6 @@ from orchestrator.driver.options.settings import as_today
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
-from orchestrator.version import __version__
 
 EXIT_INTERRUPTED = 130
 TRAIN = "train"
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
             with refusing_os_errors():
                 return train(arguments[1:])
         if arguments[:1] == [INIT]:
-            from orchestrator.init import main as init
+            from orchestrator.templates.init import main as init
 
             return init(arguments[1:])
         _require_no_command(arguments)
@@ -75,25 +75,24 @@ def _require_no_command(arguments: Sequence[str]) -> None:
     if word and os.path.isfile(f"{word}/{RunFile.SWEEP}"):  # noqa: PTH113 - of any length
         raise SweepError(
             f"{word} is the folder of a run, not a sweep file",
-            f"to go on with it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
+            f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
     if not word or word[0] == "-" or Path(word).suffix or os.path.lexists(word):
         return
     from orchestrator.analysis.commands.parser import COMMANDS
 
+    program, analysis = "python -m orchestrator", "python -m orchestrator.analysis"
     meant = {
-        "run": "SWEEP.py", "plan": "SWEEP.py --plan", "resume": "--resume RUN_DIR",
-        **{name: f"{name} ..." for name in (TRAIN, INIT)},
+        "run": f"{program} SWEEP.py", "plan": f"{program} SWEEP.py --plan",
+        "resume": f"{program} --resume RUN_DIR", TRAIN: f"{program} train ...",
+        INIT: f"{program} init ...", "report": f"{analysis} RUN_DIR",
+        "analysis": f"{analysis} RUN_DIR",
+        **{name: f"{analysis} {name} RUN_DIR" for name in COMMANDS},
     }  # fmt: skip
-    asks = {name: f"{name} RUN_DIR" for name in COMMANDS} | dict.fromkeys(
-        ("analysis", "report"), "RUN_DIR"
-    )
-    for name in get_close_matches(word, [*meant, *asks], n=1):
-        module = "orchestrator" if name in meant else "orchestrator.analysis"
-        said = "" if name == word else f"; did you mean {name!r}?"
+    for name in get_close_matches(word, meant, n=1):
+        close = "" if name == word else f"; did you mean {name!r}?"
         raise SweepError(
-            f"{word!r} is neither a sweep file nor a command of this program{said}",
-            f"python -m {module} {(meant | asks)[name]}",
+            f"{word!r} is neither a sweep file nor a command of this program{close}", meant[name]
         )
 
 

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
-from orchestrator.cache_folder import cache_folder
 from orchestrator.errors import DataError, SweepError, nearest
 from orchestrator.field_types import shown
-from orchestrator.locations import place
-from orchestrator.named_paths import named_path
+from orchestrator.locations import cache_folder, named_path, place
 from orchestrator.texts import described
 
 

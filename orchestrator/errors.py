@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 import errno
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -73,17 +72,7 @@ def refusing_os_errors(hint: str = "") -> Iterator[None]:
     except OSError as error:
         name = file_of(error)
         there = f"{name}: " if name else ""
-        is_temporary = error.errno in NO_ROOM and _is_temporary(name)
-        raise SweepError(
-            f"{there}cannot be used: {error.strerror or error}",
-            hint or ("set TMPDIR to a folder with room" if is_temporary else ""),
-        ) from error
-
-
-def _is_temporary(name: str) -> bool:
-    with suppress(OSError):  # there may be no place for temporary files that can be written
-        return name.startswith(tempfile.gettempdir())
-    return False
+        raise SweepError(f"{there}cannot be used: {error.strerror or error}", hint) from error
 
 
 def file_of(error: OSError) -> str:

@@ -1,13 +1,16 @@
-"""Places in the user's own files, for messages: ``sweeps/products_loader.py:12``."""
+"""Places: lines of the user's files in messages, paths as users name them, and the cache."""
 
 from __future__ import annotations
 
 import ast
 import linecache
+import os
 import sys
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
+
+from orchestrator.errors import SweepError
 
 _OWN = __name__.partition(".")[0]
 
@@ -22,7 +25,7 @@ def caller(keyword: str = "") -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _OWN:
         frame = frame.f_back
-    if frame is None:  # the package's own main program asked
+    if frame is None:  # the package's own main program
         return ""
     line = argument_line(frame.f_code, frame.f_lasti, keyword) if keyword else None
     return f"{place(frame.f_code.co_filename, line or frame.f_lineno)}: "
@@ -30,9 +33,7 @@ def caller(keyword: str = "") -> str:
 
 def place(file: str | Path, line: int | None = None) -> str:
     """Return ``file:line``, the file relative to the current folder where it lies under it."""
-    path = Path(file)
-    if path.is_absolute() and path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
+    path = short(Path(file)) if Path(file).is_absolute() else Path(file)
     return f"{path}:{line}" if line else str(path)
 
 
@@ -82,3 +83,44 @@ def _line_in(call: ast.Call, keyword: str) -> int | None:
                 if isinstance(key, ast.Constant) and key.value == keyword:
                     return value.lineno
     return None
+
+
+# -- paths
+
+
+def short(path: Path) -> Path:
+    """Return ``path``, relative to the current folder where it lies under it."""
+    path = path.absolute()
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def named_path(text: str, given_by: str = "") -> Path:
+    """Return a path with ``~`` or a variable at its beginning replaced; ``./$x`` is a name.
+
+    A shell does that, but not after ``--out=``, in quotes, or in a file of variables.
+
+    Args:
+        text: The path as it was typed.
+        given_by: Option or variable that it comes from, for messages.
+
+    Raises:
+        SweepError: There is no such user, or no such variable.
+    """
+    # Not Path.expanduser(), for which ./~ is ~.
+    path = os.path.expanduser(os.path.expandvars(text) if text[:1] == "$" else text)  # noqa: PTH111
+    if path[:1] in ("$", "~"):
+        where = f"{given_by} {text!r}".strip()
+        raise SweepError(f"{where}: there is no such user or variable", f"'./{text}' is a name")
+    return Path(path)
+
+
+def cache_folder() -> Path:
+    """Return the folder of converted data sets: ``$SWEEP_CACHE``, else in the user's cache.
+
+    Raises:
+        SweepError: The user has no home, or ``$SWEEP_CACHE`` begins with what does not exist.
+    """
+    if named := os.environ.get("SWEEP_CACHE"):
+        return named_path(named, "SWEEP_CACHE").absolute()
+    cache = os.environ.get("XDG_CACHE_HOME") or named_path("~/.cache", "SWEEP_CACHE is not set:")
+    return Path(cache, "sweep-orchestrator").absolute()

@@ -17,8 +17,8 @@ from orchestrator.data import DataFolders, find_data, is_present, prepared
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
+from orchestrator.execution.printer import Printer
 from orchestrator.kernel.executor import Launch, Needs, Source
-from orchestrator.printer import Printer
 from orchestrator.space.configs import values_of
 from orchestrator.storage.replacing import renamed_to, replace_file
 from orchestrator.sweep.definition import NODE

@@ -10,8 +10,7 @@ from typing import Final
 
 from orchestrator.analysis.commands.parser import parse
 from orchestrator.analysis.commands.sources import latest_run
-from orchestrator.arguments import EXIT_WRONG_REQUEST
-from orchestrator.commands import typed
+from orchestrator.arguments import EXIT_WRONG_REQUEST, typed
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.texts import bounded_lines
 

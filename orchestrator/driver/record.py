@@ -19,11 +19,11 @@ from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.provenance.environment import environment, nodes_record
 from orchestrator.provenance.source import source_text
-from orchestrator.repository import PROJECT
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.sweep_record import KnobRecord, PublishedRecord, SweepRecord
 from orchestrator.sweep.definition import Sweep
+from orchestrator.system.import_path import PROJECT
 from orchestrator.tracking.mlflow.uris import shown, shown_words
 
 

@@ -28,9 +28,9 @@ from orchestrator.driver.warm.warm_start import WarmStart
 from orchestrator.errors import DataError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
+from orchestrator.locations import named_path
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
-from orchestrator.named_paths import named_path
 from orchestrator.replay.setup import Replay, as_recorded, read_replay, require_recorded
 from orchestrator.search.own import require_start
 from orchestrator.storage.run_directory import (

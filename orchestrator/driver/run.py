@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.commands import typed
+from orchestrator.arguments import typed
 from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.assembly import (
     closing,

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from orchestrator.named_paths import named_path
+from orchestrator.locations import named_path
 from orchestrator.system.containers import is_private
 from orchestrator.system.lock_files import open_lock
 

@@ -17,9 +17,10 @@ from typing import BinaryIO, Final
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import DAMAGED, Checked, Event, decode, encode
-from orchestrator.regular_files import open_to_append, open_to_change
 from orchestrator.texts import bounded
 
+_SAFE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""A link is not followed, and a pipe without a reader not waited for."""
 _SHOWN: Final = 300
 """Characters of the reason that are shown."""
 
@@ -43,7 +44,8 @@ class Journal:
         self.path = path
         self.now = now
         _cut_torn_line(path)
-        self._file = open_to_append(path)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE
+        self._file = os.fdopen(os.open(path, flags, 0o666), "ab")
 
     def append(self, event: Event) -> Event:
         """Write one event, with the time; return it with that."""
@@ -130,7 +132,7 @@ def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
 def _cut_torn_line(path: Path) -> None:
     if not os.path.lexists(path):
         return
-    with open_to_change(path) as file:
+    with os.fdopen(os.open(path, os.O_RDWR | _SAFE), "r+b") as file:
         # Else the next event would be written behind it, and make a damaged line with it.
         content = file.read()
         whole = content.rfind(b"\n") + 1

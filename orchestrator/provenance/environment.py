@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator import __version__
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.memory import node_bytes
-from orchestrator.version import __version__
 
 PACKAGES = (
     "torch", "torchvision", "dgl", "ogb", "ray", "mlflow", "optuna", "numpy", "pandas", "pyarrow",

@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from orchestrator.locations import syntax_tree
-from orchestrator.repository import INSTALLED, folders_after
+from orchestrator.system.import_path import INSTALLED, folders_after
 from orchestrator.trainable import Trainable
 
 _OWN = __name__.partition(".")[0]

@@ -17,10 +17,10 @@ from typing import Any, Final, NoReturn
 
 from orchestrator.errors import SweepError, SweepFileError, collecting_problems, raise_all
 from orchestrator.locations import place
-from orchestrator.repository import PROJECT, folders_after, folders_before, make_importable
 from orchestrator.sweep.checks import sweep_problems
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.tracebacks import explained
+from orchestrator.system.import_path import PROJECT, folders_after, folders_before, make_importable
 from orchestrator.trainable import IF_POSSIBLE, Trainable
 
 _NUM_NAMES = 12

@@ -43,15 +43,12 @@ def test_what_is_allowed_is_read(read: Callable[[str], Any], text: str, value: o
         (whole_number(1), "9" * 30, "and at most 2147483647"),
         (whole_number(0, 5), "6", "at least 0 and at most 5"),
         (a_path, "", "the path of a file or a folder"),
-        (a_path, "file:///tmp", "is an address; allowed: the path of a folder"),
+        (a_path, "file:///tmp", "the path of a file or a folder"),
         (a_path, "~nobody-of-this-name/x", "there is no such user"),
         (some_text, "", "leave the option out"),
         (one_of("grid"), "gird", "did you mean 'grid'?"),
-        (cluster_address, "auto", "any Ray that runs here; a cluster is named by its head's HOST"),
-        (cluster_address, "local", "leave --address out"),
         *((cluster_address, text, "HOST:PORT of the cluster's head")
-          for text in ("", "head", ":6379", "head:0", "head:99999", "head:x", "http://head:6379",
-                       "ray://head:10001", "a b:1", "::1:6379", "head:6379/", "head:6379:1")),
+          for text in ("auto", "head", ":6379", "head:0", "head:99999", "ray://head:10001")),
     ],
 )  # fmt: skip
 def test_what_is_not_is_refused(read: Callable[[str], Any], text: str, said: str) -> None:
@@ -71,9 +68,7 @@ def test_arguments_are_utf8() -> None:
     ("words", "said"),
     [
         ("--resum x", "unrecognized arguments: --resum x; did you mean '--resume'?"),
-        ("--re=x", "; did you mean '--resume'?"),
-        ("file --resumee x", "did you mean '--resume'?"),
-        ("--RESUME x", "did you mean '--resume'?"),
+        ("file --RE=x", "; did you mean '--resume'?"),
         ("-resume x", "did you mean '--resume'?"),
         ("--x", "unrecognized arguments: --x\n"),
     ],
@@ -87,14 +82,6 @@ def test_an_abbreviated_option_is_refused(
     with pytest.raises(SystemExit) as ended:
         parser.parse_args(words.split())
     assert (ended.value.code, said in capsys.readouterr().err) == (2, True)
-
-
-def test_two_dashes_are_no_value(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = Parser()
-    parser.add_argument("--out", type=a_path)
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--out=--"])
-    assert capsys.readouterr().err.startswith("error: argument --out: '--' is not allowed\n")
 
 
 def test_every_command_refuses_abbreviations() -> None:

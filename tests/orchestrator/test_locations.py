@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SweepFileError
-from orchestrator.locations import caller, place, place_of, syntax_tree
+from orchestrator.errors import SweepError, SweepFileError
+from orchestrator.locations import cache_folder, caller, named_path, place, place_of
 
 USERS = """
 from orchestrator.search import Grid
@@ -92,8 +92,43 @@ def test_an_argument_that_is_not_there_is_named_by_the_call() -> None:
     assert ask({"lr": 0.1}, "nothing") == f"{place(__file__)}:{line + 1}: "
 
 
-def test_a_file_that_cannot_be_parsed_has_no_tree(tmp_path: Path) -> None:
-    (tmp_path / "broken.py").write_text("def (")
-    (tmp_path / "whole.py").write_text("x = 1\n")
-    assert syntax_tree(str(tmp_path / "broken.py")) is None
-    assert syntax_tree(str(tmp_path / "whole.py")) is not None
+# -- paths
+
+
+@pytest.fixture
+def _home(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SWEEP_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/users/me")
+    monkeypatch.setenv("SCRATCH", "/scratch/me")
+
+
+@pytest.mark.usefixtures("_home")
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("a/b", "a/b"), ("~", "/users/me"), ("~/x", "/users/me/x"),
+        ("$SCRATCH/a b", "/scratch/me/a b"), ("${SCRATCH}/a", "/scratch/me/a"),
+        ("./$SCRATCH", "$SCRATCH"), ("./~", "~"), ("a/$SCRATCH", "a/$SCRATCH"), ("a~", "a~"),
+    ],
+)  # fmt: skip
+def test_a_home_and_a_variable_at_the_beginning_are_replaced(text: str, path: str) -> None:
+    assert named_path(text) == Path(path)
+
+
+@pytest.mark.parametrize("text", ["$NOWHERE/x", "${NOWHERE}", "~nobody-of-this-name/x"])
+def test_a_path_of_no_user_or_variable_is_refused(text: str) -> None:
+    with pytest.raises(SweepError, match=r"--out .*: there is no such user or variable") as refused:
+        named_path(text, "--out")
+    assert text in refused.value.message
+
+
+@pytest.mark.usefixtures("_home")
+def test_data_is_kept_in_the_users_cache_unless_another_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cache_folder() == Path("/users/me/.cache/sweep-orchestrator")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    assert cache_folder() == tmp_path / "x" / "sweep-orchestrator"
+    monkeypatch.setenv("SWEEP_CACHE", "~/y")
+    assert cache_folder() == Path("/users/me/y")

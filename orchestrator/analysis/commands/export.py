@@ -9,8 +9,8 @@ from pathlib import Path
 from orchestrator.analysis.api.files import export
 from orchestrator.analysis.commands.documents import write_document
 from orchestrator.analysis.commands.sources import loaded
-from orchestrator.commands import short
 from orchestrator.errors import SweepError
+from orchestrator.locations import short
 from orchestrator.storage.files import RunFile
 
 

@@ -9,8 +9,9 @@ import webbrowser
 
 from orchestrator.analysis.commands.documents import write_document
 from orchestrator.analysis.commands.sources import run_directory
-from orchestrator.commands import short, typed
+from orchestrator.arguments import typed
 from orchestrator.errors import RunDirectoryError
+from orchestrator.locations import short
 from orchestrator.storage.files import RunFile
 
 

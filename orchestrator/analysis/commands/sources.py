@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.commands import short, typed
+from orchestrator.arguments import typed
 from orchestrator.errors import RunDirectoryError
+from orchestrator.locations import short
 from orchestrator.storage.files import RunFile, nearest_run
 
 if TYPE_CHECKING:

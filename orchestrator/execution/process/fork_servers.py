@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO
 
 from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
-from orchestrator.repository import IMPORT_PATH, first_here, last_here, package_path
 from orchestrator.system.allocators import allocator_environment
+from orchestrator.system.import_path import IMPORT_PATH, first_here, last_here, package_path
 from orchestrator.system.private_folder import private_folder, room_for_sockets
 
 

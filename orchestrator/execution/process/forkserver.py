@@ -45,7 +45,7 @@ from orchestrator.execution.process.leftovers import (
     remove_folder,
     remove_shared_tensors,
 )
-from orchestrator.repository import IMPORT_PATH, harmless, import_from
+from orchestrator.system.import_path import IMPORT_PATH, import_from
 from orchestrator.system.lifeline import adopt_orphans, die_with_parent, heed_again, leave_to_driver
 from orchestrator.system.memory import without_collecting
 from orchestrator.system.processes import children_of
@@ -255,7 +255,7 @@ def _import_as_owner() -> None:
     first, last = json.loads(os.environ.pop(IMPORT_PATH, "[[], []]"))
     import_from(first, last)
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    folders = dict.fromkeys(filter(None, [*harmless(first), *inherited]))
+    folders = dict.fromkeys(filter(None, [*first, *inherited]))
     os.environ["PYTHONPATH"] = os.pathsep.join(folders)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from orchestrator.repository import INSTALLED, PROJECT
+from orchestrator.system.import_path import INSTALLED, PROJECT
 
 SHIPPED = "shipped"
 """Folder of the runtime environment that the sweep file's folder is copied to."""

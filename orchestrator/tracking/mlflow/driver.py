@@ -14,9 +14,9 @@ from typing import Any
 
 from orchestrator.kernel.events import Event, Opened, Resumed, Started
 from orchestrator.kernel.parts import Fold
-from orchestrator.repository import package_path
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.replacing import replace_file
+from orchestrator.system.import_path import package_path
 from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown
 
 LOG_NAME = "mlflow.log"

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from orchestrator.commands import short, typed
+from orchestrator.arguments import typed
 from orchestrator.errors import SweepError, nearest
-from orchestrator.named_paths import named_path
+from orchestrator.locations import named_path, short
 from orchestrator.texts import bounded
 
 DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.repository import make_importable
+from orchestrator.system.import_path import make_importable
 from tests.orchestrator.execution.process.serving import forked
 
 SAYS_WHERE = "from pathlib import Path\nPath({told!r}).write_text(__file__)\n"
@@ -27,10 +27,6 @@ def test_the_root_comes_first_and_the_sweeps_own_folder_last(
         file = root / f"{place}.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(SAYS_WHERE.format(told=str(told / file.stem)))
-    # Ones that are called like Python's own, which any process needs, or like this package.
-    (root / "orchestrator").mkdir()
-    for place in ("types", "random", "logging", "csv", "orchestrator/__init__"):
-        (root / f"{place}.py").write_text("raise ImportError('of the user')\n")
     monkeypatch.setattr("sys.path", list(sys.path))
     monkeypatch.setattr("sys.meta_path", list(sys.meta_path))
     make_importable(own / "question.py")

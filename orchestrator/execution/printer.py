@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.kernel.executor import Launch
@@ -14,46 +13,6 @@ from orchestrator.metric_table import unit_of
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 EXIT_FAILED = 1
-
-
-class _Output:
-    """Output of the training process, printed as far as it is there.
-
-    Args:
-        log: The file that the process writes it to.
-    """
-
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        self._position = 0
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._last = ""
-
-    @property
-    def is_empty(self) -> bool:
-        """True if nothing has been printed."""
-        return self._position == 0
-
-    def print_new(self) -> None:
-        """Print what has come since the last call."""
-        try:
-            with self._log.open("rb") as file:
-                file.seek(self._position)
-                new = file.read()
-        except FileNotFoundError:  # the process has not been started yet
-            return
-        self._position += len(new)
-        if text := self._decoder.decode(new):
-            sys.stdout.write(text)
-            sys.stdout.flush()
-            self._last = text[-1]
-
-    def end_line(self) -> None:
-        """Print what is left, and begin a new line where the last one was not ended."""
-        self.print_new()
-        if self._last not in ("", "\n"):
-            sys.stdout.write("\n")
-            self._last = "\n"
 
 
 class Printer:
@@ -69,7 +28,10 @@ class Printer:
     def __init__(self, launch: Launch, objectives: Sequence[str]) -> None:
         self._launch: Launch | None = launch
         self._rerun = launch.rerun_contaminated
-        self._output = _Output(log_of(launch))
+        self._log = log_of(launch)
+        self._position = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._ends_line = True
         self._started = False
         self._aims = tuple(dict.fromkeys(("train_loss", *objectives)))
         self.exit_code = EXIT_FAILED
@@ -82,7 +44,7 @@ class Printer:
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         """Print where it is trained, and why again."""
-        self._output.end_line()
+        self._end_line()
         again = "again, since other load contaminated it, " if self._started else ""
         self._started = True
         sys.stdout.write(f"training {again}on {cores} cores of {node}\n")
@@ -90,7 +52,7 @@ class Printer:
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Print a report; it never ends the training."""
-        self._output.end_line()
+        self._end_line()
         metrics = report.metrics
         on_test = (name for name in metrics if name.startswith("test_"))
         shown = (*self._aims, *on_test, "samples_per_s", "epoch_s", "step_ms")
@@ -101,11 +63,13 @@ class Printer:
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """Print the result, and how far it is to be trusted."""
-        self._output.end_line()
+        self._end_line()
         sys.stdout.write(
             f"{result.state} in {result.wall_s:.1f} s\n" if result.wall_s else f"{result.state}\n"
         )
-        if reason := self._reason(result):
+        if result.reason:  # a failure's further lines are its output
+            has_printed = result.state is TrialState.FAILED and self._position
+            reason = result.reason.partition("\n")[0] if has_printed else result.reason
             sys.stdout.write(f"{reason}\n")
         for name, value in sorted(result.metrics.items()):
             unit = unit_of(name)
@@ -117,21 +81,11 @@ class Printer:
         sys.stdout.flush()
         load = result.tags.get("contaminated", "false")
         if result.state is TrialState.COMPLETED and load != "false":
-            self.note(self._contaminated(load))
-
-    def _reason(self, result: TrialResult) -> str:
-        """Return the reason; of a failure without the output, where that has been printed."""
-        if result.state is TrialState.FAILED and not self._output.is_empty:
-            return result.reason.partition("\n")[0]
-        return result.reason
-
-    def _contaminated(self, load: str) -> str:
-        """Return that other load took part of the cores, how much, and what would help."""
-        text = (
-            f"other load contaminated this run: {load}. Do not go by its times and rates; what it "
-            "learned is not changed by that"
-        )
-        return text if self._rerun else f"{text}. --retry-contaminated trains such a run once more"
+            again = "" if self._rerun else ". --retry-contaminated trains such a run once more"
+            self.note(
+                f"other load contaminated this run: {load}. Do not go by its times and rates; "
+                f"what it learned is not changed by that{again}"
+            )
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """Print what is waited for."""
@@ -142,5 +96,22 @@ class Printer:
         sys.stderr.write(f"NOTE: {text}\n")
 
     def tick(self) -> None:
-        """Print what the training has printed since."""
-        self._output.print_new()
+        """Print what the training has printed since the last call."""
+        try:
+            with self._log.open("rb") as file:
+                file.seek(self._position)
+                new = file.read()
+        except FileNotFoundError:  # the process has not been started yet
+            return
+        self._position += len(new)
+        if text := self._decoder.decode(new):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self._ends_line = text.endswith("\n")
+
+    def _end_line(self) -> None:
+        """Print what is left, and begin a new line where the last one was not ended."""
+        self.tick()
+        if not self._ends_line:
+            sys.stdout.write("\n")
+            self._ends_line = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.early_ends import is_pythons
-from orchestrator.repository import (
+from orchestrator.system.import_path import (
     PROJECT,
     first_here,
     folders_after,
     folders_before,
-    harmless,
     last_here,
     make_importable,
     package_path,
@@ -66,13 +63,11 @@ def test_the_root_comes_first_and_what_hides_nothing_last(repository: Path) -> N
 
     before, after = first_here()[:2], sys.path[-2:]
     assert before == [str(repository), str(repository / "questions")]
-    pythons = [folder for folder in sys.path if is_pythons(folder)]
-    assert sys.path[: len(pythons)] == pythons
     assert after == [str(repository / "src"), str(file.parent)]
     assert sys.path.count(str(repository)) == 1
 
 
-def test_a_process_that_is_started_gets_what_comes_before_pythons_own(repository: Path) -> None:
+def test_a_process_that_is_started_gets_what_is_not_of_the_environment(repository: Path) -> None:
     make_importable(repository / "questions/fast/sweep.py")
     own = [folder for folder in first_here() if "/ray/" not in folder]
     assert own[:2] == [str(repository), str(repository / "questions")]
@@ -84,22 +79,10 @@ def test_a_process_that_is_started_gets_what_comes_before_pythons_own(repository
     assert package_path() == [str(ROOT)]
 
 
-def test_a_folder_whose_file_hides_a_module_of_pythons_is_in_no_variable(tmp_path: Path) -> None:
-    files = (
-        "plain/mine.py", "file/types.py", "package/logging/__init__.py",
-        "logs/logging/notes.txt", "tests_of_mine/tests.py", "two:parts/mine.py",
-    )  # fmt: skip
-    for file in files:
-        (tmp_path / file).parent.mkdir(parents=True)
-        (tmp_path / file).touch()
-    folders = [str(tmp_path / file.partition("/")[0]) for file in files]
-    assert harmless([*folders, "/no/such"]) == [folders[0], *folders[3:5], "/no/such"]
-
-
 TOLD = """
 import sys
 from pathlib import Path
-from orchestrator.repository import make_importable
+from orchestrator.system.import_path import make_importable
 make_importable(Path(sys.argv[1]) / "sweep.py")
 import importlib
 found = importlib.import_module(sys.argv[2])
@@ -128,11 +111,3 @@ def test_a_folder_of_the_users_is_found_before_ours_with_and_without_init(tmp_pa
     assert found(tmp_path) == str(tmp_path / "trainables")
     (tmp_path / "trainables/__init__.py").touch()
     assert found(tmp_path) == str(tmp_path / "trainables/__init__.py")
-
-
-def test_pythons_own_modules_are_found_before_the_users(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    for name in ("random", "optuna"):
-        (tmp_path / f"{name}.py").touch()
-    assert found(tmp_path, "random") == random.__file__
-    assert found(tmp_path, "optuna") == str(tmp_path / "optuna.py")

@@ -1,0 +1,111 @@
+"""The folders that a sweep file imports from, in every process of a sweep.
+
+These are, in this order: the repository's root, the current folder, Python's own modules and what
+is installed, and last the root's ``src`` and the sweep file's own folder, where a file hides
+nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from itertools import takewhile
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+PROJECT: Final = Path(__file__).resolve().parents[2]
+"""The folder that contains ``orchestrator``: an environment's ``site-packages``, or the
+checkout."""
+
+INSTALLED: Final = ("site-packages", "dist-packages")
+"""Names of folders that installed packages lie in."""
+
+IMPORT_PATH: Final = "SWEEP_IMPORT_PATH"
+"""Variable with the folders that a process imports from before and after what is installed."""
+
+_MARKS: Final = ("pyproject.toml", ".git")
+_BESIDE: Final = ("trainables", "sweeps", "analysis", "benchmarks", "tests")
+"""Folders next to ``orchestrator``, in an environment or in the checkout."""
+
+
+def root_of(file: Path) -> Path | None:
+    """Return the nearest folder above ``file`` with a pyproject.toml or a .git, or None."""
+    folders = file.resolve().parents
+    return next((f for f in folders if any((f / mark).exists() for mark in _MARKS)), None)
+
+
+def folders_before(file: Path) -> list[Path]:
+    """Return the folders that ``file`` imports from before what is installed."""
+    root = root_of(file)
+    return list(dict.fromkeys([*([] if root is None else [root]), Path.cwd()]))
+
+
+def folders_after(file: Path) -> list[Path]:
+    """Return the folders that ``file`` imports from where no other has the module."""
+    root = root_of(file)
+    source = [] if root is None else [root / "src"]
+    return [*filter(Path.is_dir, source), file.resolve().parent]
+
+
+def make_importable(file: Path) -> None:
+    """Put the folders that ``file`` imports from on the import path."""
+    import_from(map(str, folders_before(file)), map(str, (PROJECT, *folders_after(file))))
+
+
+def import_from(first: Iterable[str], last: Iterable[str]) -> None:
+    """Put folders on the import path: before and after all that is there.
+
+    A folder of the user's is then found before one of the same name that lies next to
+    ``orchestrator``: Python would prefer a package with an ``__init__.py``, wherever it is.
+    """
+    if not any(isinstance(finder, _InOrder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _InOrder())
+    sys.path[:] = list(dict.fromkeys([*first, *sys.path, *last]))
+
+
+def first_here() -> list[str]:
+    """Return the folders on this process's import path before Python's own and installed ones."""
+    given = [folder or str(Path.cwd()) for folder in sys.path]
+    return list(takewhile(lambda folder: not _is_of_environment(folder), given))
+
+
+def last_here() -> list[str]:
+    """Return the folders on this process's import path after Python's own and installed ones."""
+    return list(takewhile(lambda folder: not _is_of_environment(folder), sys.path[::-1]))[::-1]
+
+
+def package_path() -> list[str]:
+    """Return the folder that a new process finds ``orchestrator`` in, if it would not find it."""
+    return [] if _is_of_environment(str(PROJECT)) else [str(PROJECT)]
+
+
+def _is_of_environment(folder: str) -> bool:
+    library = Path(os.__file__).parent
+    archive = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
+    path = Path(folder)
+    own = path == library or path.name in (archive, "lib-dynload")
+    return own or bool(set(INSTALLED).intersection(path.parts))
+
+
+class _InOrder(MetaPathFinder):
+    """Finds folders without an ``__init__.py`` that come before ours on the import path."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the user's folder called ``fullname``; None for what Python finds by itself."""
+        if fullname not in _BESIDE:
+            return None
+        for entry in map(Path, sys.path):
+            folder = entry / fullname
+            if entry.resolve() == PROJECT or (folder / "__init__.py").is_file():
+                return None
+            if folder.is_dir() and any(folder.rglob("*.py")):
+                spec = ModuleSpec(fullname, None, is_package=True)
+                spec.submodule_search_locations = [str(folder)]
+                return spec
+        return None

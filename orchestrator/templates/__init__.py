@@ -1,0 +1,1 @@
+"""A sweep and a trainable to begin with, and the command that writes them."""
