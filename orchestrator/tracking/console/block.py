@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
@@ -12,7 +12,19 @@ from rich.text import Text
 
 from orchestrator.formats import clock, counted
 from orchestrator.storage.history import SweepHistory, TrialHistory
-from orchestrator.tracking.console.log import BOLD, COLOURS, NOTE, QUIET, figures, label, wait
+from orchestrator.tracking.console.log import (
+    BOLD,
+    COLOURS,
+    NOTE,
+    QUIET,
+    SPEED,
+    differing,
+    figures,
+    label,
+    named_figure,
+    printable,
+    wait,
+)
 from orchestrator.tracking.console.progress import (
     BestSoFar,
     GpuLoad,
@@ -21,7 +33,6 @@ from orchestrator.tracking.console.progress import (
     phase_of,
     share_done,
 )
-from orchestrator.tracking.console.wording import SPEED, differing, named_figure, printable
 from orchestrator.trial import TrialState
 
 MAX_RUNNING = 5
@@ -76,7 +87,7 @@ def _parts(scene: Scene, width: int) -> Iterator[RenderableType]:
         yield from _running(scene, width)
 
 
-def _joined(texts: Iterator[Text] | list[Text]) -> Text:
+def _joined(texts: Iterable[Text]) -> Text:
     return Text("  ").join(texts)
 
 
@@ -117,8 +128,7 @@ def _counts(scene: Scene) -> Iterator[Text]:
         yield Text(f"{now.num_done} of {planned} done")
     yield Text(f"{clock(scene.elapsed_s)} so far")
     if now.left_s is not None:
-        guess = ", by what is planned" if now.left_is_planned else ""
-        yield Text(f"about {clock(now.left_s)} left{guess}")
+        yield Text(f"about {clock(now.left_s)} left")
     elif planned is None:
         yield Text("time left not known: the search decides", style=QUIET)
     elif now.num_waiting or now.running:

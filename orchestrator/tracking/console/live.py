@@ -16,8 +16,7 @@ from orchestrator.formats import clock
 from orchestrator.kernel.events import Event, Finished
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.tracking.console.block import Scene, block
-from orchestrator.tracking.console.lines import Lines
-from orchestrator.tracking.console.log import COLOURS, NOTE, QUIET, Line
+from orchestrator.tracking.console.log import COLOURS, NOTE, QUIET, Line, Lines, header_lines
 from orchestrator.tracking.console.progress import (
     BestSoFar,
     FindBest,
@@ -52,18 +51,21 @@ class LiveView(Lines):
             console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
         )
         self._most_running = 0
-        self._best = _Best(find_best, self.note)
+        self._find_best = find_best
+        self._best = BestSoFar()
+        self._is_stale = False  # finding the best imports the analysis: not before a trial's end
+        self._find_at = 0.0
         self._read_load = read_load
-        self._expected: Callable[[], float | None] = expected_s
+        self._expected = expected_s
         self._expected_s: float | None = None
         self._reasons: set[tuple[TrialState, str]] = set()
         self._is_stopping = False
 
     def header(self, history: SweepHistory) -> None:
         """Write what is run, and start the view."""
-        for line in self._log.header(history):
+        for line in header_lines(history):
             self._console.print(Text("  ".join(line.parts), style=line.style))
-        self._best.is_stale = history.num_concluded > 0
+        self._is_stale = history.num_concluded > 0
         self._expected_s = self._expected()
         self._live.start()
         atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
@@ -72,26 +74,28 @@ class LiveView(Lines):
     def happened(self, event: Event, trial: TrialHistory, history: SweepHistory) -> None:
         """Count; write a line for an end, and for configs that cannot run one a reason."""
         self._most_running = max(self._most_running, num_occupied(history))
-        shown = [each for each in self._log.happened(event, trial, history) if each.style != NOTE]
+        shown = [each for each in self.lines_of(event, trial, history) if each.style != NOTE]
         if isinstance(event, Finished):
-            self._best.is_stale = True
+            self._is_stale = True
             state, reason = event.result.state, event.result.reason
             is_known = (state, reason) in self._reasons
             self._reasons.add((state, reason))
             if is_known and state in (TrialState.INFEASIBLE, TrialState.NOT_RUN):
                 shown = [line for line in shown if line.state is None]
-        self._write(shown)
+        self.write(shown)
 
     def refresh(self, history: SweepHistory) -> None:
         """Draw the view."""
         at = time.time() if not history.sweep.replayed else history.last_at or 0.0
+        if self._is_stale and time.monotonic() >= self._find_at:
+            self._find(history)
         scene = Scene(
             history=history,
             now=progress_of(
                 history, most_running=self._most_running, now=at, expected_s=self._expected_s
             ),
             at=at,
-            best=self._best.of(history),
+            best=self._best,
             elapsed_s=time.monotonic() - self._began,
             load=self._read_load(),
             is_stopping=self._is_stopping,
@@ -112,7 +116,8 @@ class LiveView(Lines):
         self._live.stop()
         atexit.unregister(self._live.stop)
 
-    def _write(self, lines: Iterable[Line]) -> None:
+    def write(self, lines: Iterable[Line]) -> None:
+        """Write lines above the view, each with the time so far."""
         at = Text(f"{clock(time.monotonic() - self._began):>7}", style=QUIET)
         for line in lines:
             text = Text("  ".join(line.parts), style=line.style, overflow="fold")
@@ -122,35 +127,15 @@ class LiveView(Lines):
             row.add_row(at, text)
             self._console.print(row)
 
-
-class _Best:
-    """The best configs so far, found again on the first tick after a trial has ended.
-
-    Attributes:
-        is_stale: True where a trial has ended since they were found; False before any has, since
-            to find them imports the analysis, which would delay the first trial.
-    """
-
-    def __init__(self, find: FindBest, note: Callable[[str], None]) -> None:
-        self._find = find
-        self._note = note
-        self._found = BestSoFar()
-        self._next_at = 0.0
-        self._is_first = True
-        self.is_stale = False
-
-    def of(self, history: SweepHistory) -> BestSoFar:
-        """Return them; to find them takes at most one twentieth of the time, without imports."""
-        began = time.monotonic()
-        if self.is_stale and began >= self._next_at:
-            self.is_stale = False
-            try:
-                self._found = self._find(history)
-            except Exception as error:  # noqa: BLE001 - a view ends no sweep
-                self._note(f"the best so far is not known: {type(error).__name__}: {error}")
-                self._found, self._find = BestSoFar(), lambda _: BestSoFar()
-            ended = time.monotonic()
-            if not self._is_first:
-                self._next_at = ended + (ended - began) / _SHARE_OF_TIME
-            self._is_first = False
-        return self._found
+    def _find(self, history: SweepHistory) -> None:
+        """Find the best configs again; that takes at most one twentieth of the time."""
+        began, self._is_stale = time.monotonic(), False
+        try:
+            self._best = self._find_best(history)
+        except Exception as error:  # noqa: BLE001 - a view ends no sweep
+            self.note(f"the best so far is not known: {type(error).__name__}: {error}")
+            self._best, self._find_best = BestSoFar(), lambda _: BestSoFar()
+        ended = time.monotonic()
+        if self._find_at:  # the first one imports the analysis
+            self._find_at = ended + (ended - began) / _SHARE_OF_TIME
+        self._find_at = self._find_at or ended

@@ -6,24 +6,22 @@ first lines name.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, Final, TextIO
 
-from orchestrator.formats import clock, counted
+from orchestrator.formats import clock, counted, rate
 from orchestrator.kernel.events import Event, Finished, Started, Waiting
-from orchestrator.storage.history import SweepHistory, TrialHistory
+from orchestrator.metric_table import unit_of
+from orchestrator.storage.history import SweepHistory, TrialHistory, cell_text
 from orchestrator.tracking.console.progress import SEARCH, phase_of_trial
-from orchestrator.tracking.console.wording import (
-    SPEED,
-    differing,
-    named_figure,
-    printable,
-    settings,
-)
-from orchestrator.trial import Stage, TrialResult, TrialState
+from orchestrator.trial import Stage, TrialState
 
-COLOURS = {
+SPEED: Final = "samples_per_s"
+"""The metric that a trial's speed is read from."""
+COLOURS: Final = {
     TrialState.COMPLETED: "green",
     TrialState.STOPPED: "cyan",
     TrialState.INFEASIBLE: "yellow",
@@ -31,6 +29,10 @@ COLOURS = {
     TrialState.NOT_RUN: "bright_black",
 }
 QUIET, BOLD, NOTE = "dim", "bold", "bold yellow"
+
+_TRAINED: Final = (TrialState.COMPLETED, TrialState.STOPPED)
+_ESCAPES: Final = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
+_CONTROLS: Final = re.compile(r" *[\x00-\x1f\x7f-\x9f]+ *")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,66 +50,82 @@ class Line:
     state: TrialState | None = None
 
 
-class Log:
-    """Makes lines of a sweep's events.
+class Lines:
+    """A view of lines that stay, for a file, a pipe, or a terminal that cannot move its cursor.
 
     Args:
-        starts: True where starts have lines as well.
+        stream: The stream to write to.
+        starts: True where starts have lines as well, since nothing else shows them.
     """
 
-    def __init__(self, *, starts: bool) -> None:
+    def __init__(self, stream: TextIO, *, starts: bool = True) -> None:
+        self._stream = stream
         self._starts = starts
+        self._began = time.monotonic()
         self._phases = {SEARCH}
         self._waits: set[tuple[str, str]] = set()
-        self._begun: set[str] = set()
 
-    def header(self, history: SweepHistory) -> Iterator[Line]:
-        """Yield what is run, and how much of it an earlier process has done."""
-        sweep, num_done = history.sweep, history.num_concluded
-        yield Line(parts=(introduction(history),), style=BOLD)
-        if baseline := tuple(settings(sweep.baseline, sweep.space)):
-            first = f"baseline: {baseline[0]}"
-            yield Line(parts=(first, *baseline[1:], "(a trial's line names what differs)"))
-        if num_done:
-            yield Line(parts=(f"going on: {counted(num_done, 'trial')} done before",))
+    def header(self, history: SweepHistory) -> None:
+        """Write what is run, and how much of it an earlier process has done."""
+        self.write(header_lines(history))
 
-    def happened(self, event: Event, trial: TrialHistory, history: SweepHistory) -> Iterator[Line]:
+    def happened(self, event: Event, trial: TrialHistory, history: SweepHistory) -> None:
+        """Write the lines of an event of a trial."""
+        self.write(self.lines_of(event, trial, history))
+
+    def note(self, text: str) -> None:
+        """Write something that the user should know, with a mark that can be searched for."""
+        self.write([Line(parts=(f"! {printable(text)}",), style=NOTE)])
+
+    def refresh(self, history: SweepHistory) -> None:
+        """Bring the view up to date, about twice a second; lines come with events."""
+
+    def stopping(self, text: str) -> None:
+        """Write that the sweep was interrupted, and what happens now."""
+        self.note(text)
+
+    def phase(self, text: str) -> None:
+        """Write what is done after the last trial."""
+        self.write([Line(parts=(text,))])
+
+    def close(self) -> None:
+        """Flush the stream: no trial runs any more."""
+        self._stream.flush()
+
+    def write(self, lines: Iterable[Line]) -> None:
+        """Write lines, each with the time so far."""
+        encoding = self._stream.encoding or "utf-8"
+        for line in lines:
+            text = f"{clock(time.monotonic() - self._began):>7}  {'  '.join(line.parts)}\n"
+            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+        self._stream.flush()
+
+    def lines_of(self, event: Event, trial: TrialHistory, history: SweepHistory) -> Iterator[Line]:
         """Yield a line for a start, an end, a wait; and for a phase's first trial one before."""
         phase = phase_of_trial(trial.trial, history.sweep)
         if phase not in self._phases:
             self._phases.add(phase)
             yield Line(parts=(f"phase: {phase}",))
+        planned = history.sweep.num_planned
+        width = max(5 * self._starts, 2 * len(str(planned or "")) + 1)  # ids below each other
         match event:
             case Waiting() if (trial.trial.id, trial.waits_for) not in self._waits:
                 self._waits.add((trial.trial.id, trial.waits_for))
-                yield note(wait(trial))
+                yield Line(parts=(f"! {wait(trial)}",), style=NOTE)
             case Started() if self._starts:
-                yield self._start(trial, history)
+                yield Line(parts=(f"{'start':{width}}", *label(trial, history)))
             case Finished():
-                count = f"{_count(history):{self._width(history)}}"
-                parts = (count, *label(trial, history), *outcome(trial, history))
-                yield Line(parts=parts, style=_style(event.result), state=event.result.state)
-
-    def _start(self, trial: TrialHistory, history: SweepHistory) -> Line:
-        """Return the line of a start; another one of the same trial is marked."""
-        again = ("again",) if trial.trial.id in self._begun else ()
-        self._begun.add(trial.trial.id)
-        return Line(parts=(f"{'start':{self._width(history)}}", *label(trial, history), *again))
-
-    def _width(self, history: SweepHistory) -> int:
-        """Return the width of the first column, so that ids stand below each other."""
-        count = 2 * len(str(history.sweep.num_planned or "")) + 1
-        return max(len("start"), count) if self._starts else count
+                result = event.result
+                of = "" if planned is None else f"/{max(planned, len(history.trials))}"
+                count = f"{history.num_concluded}{of}"
+                parts = (f"{count:{width}}", *label(trial, history), *outcome(trial, history))
+                style = "" if result.state in _TRAINED else COLOURS[result.state]
+                yield Line(parts=parts, style=style, state=result.state)
 
 
-def note(text: str) -> Line:
-    """Return a note, with a mark that can be searched for."""
-    return Line(parts=(f"! {printable(text)}",), style=NOTE)
-
-
-def introduction(history: SweepHistory) -> str:
-    """Return one line that describes the sweep."""
-    sweep = history.sweep
+def header_lines(history: SweepHistory) -> Iterator[Line]:
+    """Yield what is run, and how much of it an earlier process has done."""
+    sweep, num_done = history.sweep, history.num_concluded
     planned = sweep.num_planned
     parts = [
         f"{sweep.trainable} on {sweep.data}" if sweep.data else sweep.trainable,
@@ -115,21 +133,26 @@ def introduction(history: SweepHistory) -> str:
         f"{counted(sweep.cores_per_trial, 'core')} a trial",
         f"seed {sweep.seed}",
     ]
-    return f"{sweep.name}: {', '.join(parts)}"
+    yield Line(parts=(f"{sweep.name}: {', '.join(parts)}",), style=BOLD)
+    if baseline := settings(sweep.baseline, sweep.space):
+        first = f"baseline: {baseline[0]}"
+        yield Line(parts=(first, *baseline[1:], "(a trial's line names what differs)"))
+    if num_done:
+        yield Line(parts=(f"resumed: {counted(num_done, 'trial')} done before",))
 
 
 def wait(trial: TrialHistory, num_more: int = 0) -> str:
     """Return for how long a trial has waited, and what for; ``num_more`` wait for the same."""
     waited = clock(time.time() - trial.waits_since)
     has = f"and {num_more} more have" if num_more else "has"
-    return f"{name(trial)} {has} waited {waited} for {printable(trial.waits_for)}"
+    return f"{label_of(trial)} {has} waited {waited} for {printable(trial.waits_for)}"
 
 
 def outcome(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
     """Yield a trial's state, its figures or the reason why it has none, and its time."""
     result = trial.result
     assert result is not None
-    if result.state in (TrialState.COMPLETED, TrialState.STOPPED):
+    if result.state in _TRAINED:
         yield str(result.state)
         yield from figures(trial, history)
     else:
@@ -147,7 +170,7 @@ def figures(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
             yield named_figure(metric, known[metric])
 
 
-def name(trial: TrialHistory) -> str:
+def label_of(trial: TrialHistory) -> str:
     """Return the first of a trial's id, with its stage and repeat where they are special."""
     asked = trial.trial
     stage = "" if asked.stage is Stage.TRAIN else f" {asked.stage}"
@@ -157,16 +180,53 @@ def name(trial: TrialHistory) -> str:
 def label(trial: TrialHistory, history: SweepHistory) -> tuple[str, ...]:
     """Return a trial's name and the knobs in which it differs from the baseline."""
     sweep = history.sweep
-    return name(trial), *differing(trial.trial.config, sweep.baseline, sweep.space)
+    return label_of(trial), *differing(trial.trial.config, sweep.baseline, sweep.space)
 
 
-def _count(history: SweepHistory) -> str:
-    planned = history.sweep.num_planned
-    of = "" if planned is None else f"/{max(planned, len(history.trials))}"
-    return f"{history.num_concluded}{of}"
+# -- figures and configs as text
 
 
-def _style(result: TrialResult) -> str:
-    """Return the style of the line of an end; where a trial has trained its state is coloured."""
-    has_trained = result.state in (TrialState.COMPLETED, TrialState.STOPPED)
-    return "" if has_trained else COLOURS[result.state]
+def named_figure(metric: str, value: float) -> str:
+    """Return a value with its unit or its name: ``41.2k samples/s``, ``val_acc 0.8667``."""
+    unit = unit_of(metric)
+    if metric == SPEED:
+        number, _, unit = rate(value).partition(" ")
+        return f"{number}{unit.removesuffix('/s')} samples/s"
+    if unit == "1/s":
+        return f"{metric} {rate(value)}"
+    if metric.endswith(("_acc", "_auc")):
+        return f"{metric} {value:.4f}"
+    return f"{metric} {value:.4g} {unit}".rstrip()
+
+
+def settings(config: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the named knobs of a config, each as ``num_workers=3``."""
+    return [f"{name}={_short(config[name])}" for name in names if name in config]
+
+
+def differing(
+    config: Mapping[str, Any], baseline: Mapping[str, Any], varied: Iterable[str]
+) -> list[str]:
+    """Return the varied knobs in which a config differs from the baseline.
+
+    Args:
+        config: A value for every knob.
+        baseline: The config that is compared with, its values as JSON has them.
+        varied: Names of the knobs that vary within the sweep.
+
+    Returns:
+        Each as ``num_workers=3``; for the baseline itself the one word ``baseline``.
+    """
+    unlike = [n for n in varied if cell_text(config.get(n)) != cell_text(baseline.get(n))]
+    return settings(config, unlike) or ["baseline"]
+
+
+def _short(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.3g}" if isinstance(value, float) else cell_text(value)
+
+
+def printable(text: str) -> str:
+    """Return text of a trial or a library without what would move a terminal's cursor."""
+    return _CONTROLS.sub(" ", _ESCAPES.sub("", text))

@@ -31,7 +31,6 @@ class Progress:
         num_waiting: Trials that are still to be started; None where the search decides.
         left_s: Time that the rest may take, by the trials so far, else by those of earlier runs;
             None if unknown.
-        left_is_planned: True where no trial of this run has ended or reported yet.
     """
 
     states: Counter[TrialState]
@@ -39,7 +38,6 @@ class Progress:
     held_up: list[TrialHistory]
     num_waiting: int | None
     left_s: float | None
-    left_is_planned: bool = False
 
     @property
     def num_done(self) -> int:
@@ -66,17 +64,16 @@ def progress_of(
         expected_s: Expected time of a trial, used until one of this run has ended or reported.
     """
     running = _in_order(history.running)
-    num_waiting = _num_waiting(history, history.num_concluded + len(running))
+    planned, num_known = history.sweep.num_planned, history.num_concluded + len(running)
+    num_waiting = None if planned is None else max(planned, len(history.trials)) - num_known
     typical_s = _typical_s(history, running, now)
+    typical_s = expected_s if typical_s is None else typical_s
     return Progress(
         states=history.states,
         running=running,
         held_up=_in_order(history.held_up),
         num_waiting=num_waiting,
-        left_s=_left_s(
-            running, num_waiting, most_running, now, expected_s if typical_s is None else typical_s
-        ),
-        left_is_planned=typical_s is None,
+        left_s=_left_s(running, num_waiting, most_running, now, typical_s),
     )
 
 
@@ -101,11 +98,6 @@ def share_done(trial: TrialHistory) -> float:
     if budget.steps:
         shares.append(report.step / budget.steps)
     return min(1.0, max(shares))
-
-
-def _num_waiting(history: SweepHistory, num_known: int) -> int | None:
-    planned = history.sweep.num_planned
-    return None if planned is None else max(planned, len(history.trials)) - num_known
 
 
 def _typical_s(history: SweepHistory, running: list[TrialHistory], now: float) -> float | None:

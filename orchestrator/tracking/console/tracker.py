@@ -10,8 +10,8 @@ from typing import TextIO
 from orchestrator.kernel.events import Ended, Event, Noted
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.history import SweepHistory
-from orchestrator.tracking.console.lines import Lines
 from orchestrator.tracking.console.live import LiveView
+from orchestrator.tracking.console.log import Lines
 from orchestrator.tracking.console.progress import BestSoFar, FindBest, ReadLoad
 
 

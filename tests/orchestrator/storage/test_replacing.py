@@ -70,12 +70,6 @@ def test_an_error_names_the_file_itself_and_nothing_is_left(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_the_longest_name_of_a_file_has_one_beside_it(tmp_path: Path) -> None:
-    path = tmp_path / ("ü" * 125 + ".csv")
-    text("ours", path)
-    assert path.read_text() == "ours"
-
-
 def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
     def interrupted(beside: Path) -> NoReturn:
         beside.mkdir()

@@ -85,10 +85,6 @@ def test_it_takes_a_run_that_goes_on(make: MakeTracker, tmp_path: Path) -> None:
     assert all(isinstance(line, str) and line for line in tracker.close(0))
 
 
-def test_it_can_be_closed_before_anything_happened(make: MakeTracker, tmp_path: Path) -> None:
-    assert make(tmp_path / "run").close(1) == []
-
-
 def test_an_event_costs_little(make: MakeTracker, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     tracker = make(run_dir)

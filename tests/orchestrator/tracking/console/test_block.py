@@ -99,13 +99,3 @@ def test_a_running_trial_says_what_it_does(scribe: Scribe) -> None:
             scribe.reported(trial, epoch)  # of 100 steps each
         activities.append(lines_of(scene_of(scribe))[4].split("  ")[2])
     assert activities == ["loading, first epoch", "100 of 400 steps", "all epochs done, ending"]
-
-
-def test_a_terminal_of_few_characters_gets_none_but_these(scribe: Scribe) -> None:
-    assert "\n".join(lines_of(full_scene(scribe), encoding="ascii")).isascii()
-
-
-def test_more_trials_than_planned_are_not_a_share_of_them(scribe: Scribe) -> None:
-    for number in range(10):
-        scribe.whole(make_trial(number))
-    assert "10 done, 9 planned" in lines_of(scene_of(scribe))[0]

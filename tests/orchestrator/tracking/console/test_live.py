@@ -99,13 +99,6 @@ def test_the_time_left_is_known_before_the_first_trial_ends(
     tracker.close(0)
 
 
-def test_earlier_runs_tell_the_time_left_at_first(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = ConsoleTracker(terminal.stream, expected_s=lambda: 60.0)
-    Scribe(tmp_path / "run", tracker.apply).sweep(num_planned=4)
-    assert "about 4:00 left, by what is planned" in last_view(terminal, tracker.tick)[0]
-    tracker.close(0)
-
-
 def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,22 +150,6 @@ def test_after_an_interrupt_the_view_says_what_happens(terminal: Terminal, tmp_p
     assert terminal.seen()[3:] == ["writing the tables"]
 
 
-def test_without_colour_there_is_none(
-    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
-    scribe.sweep()
-    scribe.whole(make_trial(0), TrialState.FAILED)
-    tracker.tick()
-    tracker.close(0)
-    terminal.read()
-    styles = {code for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.written)
-              for code in codes.split(";")}  # fmt: skip
-    assert styles <= {"", "0", "1", "2"}, "bold and dim are no colours"
-
-
 def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: Path) -> None:
     tracker = ConsoleTracker(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
@@ -204,18 +181,6 @@ def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
     for trial in trials:
         scribe.started(trial)
     assert "waited" not in "".join(last_view(terminal, tracker.tick))
-    tracker.close(0)
-
-
-def test_what_was_running_when_a_driver_died_does_not_run_in_the_next(
-    terminal: Terminal, tmp_path: Path
-) -> None:
-    tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
-    scribe.sweep()
-    scribe.started(scribe.asked(make_trial(0)))
-    scribe.resumed()
-    assert "0 running  4 to come" in last_view(terminal, tracker.tick)[1]
     tracker.close(0)
 
 

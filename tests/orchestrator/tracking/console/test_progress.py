@@ -26,10 +26,18 @@ def progress(scribe: Scribe, most_running: int = 1, expected_s: float | None = N
     )
 
 
-def test_before_anything_has_run_all_wait_and_the_time_is_unknown(scribe: Scribe) -> None:
-    scribe.sweep(num_planned=4)
+@pytest.mark.parametrize(
+    ("planned", "known"), [(4, (1, 4, 4.5)), (None, (None, None, None)), (2, (0, 3, None))]
+)
+def test_the_rest_is_known_where_it_is_planned(
+    scribe: Scribe, planned: int | None, known: tuple[int | float | None, ...]
+) -> None:
+    scribe.sweep(num_planned=planned)
+    for number in range(3):
+        scribe.whole(make_trial(number))
     now = progress(scribe)
-    assert (now.num_done, now.num_waiting, now.num_total, now.left_s) == (0, 4, 4, None)
+    left_s = None if now.left_s is None else 3 * now.left_s
+    assert (now.num_waiting, now.num_total, left_s) == known
 
 
 def test_trials_are_counted_by_state(scribe: Scribe) -> None:
@@ -41,21 +49,6 @@ def test_trials_are_counted_by_state(scribe: Scribe) -> None:
     assert now.states == {TrialState.COMPLETED: 1, TrialState.INFEASIBLE: 1}
     assert [trial.trial.id for trial in now.running] == [make_trial(2).id]
     assert (now.num_waiting, now.num_total) == (3, 6)
-
-
-def test_where_the_search_decides_nothing_is_known_of_the_rest(scribe: Scribe) -> None:
-    scribe.sweep(num_planned=None)
-    scribe.whole(make_trial(0))
-    now = progress(scribe)
-    assert (now.num_waiting, now.num_total, now.left_s) == (None, None, None)
-
-
-def test_what_was_not_planned_counts_as_well(scribe: Scribe) -> None:
-    scribe.sweep(num_planned=1)
-    for number in range(3):
-        scribe.whole(make_trial(number))
-    now = progress(scribe)
-    assert (now.num_waiting, now.num_total) == (0, 3)
 
 
 @pytest.mark.parametrize(("most_running", "left_s"), [(1, 4.5), (3, 1.5), (9, 0.5)])
@@ -70,16 +63,10 @@ def test_the_rest_takes_as_long_as_the_trials_so_far(
 def test_until_a_trial_has_told_its_time_is_the_expected_one(scribe: Scribe) -> None:
     scribe.sweep(num_planned=4)
     before = progress(scribe, expected_s=5.0)
-    assert (before.left_s, before.left_is_planned) == (20.0, True)
+    assert (before.num_waiting, before.left_s) == (4, 20.0)
     scribe.whole(make_trial(0))  # of 1.5 s
     after = progress(scribe, expected_s=5.0)
-    assert (after.left_s, after.left_is_planned) == (4.5, False)
-
-
-def test_once_all_that_is_planned_is_done_no_time_is_told(scribe: Scribe) -> None:
-    scribe.sweep(num_planned=1)
-    scribe.whole(make_trial(0))
-    assert progress(scribe).left_s is None
+    assert (after.num_waiting, after.left_s) == (3, 4.5)
 
 
 def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.kernel.events import Event
+from orchestrator.tracking.console.log import named_figure
 from orchestrator.tracking.console.tracker import ConsoleTracker
-from orchestrator.tracking.console.wording import named_figure
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.console.terminals import Terminal
 from tests.orchestrator.tracking.journals import Scribe, make_trial
@@ -82,7 +82,7 @@ def test_trials_of_an_earlier_process_are_counted_and_not_shown_again(
     now = Scribe(tmp_path / "run", tracker.apply)
     now.resumed()
     now.whole(make_trial(1))
-    assert "going on: 1 trial done before" in stream.getvalue()
+    assert "resumed: 1 trial done before" in stream.getvalue()
     assert make_trial(0).id[:6] not in stream.getvalue()
     assert "2/4" in stream.getvalue()
 

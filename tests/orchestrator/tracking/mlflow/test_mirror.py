@@ -50,26 +50,6 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
     assert found["status"].tolist() == ["FINISHED", "FINISHED", "FAILED"]
 
 
-def test_a_metric_that_is_no_number_is_kept_as_nan(run_dir: Path, tmp_path: Path) -> None:
-    scribe = Scribe(run_dir)
-    scribe.sweep()
-    trial = scribe.asked(make_trial(0))
-    scribe.started(trial)
-    position = {"epoch": 1, "samples": 1, "elapsed_s": 1.0}
-    for step, loss in enumerate((2.0, float("nan"))):
-        report = {"step": step, "metrics": {"train_loss": loss}, **position}
-        scribe.record("report", trial_id=trial.id, report=report)
-    result = {"state": "infeasible", "reason": "NaN", "metrics": {"train_loss": float("nan")}}
-    scribe.record("finished", trial_id=trial.id, result=result)
-    Mirror(run_dir, sqlite(tmp_path)).finish(0)
-    table = trials_of(read_history(read_journal(run_dir / RunFile.JOURNAL)))
-    assert table["metrics.train_loss"].isna().all()
-    assert search(sqlite(tmp_path))["metrics.train_loss"].isna().all()
-    (child,) = runs_of(sqlite(tmp_path))[1]
-    history = MlflowClient(sqlite(tmp_path)).get_metric_history(child.info.run_id, "train_loss")
-    assert [str(point.value) for point in history] == ["2.0", "nan"]
-
-
 def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path) -> None:
     uri = sqlite(tmp_path)
     scribe = Scribe(run_dir)

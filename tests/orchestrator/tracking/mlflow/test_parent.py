@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.history import TrialHistory, read_history
+from orchestrator.storage.history import read_history
 from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun, Status
 from orchestrator.tracking.mlflow.parent import (
     RunAnswer,
@@ -17,7 +17,6 @@ from orchestrator.tracking.mlflow.parent import (
     parent_status,
     parent_tags,
     read_answer,
-    totals,
 )
 from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_trial
@@ -71,25 +70,6 @@ def test_without_an_answer_nothing_is_read(tmp_path: Path) -> None:
     assert read_answer(tmp_path) == RunAnswer()
 
 
-def test_the_front_is_a_table_as_mlflow_shows_it(tmp_path: Path) -> None:
-    write_answer(tmp_path)
-    table = json.loads(read_answer(tmp_path).front_table())
-    assert table["columns"] == ["params.lr", "metrics.val_acc", "trial_ids"]
-    assert table["data"][0][:2] == [0.003, 0.9]
-    assert table["data"][1] == [0.01, None, "def"]
-
-
-def test_roles_go_by_the_config_and_by_the_trials_of_the_front(tmp_path: Path) -> None:
-    write_answer(tmp_path)
-    answer = read_answer(tmp_path)
-    baseline = {**config(0), "fanouts": [10, 25]}  # as sweep.json has it
-    roles = [
-        answer.role(TrialHistory(trial=make_trial(number), index=number), baseline)
-        for number in (0, 1, 2)
-    ]
-    assert roles == ["baseline", "recommended, front", ""]
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> MirroredRun:
     """A run of a trial that completed, one that could not run and one that runs."""
@@ -99,12 +79,6 @@ def run(tmp_path: Path) -> MirroredRun:
     scribe.whole(make_trial(1), TrialState.INFEASIBLE)
     scribe.started(scribe.asked(make_trial(2)))
     return MirroredRun(run_dir=Path("/runs/a"), history=read_history(events_of(scribe.run_dir)))
-
-
-def test_the_totals_are_of_the_trials_that_have_ended(run: MirroredRun) -> None:
-    # One ran for 1.5 s on two cores.
-    expected = {"num_trials": 2.0, "trial_hours": 1.5 / 3600, "core_hours": 3.0 / 3600}
-    assert totals(run.history.trials.values()) == pytest.approx(expected)
 
 
 def test_the_parent_describes_the_sweep(run: MirroredRun) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.kernel.events import Event, Started
 from orchestrator.storage.tables import write_tables
-from orchestrator.tracking.mlflow import MlflowMirror, default_uri
+from orchestrator.tracking.mlflow import MlflowMirror
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 from tests.orchestrator.tracking.serving import free_port, serving
@@ -72,21 +71,3 @@ def _quietly(happened: object) -> bool:
         return bool(happened())
     except AssertionError:  # the experiment is not there yet
         return False
-
-
-def test_the_printed_command_shows_the_artifacts(tmp_path: Path) -> None:
-    """``mlflow ui`` over the sqlite file serves the report out of the folder beside it."""
-    run_dir = tmp_path / "runs" / "loader" / "now"
-    uri = default_uri(tmp_path / "runs")
-    tracker = MlflowMirror(run_dir, uri, say=pytest.fail)
-    scribe = Scribe(run_dir, tracker.apply)
-    scribe.sweep()
-    scribe.whole(make_trial(0))
-    (run_dir / "report.html").write_text("<h1>report</h1>")
-    command, _ = tracker.close(0)
-    _, _, store = command.partition(" ui ")
-    (parent,), _ = runs_of(uri)
-    with serving(tmp_path, free_port(), *store.split()) as address:
-        where = f"{address}/get-artifact?path=report.html&run_uuid={parent.info.run_id}"
-        with urllib.request.urlopen(where, timeout=30) as answer:
-            assert answer.read() == b"<h1>report</h1>"

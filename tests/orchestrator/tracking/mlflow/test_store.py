@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from pathlib import Path
 
@@ -78,27 +77,3 @@ def test_an_experiment_in_the_bin_is_restored(
     assert again.experiment_id == store.experiment_id
     assert client.get_experiment(store.experiment_id).lifecycle_stage == "active"
     assert len(again.find("a")) == 1
-
-
-def test_an_experiment_that_another_driver_creates_meanwhile_is_taken(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    find, num_asked = MlflowClient.get_experiment_by_name, itertools.count()
-
-    def asked_too_early(client: MlflowClient, name: str) -> object:
-        return find(client, name) if next(num_asked) else None
-
-    monkeypatch.setattr(MlflowClient, "get_experiment_by_name", asked_too_early)
-    assert connected(tmp_path).experiment_id == store.experiment_id
-
-
-def test_artifacts_lie_in_a_folder_that_any_file_system_takes(tmp_path: Path) -> None:
-    store = connected(tmp_path, "mine: a/b")
-    file = tmp_path / "report.html"
-    run_id = create(store, "a")
-    for content in ("first", "second"):
-        file.write_text(content)
-        store.upload(run_id, file)
-    (copy,) = (tmp_path / "mlflow-artifacts").rglob("report.html")
-    assert copy.read_text() == "second"
-    assert copy.relative_to(tmp_path).parts[1] == "mine__a_b"
