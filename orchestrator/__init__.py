@@ -21,7 +21,7 @@ space             knobs, domains, configs
 provenance        origin of a number: source, packages, node
 system            the operating system, without trials
 trainable         a training function with knobs, data sets and demands
-machine           nodes, cores and GPUs
+machine           nodes, cores and GPUs; constraints
 metrics, rules    objectives, and the rules that a config is recommended by
 trial             a trial, its reports and its result
 errors, texts     wrong requests, and text made fit to be shown
@@ -33,7 +33,6 @@ arguments         types of command-line arguments, and commands to type
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.constraints import Constraint, requires
 from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
 from orchestrator.errors import (
     DataError,
@@ -44,8 +43,9 @@ from orchestrator.errors import (
 )
 from orchestrator.execution.ray.functions import from_ray
 from orchestrator.kernel.search import SearchSpec
-from orchestrator.machine import Machine, Node
+from orchestrator.machine import Constraint, Machine, Node, requires
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.provenance.version import __version__
 from orchestrator.rules import fastest_within, knee, weighted
 from orchestrator.search import Asha, Factored, Grid, Optuna, Random, Sampler
 from orchestrator.space.declare import both, knobs, learning, systems
@@ -54,8 +54,6 @@ from orchestrator.sweep.definition import NODE, Published, Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation, Stage
-
-__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from orchestrator.measurement.blocks import Phase

@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from orchestrator import __version__
 from orchestrator.arguments import (
     EXIT_WRONG_REQUEST,
     Parser,
@@ -22,6 +21,7 @@ from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.driver.options.settings import as_today
 from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.provenance.version import __version__
 from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
 

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from orchestrator.constraints import Constraint, answer_of, objection
 from orchestrator.data import DataSet
 from orchestrator.errors import SweepError, SweepFileError, nearest, refuse
 from orchestrator.field_types import shown, wrong_fields
 from orchestrator.locations import caller, place_of
-from orchestrator.machine import Machine
+from orchestrator.machine import Constraint, Machine, answer_of, objection
 from orchestrator.metrics import Objective
 
 if TYPE_CHECKING:

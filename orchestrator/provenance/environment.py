@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator import __version__
+from orchestrator.provenance.version import __version__
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.memory import node_bytes
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from msgspec import Meta
 
-from orchestrator.constraints import Constraint
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import shown
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.locations import caller
+from orchestrator.machine import Constraint
 from orchestrator.metrics import Objective, at_least, is_accuracy, maximize
 from orchestrator.rules import Rule
 from orchestrator.search.grid import Grid

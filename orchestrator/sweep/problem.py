@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from orchestrator.constraints import objection
 from orchestrator.derived import with_tolerance
 from orchestrator.errors import SweepFileError
 from orchestrator.kernel.problem import SearchProblem
-from orchestrator.machine import Machine
+from orchestrator.machine import Machine, objection
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule

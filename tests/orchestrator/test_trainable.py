@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.constraints import requires
 from orchestrator.errors import SweepFileError, collecting_problems
-from orchestrator.machine import Machine, Node
+from orchestrator.machine import Machine, Node, requires
 from orchestrator.measurement.run import Run
 from orchestrator.metrics import maximize, minimize
 from orchestrator.space.declare import knobs, systems

@@ -10,14 +10,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from orchestrator.constraints import requires
 from orchestrator.data import DataFolders
 from orchestrator.driver.planning.plan import Plan, make_plan
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.kernel.executor import Needs, Source
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search, SearchSpec
-from orchestrator.machine import Machine, Node
+from orchestrator.machine import Machine, Node, requires
 from orchestrator.metrics import maximize
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.constraints import requires
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.record import question_record
 from orchestrator.driver.resume import (
@@ -22,7 +21,7 @@ from orchestrator.driver.resume import (
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Event, Noted, Opened
 from orchestrator.kernel.search import SearchSpec
-from orchestrator.machine import Machine
+from orchestrator.machine import Machine, requires
 from orchestrator.search import Grid, Random
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from orchestrator.constraints import requires
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
-from orchestrator.machine import Machine, Node
+from orchestrator.machine import Machine, Node, requires
 from orchestrator.metrics import maximize
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, loguniform

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.constraints import requires
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
+from orchestrator.machine import requires
 from orchestrator.search import SEARCHES, Grid, Optuna, Random
 from orchestrator.search.grid import every_combination
 from orchestrator.search.stages.confirm import Confirming

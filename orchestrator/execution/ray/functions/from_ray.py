@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
-from orchestrator.constraints import Constraint
 from orchestrator.data import DataSet
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.execution.ray.functions.session import Stop
 from orchestrator.execution.ray.functions.training import RayTraining, own_function
 from orchestrator.field_types import shown
 from orchestrator.locations import caller
-from orchestrator.machine import Machine
+from orchestrator.machine import Constraint, Machine
 from orchestrator.metrics import Objective
 from orchestrator.trainable import Demand, Trainable
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.constraints import requires
 from orchestrator.driver.assembly import make_search
 from orchestrator.driver.phases import capacity_of
 from orchestrator.driver.planning.plan import extended, make_plan, make_spending, planned
@@ -21,6 +20,7 @@ from orchestrator.driver.planning.totals import least, most
 from orchestrator.driver.request import Request, read_request
 from orchestrator.errors import SweepFileError
 from orchestrator.kernel.search import SearchSpec
+from orchestrator.machine import requires
 from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.stages.judge import Config as Values
 from orchestrator.search.stages.judge import Judge, Results

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.constraints import Constraint, objection, requires
 from orchestrator.errors import SweepFileError
-from orchestrator.machine import Machine, Node
+from orchestrator.machine import Constraint, Machine, Node, objection, requires
 
 MACHINE = Machine(nodes=(Node(name="a", cpus=2),))
 
