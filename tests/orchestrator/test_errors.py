@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import tempfile
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
@@ -19,11 +16,6 @@ from orchestrator.errors import (
     refuse,
     refusing_os_errors,
 )
-
-
-def test_a_hint_follows_the_message() -> None:
-    assert str(SweepError("wrong", "right: 3")) == "wrong\n  right: 3"
-    assert str(SweepError("wrong")) == "wrong"
 
 
 def test_a_near_name_is_suggested_and_a_far_one_is_not() -> None:
@@ -55,16 +47,3 @@ def test_a_file_that_cannot_be_read_is_a_wrong_request_with_its_name(tmp_path: P
     message = r"absent\.csv: cannot be used: No such file"
     with pytest.raises(SweepError, match=message), refusing_os_errors():
         (tmp_path / "absent.csv").read_text()
-
-
-def test_a_full_disk_is_named_where_there_is_no_place_for_temporary_files(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def none() -> NoReturn:
-        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
-
-    monkeypatch.setattr(tempfile, "gettempdir", none)
-    message = "/data/x: cannot be used: No space left"
-    with pytest.raises(SweepError, match=message) as caught, refusing_os_errors():
-        raise OSError(errno.ENOSPC, "No space left on device", "/data/x")
-    assert caught.value.hint == ""

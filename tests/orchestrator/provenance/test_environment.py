@@ -67,13 +67,6 @@ def test_the_commit_and_a_dirty_tree(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (git_state(inner) or {})["dirty"] is True
 
 
-def test_without_git_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert git_state(tmp_path) is None
-    assert environment(tmp_path / "a.py")["git"] is None
-
-
 def test_a_row_says_what_it_was_measured_on() -> None:
     tags = node_tags()
     assert tags["cpu_model"]

@@ -92,12 +92,6 @@ def test_a_change_in_what_is_imported_is_noticed(package: Path, hashed: Hash, na
     assert (hashed() != before) == (name in FOLLOWED)
 
 
-def test_the_hash_is_short_and_stays(hashed: Hash) -> None:
-    assert hashed() == hashed()
-    assert len(hashed()) == 16
-    int(hashed(), 16)
-
-
 def test_a_move_to_another_folder_changes_nothing(
     package: Path, hashed: Hash, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -142,17 +136,6 @@ def test_what_lies_in_src_and_beside_a_sweep_file_further_down_is_followed(tmp_p
         (tmp_path / name).write_text("changed = True")
         hashes.append(source_hash(trainable))
     assert len(set(hashes)) == 4
-
-
-def test_a_function_of_a_sweep_file_is_followed(tmp_path: Path) -> None:
-    (tmp_path / "beside_it.py").write_text("x = 1")
-    path = written(tmp_path, "import beside_it\n" + GOOD)
-    first = source_hash(load_sweep(path).trainable)
-    (tmp_path / "beside_it.py").write_text("x = 2")
-    second = source_hash(load_sweep(path).trainable)
-    path.write_text(path.read_text() + "# a remark\n")
-
-    assert len({first, second, source_hash(load_sweep(path).trainable)}) == 3
 
 
 def test_wrapped_functions_are_looked_through(package: Path, hashed: Hash) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.orchestrator.in_process import run_main
-from tests.orchestrator.on_a_full_disk import no_file_larger_than
 
 
 @pytest.fixture
@@ -45,30 +44,6 @@ def test_nothing_is_written_over(folder: Path) -> None:
     assert (folder / "my_trainable.py").read_text() == "mine"
 
 
-def test_a_link_that_leads_nowhere_is_there_and_not_written_through(folder: Path) -> None:
-    (folder / "my_sweep.py").symlink_to("absent.py")
-
-    done = run_main("init")
-
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: init: there is a my_sweep.py in ")
-    assert [path.name for path in folder.iterdir()] == ["my_sweep.py"]
-
-
-def test_what_comes_in_between_is_neither_written_over_nor_removed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "my_sweep.py").write_text("mine")
-    monkeypatch.setattr("os.path.lexists", lambda path: False)  # it came after the look
-
-    done = run_main("init")
-
-    assert done.returncode == 2
-    assert done.stderr == "error: my_sweep.py: cannot be used: File exists\n"
-    assert [path.name for path in folder.iterdir()] == ["my_sweep.py"]
-    assert (folder / "my_sweep.py").read_text() == "mine"
-
-
 def test_a_place_that_is_none_is_refused(folder: Path) -> None:
     (folder / "file").touch()
     for place in ("file/below", "n" * 300):
@@ -87,14 +62,3 @@ def test_what_is_written_passes_a_linter_in_the_users_repository(folder: Path) -
             [ruff, *check, *config], cwd=folder, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout
-
-
-def test_a_full_disk_leaves_nothing_in_the_way_of_the_next_try(folder: Path) -> None:
-    for num_bytes in (0, 3000):  # nothing fits, or the half of a file
-        with no_file_larger_than(num_bytes):
-            done = run_main("init")
-        assert done.returncode == 2
-        assert done.stderr.startswith("error: my_")
-        assert ": cannot be used: File too large" in done.stderr
-        assert list(folder.iterdir()) == []
-    assert run_main("init").returncode == 0

@@ -32,7 +32,7 @@ def parts_of(scribe: Scribe, number: int, *, starts: bool = False) -> list[str]:
 @pytest.mark.parametrize(
     ("state", "reason", "shown"),
     [
-        (TrialState.FAILED, "\x1b[31mbad\x1b[0m\rluck\nits traceback", "failed: bad luck"),
+        (TrialState.FAILED, "bad\tluck\nits traceback", "failed: bad luck"),
         (TrialState.NOT_RUN, "the time budget had ended", "not run: the time budget had ended"),
     ],
 )
