@@ -11,9 +11,9 @@ import pytest
 import ray
 
 from orchestrator.errors import Problems
-from orchestrator.repository import PROJECT
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.loading import load_sweep
+from orchestrator.system.import_path import PROJECT
 from tests.conftest import ROOT
 from tests.orchestrator.sweep.refusals import refusal
 from tests.orchestrator.sweep_files import GOOD, line_of, written
