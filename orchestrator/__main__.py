@@ -5,12 +5,11 @@ import sys
 from typing import NoReturn
 
 from orchestrator.cli import main
-from orchestrator.system.streams import begin_in_utf8, outlast_readers
+from orchestrator.system.streams import outlast_readers
 
 
 def run() -> NoReturn:
     """Run the command line of this process, and end it."""
-    begin_in_utf8()
     outlast_readers()
     code = main(sys.argv[1:])
     sys.stdout.flush()

@@ -18,6 +18,7 @@ from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.printer import Printer
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Launch, Needs, Source
 from orchestrator.space.configs import values_of
 from orchestrator.storage.replacing import renamed_to, replace_file
@@ -108,7 +109,7 @@ def train_once(
         evaluate_test=evaluate_test,
     )
     folder, _ = private_folder()  # removed with its servers
-    executor = InlineExecutor(folder=folder)
+    executor = InlineExecutor(servers=ForkServers(folder=folder))
     with TemporaryDirectory() as outliving:
         kept = Path(outliving) / "kept"
         try:

@@ -98,6 +98,16 @@ SHOWN_BY = {
     "orchestrator/sweep/objectives.py": "tests/orchestrator/sweep/test_checks.py",
     # All implementations of an interface have one suite.
     "orchestrator/execution/inline.py": "tests/orchestrator/execution/test_contract.py",
+    "orchestrator/execution/process/setup.py": "tests/orchestrator/execution/process/test_child.py",
+    "orchestrator/execution/process/fork_client.py": (
+        "tests/orchestrator/execution/process/test_forkserver.py"
+    ),
+    "orchestrator/measurement/context.py": "tests/orchestrator/measurement/test_run.py",
+    "orchestrator/measurement/progress.py": "tests/orchestrator/measurement/test_resumable.py",
+    "orchestrator/measurement/step_timer.py": "tests/orchestrator/measurement/test_recorder.py",
+    "orchestrator/measurement/clocks.py": "tests/orchestrator/measurement/test_recorder.py",
+    "orchestrator/measurement/bound.py": "tests/orchestrator/measurement/test_trial_figures.py",
+    "orchestrator/system/cgroup.py": "tests/orchestrator/system/test_cores.py",
     "orchestrator/kernel/search.py": "tests/orchestrator/search/test_searches.py",
     "orchestrator/kernel/problem.py": "tests/orchestrator/kernel/test_candidates.py",
     "orchestrator/kernel/parts.py": "tests/orchestrator/kernel/test_loop.py",

@@ -70,9 +70,8 @@ def _without_words() -> int:
 
 
 if __name__ == "__main__":
-    from orchestrator.system.streams import begin_in_utf8, outlast_readers
+    from orchestrator.system.streams import outlast_readers
 
-    begin_in_utf8()
     outlast_readers()
     code = main()
     sys.stdout.flush()

@@ -64,8 +64,9 @@ def make_executor(request: Request, folder: Path) -> Executor:
 
 def _inline(request: Request, folder: Path) -> Executor:
     from orchestrator.execution.inline import InlineExecutor
+    from orchestrator.execution.process.fork_servers import ForkServers
 
-    return InlineExecutor(_preload(request), folder=folder)
+    return InlineExecutor(_preload(request), servers=ForkServers(folder=folder))
 
 
 def _replay(request: Request, folder: Path) -> Executor:
@@ -218,7 +219,7 @@ def _interleaved_gib(request: Request) -> float:
         return 0.0
     if request.replay is not None:
         return request.replay.table.sweep.capacity.interleaved_gib
-    return (node_bytes() or 0) / 2 / 2**30
+    return node_bytes() / 2 / 2**30
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:

@@ -12,22 +12,25 @@ holder is killed: no lock is ever left behind. ``flock`` locks have two properti
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Final
+
+import psutil
 
 from orchestrator.locations import named_path
-from orchestrator.system.containers import is_private
 from orchestrator.system.lock_files import open_lock
 
 GATE, NODE = "gate.lock", "node.lock"
 """Locks besides those of cores: of the process that chooses, and of the whole node."""
 _VARIABLE = "SWEEP_LEASES"
 _PROC_LOCKS = Path("/proc/locks")
+_LAYERED: Final = ("overlay", "fuse.fuse-overlayfs", "aufs")
+"""File systems that container runtimes put the root on: an image with a layer to write to."""
 
 
 def core_lock(core: int) -> str:
@@ -44,6 +47,17 @@ def lock_folder() -> Path:
         return named_path(named, _VARIABLE)
     common = Path("/tmp")
     return (common if common.is_dir() else Path(tempfile.gettempdir())) / "sweep-cores"
+
+
+def is_private(folder: Path) -> bool:
+    """Return True if this is a container, and ``folder`` is in its own layer or in its memory."""
+    # A later mount on the same folder hides an earlier one.
+    types = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
+    if types.get("/") not in _LAYERED:
+        return False
+    place = folder.resolve()
+    mounted = next(str(each) for each in (place, *place.parents) if str(each) in types)
+    return types[mounted] in (*_LAYERED, "tmpfs")
 
 
 class CoreLocks:
@@ -64,11 +78,11 @@ class CoreLocks:
             folder: Named by the caller.
             proc_locks: The kernel's list of locks.
         """
-        self._is_named = folder is not None or bool(os.environ.get(_VARIABLE))
+        is_named = folder is not None or bool(os.environ.get(_VARIABLE))
         self.folder = folder or lock_folder()
         self._proc_locks = proc_locks
         self.refusal = ""
-        if not self._is_named and is_private(self.folder):
+        if not is_named and is_private(self.folder):
             self.refusal = (
                 f"{self.folder} is this container's own, so that others on the same cores are not "
                 f"seen; name a folder of the host in ${_VARIABLE}, or any where there are no others"
@@ -93,48 +107,21 @@ class CoreLocks:
         """Take a lock into ``locks``, which releases it; return False where another has it.
 
         It never blocks: ``flock`` knows no time limit, and a process that waits for one lock
-        while it holds others can be part of a deadlock. A file that was removed meanwhile, by
-        whoever cleans up, is none that others lock: the one in its place is taken.
+        while it holds others can be part of a deadlock.
 
         Raises:
             OSError: The lock file cannot be opened, or its file system has no locks.
         """
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        while True:
-            descriptor = self._open(name)
+        with ExitStack() as opened:
+            descriptor = open_lock(self.folder / name)
+            opened.callback(os.close, descriptor)
             try:
                 fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
             except BlockingIOError:
-                os.close(descriptor)
                 return False
-            except OSError:
-                os.close(descriptor)
-                raise
-            if os.fstat(descriptor).st_nlink:
-                locks.callback(os.close, descriptor)
-                return True
-            os.close(descriptor)
-
-    def _open(self, name: str) -> int:
-        """Return a descriptor of a lock's file.
-
-        Any user may have placed a link where the folder is expected, and the file's link in it.
-        Neither is followed; a folder that the user has named may be a link.
-        """
-        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-        try:
-            folder = os.open(self.folder, flags | (0 if self._is_named else os.O_NOFOLLOW))
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise OSError(errno.ENOTDIR, "not a folder", str(self.folder)) from None
-            raise
-        try:
-            return open_lock(name, folder=folder)
-        except OSError as error:
-            error.filename = str(self.folder / name)
-            raise
-        finally:
-            os.close(folder)
+            locks.push(opened.pop_all())
+            return True
 
     def num_locked(self, cores: Iterable[int], own: Iterable[int]) -> int | None:
         """Count cores that other processes have locked.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from orchestrator.execution.interleaving import Interleaving, TrialUpdate
+from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.kernel.executor import Conductor, Executor, Launch, Started
 from orchestrator.kernel.search import Pause
@@ -32,18 +32,15 @@ class InlineExecutor(Executor):
         self,
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
         *,
-        folder: Path | None = None,
         servers: ForkServers | None = None,
     ) -> None:
         """Start fork servers.
 
         Args:
             preload: Allocators and modules of the servers.
-            folder: The driver's own. It is removed at the end with all that is in it, even if
-                the driver was killed. Default: a new private one.
             servers: Its fork servers, which may have been started before. Default: new ones.
         """
-        self._servers = servers or ForkServers(folder=folder)
+        self._servers = servers or ForkServers()
         self._leases = CoreLeases()
         # Not waited for: they import while the sweep is prepared.
         self._servers.warm(preload)
@@ -89,12 +86,12 @@ class InlineExecutor(Executor):
         each = demand.gpus // demand.ranks
         free = [gpu.uuid for gpu in visible_gpus()] if demand.gpus else []
         gpus = [free[rank * each : (rank + 1) * each] for rank in range(demand.ranks)]
-        return Supervisor(
-            launch,
-            lambda: self._servers.socket_for(demand.allocator, launch.preload),
+        host = Host(
             leases=self._leases,
+            server=lambda: self._servers.socket_for(demand.allocator, launch.preload),
             gpus=gpus,
         )
+        return Supervisor(launch, host)
 
     def _wait_for_cores(self, running: Interleaving, launch: Launch, conductor: Conductor) -> bool:
         """Wait for the cores of a launch; return False if interrupted.
@@ -123,7 +120,7 @@ class InlineExecutor(Executor):
     ) -> Iterator[tuple[Trial, TrialResult]]:
         """Yield each trial's row as it ends; return early if interrupted."""
         while not (conductor.interrupted or running.has_ended):
-            news = _next_update(running)
+            news = running.next_update(TICK_S)
             for note in running.take_notes():
                 conductor.note(note)
             conductor.tick()
@@ -144,18 +141,6 @@ class InlineExecutor(Executor):
                 running.stop()
                 yield trial, update.so_far
                 return
-
-
-def _next_update(running: Interleaving) -> TrialUpdate | None:
-    """Return the next update, or None if none came in time.
-
-    Raises:
-        ServerError: A trial cannot start here, for want of processes or files say.
-    """
-    try:
-        return running.next_update(TICK_S)
-    except OSError as error:  # not the conductor's, which can note no row either
-        raise ServerError(f"{type(error).__name__}: {error}") from error
 
 
 def _finish(trials: list[Trial], result: TrialResult, conductor: Conductor) -> None:

@@ -11,7 +11,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from orchestrator.execution.leases import CoreLeases, Lease, Place
 from orchestrator.execution.supervision.supervisor import Supervisor
@@ -139,8 +139,7 @@ class Interleaving:
         if member.supervisor.has_started:
             member.supervisor.resume()
             return
-        # A copy: a supervisor notes in it where its own processes could not be bound.
-        member.supervisor.start(replace(self._lease))
+        member.supervisor.start(self._lease)
         if not member.supervisor.announces_itself:
             self._updates.append((member.trial, Started()))
 

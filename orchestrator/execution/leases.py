@@ -16,16 +16,14 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 
 import psutil
 
 from orchestrator.execution.core_locks import GATE, NODE, CoreLocks, core_lock
-from orchestrator.system.cores import binding_refused, usable_cores
-from orchestrator.system.topology import Topology, choose, read_topology
+from orchestrator.system.cores import Topology, binding_refused, choose, read_topology, usable_cores
 from orchestrator.trial import Isolation
 
 _BACK_OFF_S = (0.02, 0.2)
@@ -150,10 +148,9 @@ class CoreLeases:
     def what_for(self, count: int) -> str:
         """Return what a trial with ``count`` cores waits for: the holders, if known; what to do."""
         cores = f"{count} core{'s' if count > 1 else ''} of this node"
-        whose = sorted({_owner_of(pid) for pid in self._locks.holders(self._cores)})
-        if not whose:
-            return f"{cores}, held by another sweep: wait for its end, or end it"
-        return f"{cores}, held by {' and '.join(whose)}: wait for its end, or end it"
+        owners = map(_shown, self._locks.holders(self._cores))
+        holder = " and ".join(owners) or "another sweep"
+        return f"{cores}, held by {holder}: wait for its end, or end it"
 
     def _refusal(self) -> str:
         """Return why no cores can be leased here, or an empty string."""
@@ -240,18 +237,7 @@ def leasable_cores() -> tuple[int, ...]:
     return allowed if len(usable_cores()) < len(allowed) else trial_cores()
 
 
-def _owner_of(pid: int) -> str:
-    """Return the command of the sweep that a process belongs to, else its name, with its id."""
-    try:
-        process = psutil.Process(pid)
-        for each in (process, *process.parents()):
-            words = each.cmdline()
-            own = words[3:] if words[1:3] == ["-m", "orchestrator"] else None
-            if own is None and len(words) > 1 and Path(words[1]).name == "orchestrator":
-                own = words[2:]
-            if own is not None:  # without options, which may hold passwords
-                shown = takewhile(lambda word: not word.startswith("--"), own)
-                return f"`{' '.join(['orchestrator', *shown])}` (process {each.pid})"
-        return f"`{process.name()}` (process {pid})"
-    except psutil.Error:
-        return f"process {pid}"
+def _shown(pid: int) -> str:
+    with suppress(psutil.Error):
+        return f"`{psutil.Process(pid).name()}` (process {pid})"
+    return f"process {pid}"

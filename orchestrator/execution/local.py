@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from threading import Thread
+from typing import Any, cast
 
 from orchestrator.errors import SweepError
 from orchestrator.execution.inline import InlineExecutor
@@ -51,17 +52,17 @@ class LocalExecutor(Executor):
             ExecutorLost: Ray does not start, or one of its processes has died.
         """
         short = _ShortFirst(conductor)
-        self._inline.run(short)
+        self._inline.run(cast("Conductor", short))
         if short.left is None or conductor.interrupted:
             return
-        if short.has_told:
+        if short.is_reported:
             trial = short.left.trial.id[:6]
             conductor.note(f"trial {trial} takes longer than {SHORT_S:g} s: Ray begins it again")
         try:
             self._ray = self._start_ray()
         except SweepError as error:
             raise ExecutorLost(error.message) from error
-        self._ray.run(_From(short.left, conductor))
+        self._ray.run(cast("Conductor", _From(short.left, conductor)))
 
     def close(self) -> None:
         """End the fork servers, and Ray if it was started."""
@@ -76,30 +77,8 @@ class _PassedOn:
     def __init__(self, conductor: Conductor) -> None:
         self._conductor = conductor
 
-    @property
-    def interrupted(self) -> bool:
-        return self._conductor.interrupted
-
-    def next_launch(self) -> Launch | Pause | None:
-        return self._conductor.next_launch()
-
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        self._conductor.started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
-
-    def reported(self, trial: Trial, report: Report) -> bool:
-        return self._conductor.reported(trial, report)
-
-    def finished(self, trial: Trial, result: TrialResult) -> None:
-        self._conductor.finished(trial, result)
-
-    def waiting(self, trial: Trial, seconds: float, what: str) -> None:
-        self._conductor.waiting(trial, seconds, what)
-
-    def note(self, text: str) -> None:
-        self._conductor.note(text)
-
-    def tick(self) -> None:
-        self._conductor.tick()
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the other has
+        return getattr(self._conductor, name)
 
 
 class _ShortFirst(_PassedOn):
@@ -109,15 +88,15 @@ class _ShortFirst(_PassedOn):
 
     Attributes:
         left: The launch that is not: it was not handed out, or is not over yet.
-        has_told: True where its start was told.
+        is_reported: True where its start was reported.
     """
 
     def __init__(self, conductor: Conductor) -> None:
         super().__init__(conductor)
         self.left: Launch | None = None
-        self.has_told = False
+        self.is_reported = False
         self._since = float("inf")
-        self._tell_start: Callable[[], None] | None = None
+        self._start: Callable[[], None] | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -128,34 +107,32 @@ class _ShortFirst(_PassedOn):
         launch = self._conductor.next_launch()
         if not isinstance(launch, Launch):
             return launch
-        self.left, self.has_told = launch, False
+        self.left, self.is_reported = launch, False
         return launch if _may_be_short(launch) else None
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
         self._since = min(self._since, time.monotonic())
-        tell = super().started
-        self._tell_start = partial(
-            tell, trial, node=node, cores=cores, restored_epochs=restored_epochs
-        )
+        tell = self._conductor.started
+        self._start = partial(tell, trial, node=node, cores=cores, restored_epochs=restored_epochs)
 
     def reported(self, trial: Trial, report: Report) -> bool:
-        self._start_is_told()
-        return super().reported(trial, report)
+        self._report_start()
+        return self._conductor.reported(trial, report)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
-        self._start_is_told()
+        self._report_start()
         self.left, self._since = None, float("inf")
-        super().finished(trial, result)
+        self._conductor.finished(trial, result)
 
     def note(self, text: str) -> None:
-        # That the trial is tried again, say: another start of it will be told.
-        self._start_is_told()
-        super().note(text)
+        # That the trial is tried again, say: another start of it will be reported.
+        self._report_start()
+        self._conductor.note(text)
 
-    def _start_is_told(self) -> None:
-        tell, self._tell_start = self._tell_start, None
+    def _report_start(self) -> None:
+        tell, self._start = self._start, None
         if tell is not None:
-            self.has_told = True
+            self.is_reported = True
             tell()
 
 

@@ -16,7 +16,7 @@ blocks          steps, their phases, and consecutive ones: the grain of stored t
 throughput      the steady rate, its interval, and the end of a run once it is narrow
 time_slices     time slices of an interleaved trial
 usage           memory, CPU time, page faults, torch's settings
-figures         the trials table's figures and tags, from a recording
+trial_figures   the trials table's figures and tags, from a recording
 ceilings        rates of the loader alone and of the model alone
 fingerprint     hash of the first batches and the first loss of a trial of speed alone
 compute_share   the part of a step that computes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -19,61 +19,60 @@ class Bound(StrEnum):
     """Python, launches and read-backs: operations so small that asking for them costs more."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Supply:
-    """Time to have a batch on its device, in seconds a sample.
-
-    Attributes:
-        loader_s: Time of the loader, without copies that overlap steps.
-        copy_s: Time of those copies.
-        is_serial: True where the next batch is not fetched before this one's copy is done.
-    """
-
-    loader_s: float
-    copy_s: float = 0.0
-    is_serial: bool = False
-
-    @property
-    def total_s(self) -> float:
-        """Time from one batch to the next."""
-        if self.is_serial:
-            return self.loader_s + self.copy_s
-        return max(self.loader_s, self.copy_s)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelStep:
-    """Step of the model alone, its batch already there.
-
-    Attributes:
-        step_ms: Its duration.
-        transfer_ms: Of that, moving the batch to the device.
-        compute_share: Share of the step in which something computes; None where it is not known.
-    """
-
-    step_ms: float
-    transfer_ms: float
-    compute_share: float | None
-
-
-def bound_of(*, supply: Supply, model_s: float, step: ModelStep) -> Bound:
+def bound_of(
+    *,
+    loader_s: float,
+    copy_s: float,
+    is_serial: bool,
+    model_s: float,
+    step_ms: float,
+    transfer_ms: float,
+    compute_share: float | None,
+) -> Bound:
     """Return the bound, from the ceilings.
 
     A loader in the training process adds its time to the step's; one with workers hides the
     smaller of the two. Either way a step waits for the larger of them most.
 
     Args:
-        supply: Time of the loader alone, and of copies that overlap steps.
+        loader_s: Seconds a sample of the loader alone, without copies that overlap steps.
+        copy_s: Seconds a sample of those copies.
+        is_serial: True where the next batch is not fetched before this one's copy is done.
         model_s: Seconds a sample of the model alone.
-        step: Composition of the model's time.
+        step_ms: Step of the model alone, its batch already there.
+        transfer_ms: Part of it that moves the batch to the device.
+        compute_share: Share of it in which something computes; None where it is not known.
     """
-    if supply.total_s > model_s:
-        return Bound.LOADER if supply.loader_s >= supply.copy_s else Bound.TRANSFER
-    computing = step.step_ms * (1.0 if step.compute_share is None else step.compute_share)
-    computing = min(computing, step.step_ms - step.transfer_ms)
+    supply_s = loader_s + copy_s if is_serial else max(loader_s, copy_s)
+    if supply_s > model_s:
+        return Bound.LOADER if loader_s >= copy_s else Bound.TRANSFER
+    computing = step_ms * (1.0 if compute_share is None else compute_share)
+    computing = min(computing, step_ms - transfer_ms)
+    return _largest(
+        {
+            Bound.COMPUTE: computing,
+            Bound.TRANSFER: transfer_ms,
+            Bound.HOST: step_ms - transfer_ms - computing,
+        }
+    )
+
+
+def bound_by_phases(measured: Mapping[str, float]) -> Bound | None:
+    """Return the largest of wait, transfer, computing and the rest of a step.
+
+    Args:
+        measured: Figures of the steady state; None is returned where no phase computes.
+    """
+    computing = [name for name in ("forward_ms", "backward_ms", "optimizer_ms") if name in measured]
+    if not computing:
+        return None
     parts = {
-        Bound.COMPUTE: computing,
-        Bound.TRANSFER: step.transfer_ms,
-        Bound.HOST: step.step_ms - step.transfer_ms - computing,
+        Bound.LOADER: measured.get("wait_ms", 0.0),
+        Bound.TRANSFER: measured.get("transfer_ms", 0.0),
+        Bound.COMPUTE: sum(measured[name] for name in computing),
     }
+    return _largest({**parts, Bound.HOST: measured["step_ms"] - sum(parts.values())})
+
+
+def _largest(parts: Mapping[Bound, float]) -> Bound:
     return max(parts, key=lambda part: parts[part])

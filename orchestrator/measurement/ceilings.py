@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orchestrator.measurement.bound import Bound, ModelStep, Supply, bound_of
+from orchestrator.measurement.bound import bound_of
 from orchestrator.measurement.clocks import HostClock
 from orchestrator.measurement.compute_share import compute_time_on_cuda, compute_time_on_host
-from orchestrator.measurement.figures import Recording, steady_figures
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.throughput import Throughput, measure_throughput
+from orchestrator.measurement.trial_figures import Recording, steady_figures
 from orchestrator.trial import Report
 
 B = TypeVar("B")
@@ -161,14 +161,18 @@ class _CeilingRun(Run):
         step = dict(steady_figures(self._model_only))
         # A model that was still cold when its time was up has been as fast in the trial.
         model_rate = max(self._model_only.rate, trial.rate)
-        bound: Bound = bound_of(
-            supply=_supply(recording, drained_s=1 / self._loader_only.rate),
+        # Draining waits for copies only where fetching does.
+        is_serial = recording.copies_are_waited_for
+        copy_s = (recording.copied_s or 0.0) / sum(block.samples for block in recording.blocks)
+        drained_s = 1 / self._loader_only.rate
+        bound = bound_of(
+            loader_s=max(drained_s - copy_s, 0.0) if is_serial else drained_s,
+            copy_s=copy_s,
+            is_serial=is_serial,
             model_s=1 / model_rate,
-            step=ModelStep(
-                step_ms=step["step_ms"],
-                transfer_ms=step.get("transfer_ms", 0.0),
-                compute_share=self._compute_share,
-            ),
+            step_ms=step["step_ms"],
+            transfer_ms=step.get("transfer_ms", 0.0),
+            compute_share=self._compute_share,
         )
         metrics = {
             "loader_only_samples_per_s": self._loader_only.rate,
@@ -266,15 +270,6 @@ class _CeilingRun(Run):
         with profile as computing:
             yield from itertools.islice(itertools.cycle(batches), num_steps)
         self._compute_share = computing.share(step_s, num_steps=num_steps)
-
-
-def _supply(recording: Recording, *, drained_s: float) -> Supply:
-    """Return the supply of batches. Draining waits for copies only where fetching does."""
-    is_serial = recording.copies_are_waited_for
-    samples = sum(block.samples for block in recording.blocks)
-    copy_s = (recording.copied_s or 0.0) / samples if samples else 0.0
-    loader_s = max(drained_s - copy_s, 0.0) if is_serial else drained_s
-    return Supply(loader_s=loader_s, copy_s=copy_s, is_serial=is_serial)
 
 
 def _again(loader: Iterable[B]) -> Iterator[B]:

@@ -57,13 +57,9 @@ class Fingerprint:
             self._hash.update(leaf.tobytes())
 
     def add_loss(self, loss: Tensor | float) -> None:
-        """Add the loss of a step; the first one is kept. A tensor is not read yet.
-
-        Raises:
-            TypeError: It is no single number.
-        """
+        """Add the loss of a step; the first one is kept. A tensor is not read yet."""
         if self._loss is None:
-            self._loss = _one_number(loss)
+            self._loss = loss.detach() if isinstance(loss, Tensor) else loss
 
     @property
     def batches(self) -> str:
@@ -74,18 +70,6 @@ class Fingerprint:
     def first_loss(self) -> float | None:
         """Loss of the first step, None where it was not told; this waits for the device."""
         return None if self._loss is None else float(self._loss)
-
-
-def _one_number(loss: Any) -> Tensor | float:  # noqa: ANN401 - whatever it is
-    if isinstance(loss, Tensor) and loss.numel() == 1 and not loss.is_complex():
-        return loss.detach()
-    try:
-        return float(loss if not isinstance(loss, (str, bytes)) else None)  # type: ignore[arg-type]
-    except (TypeError, ValueError, RuntimeError, OverflowError):
-        of_shape = f" of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else ""
-        raise TypeError(
-            f"first_loss got a {type(loss).__name__}{of_shape}: give it the mean of a step's loss"
-        ) from None
 
 
 def _leaves(value: Any) -> Iterator[NDArray[Any]]:  # noqa: ANN401 - batches are of any type

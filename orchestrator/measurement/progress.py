@@ -126,37 +126,23 @@ class Progress:
         self.epoch = max(num_epochs - 1, 0)  # where none is left, the last one is the current one
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checkpoint:
-    """Checkpoint of a trial.
+def save_checkpoint(folder: Path, counts: Counts, state: Mapping[str, Any]) -> None:
+    """Write a checkpoint under ``folder``; the one before it is there until it is written.
 
-    Attributes:
-        counts: Its progress.
+    Args:
+        folder: Where it is written.
+        counts: Progress of the trial.
         state: What the trainable keeps.
-        random: State of the random number generators, as
-            :func:`~orchestrator.measurement.progress.random_state` has it.
     """
-
-    counts: Counts
-    state: Mapping[str, Any]
-    random: Mapping[str, Any]
-
-
-def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write one under ``folder``; the checkpoint before it is there until it is written."""
     path = folder / _CHECKPOINT
     unfinished = path.with_suffix(".tmp")
-    content = {
-        "progress": asdict(checkpoint.counts),
-        "state": checkpoint.state,
-        "random": checkpoint.random,
-    }
+    content = {"progress": asdict(counts), "state": state, "random": random_state()}
     torch.save(content, unfinished)
     unfinished.replace(path)
 
 
-def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """Return the checkpoint under ``folder``, or None.
+def load_checkpoint(folder: Path) -> tuple[Counts, Mapping[str, Any], Mapping[str, Any]] | None:
+    """Return counts, state and random numbers of the checkpoint under ``folder``, or None.
 
     Only tensors and plain values are read, never code.
 
@@ -167,8 +153,7 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
     if not path.exists():
         return None
     saved = torch.load(path, weights_only=True, map_location="cpu")
-    counts = Counts(**saved["progress"])
-    return Checkpoint(counts=counts, state=saved["state"], random=saved["random"])
+    return Counts(**saved["progress"]), saved["state"], saved["random"]
 
 
 def save_weights(folder: Path, path: Path, about: Mapping[str, Any]) -> None:

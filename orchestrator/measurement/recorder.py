@@ -11,10 +11,10 @@ import torch
 from orchestrator.measurement.blocks import Row, to_rows
 from orchestrator.measurement.clocks import Copies, clock_for
 from orchestrator.measurement.context import Context
-from orchestrator.measurement.figures import Recording
 from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
 from orchestrator.measurement.progress import Counts, Progress
 from orchestrator.measurement.step_timer import StepTimer
+from orchestrator.measurement.trial_figures import Recording
 from orchestrator.measurement.usage import NO_USAGE, MemoryAtEnds, peak_gpu_bytes, usage_now
 from orchestrator.trial import Stage
 

@@ -7,10 +7,8 @@ from typing import Any
 
 from orchestrator.measurement.context import Context, Place
 from orchestrator.measurement.progress import (
-    Checkpoint,
     Progress,
     load_checkpoint,
-    random_state,
     save_checkpoint,
     set_random_state,
 )
@@ -82,8 +80,7 @@ class Resumable(Place):
         """
         if self.rank == 0 and self.checkpoint_dir is not None:
             counts = self._recorder.times_of(self._progress.counts())
-            checkpoint = Checkpoint(counts=counts, state=state, random=random_state())
-            save_checkpoint(self.checkpoint_dir, checkpoint)
+            save_checkpoint(self.checkpoint_dir, counts, state)
 
     def restore(self) -> Mapping[str, Any] | None:
         """Return the state of the last checkpoint, or None; later epochs continue from there.
@@ -97,14 +94,14 @@ class Resumable(Place):
         saved = None if folder is None else load_checkpoint(folder)
         if saved is None:
             return None
-        counts = saved.counts
+        counts, state, random = saved
         self._progress.restore(counts)
         self._recorder.go_on_from(
             elapsed_s=counts.elapsed_s, train_s=counts.train_s, eval_s=counts.eval_s
         )
         # The generators of other ranks are not in it, and rank 0's are not theirs.
-        self._random = saved.random if self.world_size == 1 else None
-        return saved.state
+        self._random = random if self.world_size == 1 else None
+        return state
 
     @property
     def elapsed_s(self) -> float:

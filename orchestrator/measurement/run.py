@@ -22,7 +22,6 @@ from torch import nn
 
 from orchestrator.measurement.blocks import Phase, Row, burst_of, workers_of
 from orchestrator.measurement.context import Channel, Context, TrialStopped
-from orchestrator.measurement.figures import PacedFigures, Recording
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
 from orchestrator.measurement.reported import checked_figures
@@ -30,6 +29,7 @@ from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.throughput import StopRule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
+from orchestrator.measurement.trial_figures import PacedFigures, Recording
 from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Report
 
@@ -121,7 +121,9 @@ class Run(Resumable):
         # Held until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.
         iterator = iter(loader)
-        sliced = iterator if self._slices is None else self._divided(iterator, loader)
+        sliced = iterator
+        if self._slices is not None:
+            sliced = self._slices.divide(iterator, num_batches_of(loader), self._close_slice)
         has_ended = False
         try:
             while not progress.is_out_of_steps():
@@ -264,11 +266,6 @@ class Run(Resumable):
             self._recorder.timer.close_blocks(self._progress.epoch)
             if self._rule.is_enough(num_steps, self._recorder.timer.blocks):
                 self._progress.end_here()
-
-    def _divided(self, batches: Iterator[B], loader: Iterable[B]) -> Iterator[B]:
-        """Return ``batches`` with time slices that end between them."""
-        assert self._slices is not None
-        return self._slices.divide(batches, num_batches_of(loader), self._close_slice)
 
     def _close_slice(self, of_epoch: float) -> float:
         """Close the blocks of a slice; return the trial's progress."""

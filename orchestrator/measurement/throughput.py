@@ -111,11 +111,6 @@ def warm_up(blocks: Sequence[Block]) -> int:
     return cut * size
 
 
-def t_975(degrees: int) -> float:
-    """Return Student's t at 97.5 %, beyond 30 degrees at least as large as the exact one."""
-    return _T_975[min(degrees, len(_T_975)) - 1]
-
-
 def _levels(rates: Sequence[float]) -> list[float]:
     """Return logarithms of rates, outliers clipped: a single stall is to hide no warm-up."""
     middle = statistics.median(rates) if rates else 0.0
@@ -187,7 +182,8 @@ def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | Non
     error = math.sqrt(sum(r * r for r in residuals) * count / (count - 1)) / seconds
     left = max(_autocorrelation(batches, rate), 0.0) if count > MIN_BATCHES else 0.0
     error *= WIDER * math.sqrt((1 + left) / (1 - left))
-    t, skewness = t_975(count - 1), _scaled_skewness(residuals)
+    t = _T_975[min(count - 1, len(_T_975)) - 1]  # beyond 30 degrees no smaller than the exact one
+    skewness = _scaled_skewness(residuals)
     low, high = (_skew_adjusted_t(sign * t, skewness) for sign in (1, -1))
     return rate - low * error, rate - high * error
 

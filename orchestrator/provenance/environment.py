@@ -35,13 +35,12 @@ def environment(sweep_file: Path) -> dict[str, Any]:
         ``memory_gib`` and ``gpus``; ``git`` with the ``commit`` of the sweep file's
         repository and a flag ``dirty``, or None without a repository.
     """
-    memory = node_bytes()
     return {
         "versions": versions(),
         "hardware": {
             "cpu_model": cpu_model(),
             "num_cores": len(usable_cores()),
-            "memory_gib": None if memory is None else round(memory / 2**30, 1),
+            "memory_gib": round(node_bytes() / 2**30, 1),
             "gpus": _gpus(),
         },
         "git": git_state(sweep_file.resolve().parent),

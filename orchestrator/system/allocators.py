@@ -22,7 +22,6 @@ _GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_
 
 _LIBRARY = re.compile(r"lib(jemalloc|tcmalloc|mimalloc|tbbmalloc|hoard|snmalloc)[^/]*$")
 """Allocators that a user may have put into ``LD_PRELOAD``."""
-_TUNABLE = re.compile(r"^glibc\.malloc\.")
 
 _JEMALLOC_VARIABLE = "MALLOC_CONF"
 
@@ -50,8 +49,8 @@ def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dic
     settings = (*_GLIBC_VARIABLES, _JEMALLOC_VARIABLE)
     changed = {k: v for k, v in environment.items() if k not in settings}
     # What a user has set for all programs would change what each of the allocators means.
-    _replace(changed, "LD_PRELOAD", re.split(r"[ :]+", changed.get("LD_PRELOAD", "")), _LIBRARY)
-    _replace(changed, "GLIBC_TUNABLES", changed.get("GLIBC_TUNABLES", "").split(":"), _TUNABLE)
+    preloaded = re.split(r"[ :]+", changed.pop("LD_PRELOAD", ""))
+    kept = [library for library in preloaded if library and not _LIBRARY.search(library)]
     if allocator == "tuned":
         changed.update(_TUNED)
     if allocator == "jemalloc":
@@ -59,9 +58,9 @@ def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dic
         if library is None:
             raise LookupError("jemalloc is not installed")
         # In front: of several libraries with a malloc the loader takes the first one's.
-        changed["LD_PRELOAD"] = ":".join(filter(None, [library, changed.get("LD_PRELOAD")]))
+        kept.insert(0, library)
         changed[_JEMALLOC_VARIABLE] = _KEEPING
-    return changed
+    return {**changed, "LD_PRELOAD": ":".join(kept)} if kept else changed
 
 
 # Cached: find_library starts ldconfig, and a compiler or linker where that finds nothing.
@@ -74,13 +73,3 @@ def find_jemalloc() -> str | None:
     folders = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
     paths = (Path(folder) / name for folder in folders)
     return next((str(path) for path in paths if path.exists()), name)
-
-
-def _replace(
-    environment: dict[str, str], name: str, parts: list[str], unwanted: re.Pattern[str]
-) -> None:
-    """Remove the unwanted parts of a list in the environment, and a list that becomes empty."""
-    wanted = [part for part in parts if part and not unwanted.search(part)]
-    environment.pop(name, None)
-    if wanted:
-        environment[name] = ":".join(wanted)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import threading
 from typing import Final
 
 _PR_SET_PDEATHSIG = 1
@@ -34,28 +33,6 @@ def die_with_parent(parent: int) -> None:
     if os.getppid() != parent:
         # Not sys.exit: Python prints and ignores an exception in an at-fork handler.
         os._exit(1)
-
-
-def tie_children() -> None:
-    """Tie to this process every process that its main thread forks.
-
-    So loader workers are gone as soon as their trial is. Without it they notice after some five
-    seconds, and keep the trial's cores busy until then. Processes that another thread forks are
-    left as they are: the kernel's signal would come when that thread ends. So are the children's
-    own: a daemon is what its parent forked before it exited, and continues without it.
-    """
-    owner = os.getpid()
-    forking = {"is_tied": False}
-
-    def before() -> None:
-        is_main = threading.current_thread() is threading.main_thread()
-        forking["is_tied"] = is_main and os.getpid() == owner
-
-    def after_in_child() -> None:
-        if forking["is_tied"]:
-            die_with_parent(owner)
-
-    os.register_at_fork(before=before, after_in_child=after_in_child)
 
 
 def adopt_orphans() -> None:

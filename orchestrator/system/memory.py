@@ -7,22 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 from orchestrator.system.cgroup import Cgroups
 
-_MEMINFO = Path("/proc/meminfo")
 _SCORE = Path("/proc/self/oom_score_adj")
 
 
-def node_bytes(meminfo: Path = _MEMINFO, cgroups: Cgroups | None = None) -> int | None:
+def node_bytes() -> int:
     """Return the memory of this node, or of its control group if that is less, in bytes."""
-    known: list[int] = []
-    with suppress(OSError, ValueError, IndexError):
-        # The total: what is available depends on the trials that run already.
-        for line in meminfo.read_text().splitlines():
-            if line.startswith("MemTotal:"):
-                known.append(int(line.split()[1]) * 1024)
-    limit = (cgroups or Cgroups()).memory_bytes()
-    return min([*known, *([limit] if limit is not None else [])], default=None)
+    # The total: what is available depends on the trials that run already.
+    total = int(psutil.virtual_memory().total)
+    limit = Cgroups().memory_bytes()
+    return total if limit is None else min(total, limit)
 
 
 def offer_to_kernel() -> None:

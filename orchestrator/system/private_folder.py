@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,10 +15,6 @@ from orchestrator.errors import SweepError
 
 PREFIX: Final = "sweep-"
 
-_HELD: Final = ".held"
-"""File that the process which made the folder has locked: the folder goes with it, or is left."""
-_BEGINNING_S: Final = 60.0
-"""Age of that file up to which its maker may be about to lock it."""
 _SOCKET_BYTES: Final = 107
 """Longest path of a Unix socket, ``unix(7)``."""
 _BELOW_BYTES: Final = 40
@@ -38,7 +31,7 @@ def private_folder() -> tuple[Path, str]:
         SweepError: There is no place where it can be made.
     """
     refused = ""
-    for place in _places():
+    for place in dict.fromkeys([_usual_place(), *_other_places()]):
         if unfit := _unfit(place):
             refused = refused or f"{place} {unfit}"
             continue
@@ -47,8 +40,6 @@ def private_folder() -> tuple[Path, str]:
         except OSError as error:
             refused = refused or f"{place}: {error.strerror or error}"
         else:
-            _hold(folder)
-            _remove_abandoned(place)
             return (
                 folder,
                 f"temporary files of this run are in {folder}: {refused}" if refused else "",
@@ -85,34 +76,6 @@ def make_private(folder: Path) -> None:
     is_own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
     if not (stat.S_ISDIR(found.st_mode) and is_own):
         raise PermissionError(errno.EPERM, "not a folder of this user alone", str(folder))
-
-
-def _places() -> list[Path]:
-    """Return the places where such folders are made, the usual one first."""
-    return list(dict.fromkeys([_usual_place(), *_other_places()]))
-
-
-def _remove_abandoned(place: Path) -> None:
-    """Remove this user's folders whose driver was killed together with its fork servers."""
-    for folder in place.glob(f"{PREFIX}*"):
-        with suppress(OSError):
-            found = folder.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                continue
-            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
-            descriptor = os.open(folder / _HELD, flags)
-            try:
-                if time.time() - os.fstat(descriptor).st_mtime > _BEGINNING_S:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(descriptor)
-
-
-def _hold(folder: Path) -> None:
-    """Lock a file in the folder for as long as this process lives; the kernel unlocks it then."""
-    descriptor = os.open(folder / _HELD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _usual_place() -> Path:

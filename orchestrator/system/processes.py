@@ -12,12 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import psutil
-
 _PROC = Path("/proc")
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-# A kernel built without CONFIG_PROC_CHILDREN has no such file.
-_LISTS_CHILDREN = (_PROC / "thread-self/children").exists()
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -121,9 +117,6 @@ def _family(roots: Sequence[int]) -> Iterator[int]:
 
 def children_of(pid: int) -> list[int]:
     """Return the children of ``pid`` that have not been waited for."""
-    if not _LISTS_CHILDREN:
-        with suppress(psutil.NoSuchProcess):
-            return [child.pid for child in psutil.Process(pid).children()]
     children: list[int] = []
     for thread in _threads(pid):
         try:

@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,16 +18,14 @@ from orchestrator.data import PreparedData, find_data
 from orchestrator.errors import DataError
 from orchestrator.execution.process.failures import failure
 from orchestrator.execution.process.messages import PipeChannel
-from orchestrator.execution.process.output import last_line_of
-from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.process.setup import bind, set_up
 from orchestrator.kernel.executor import Launch, Needs, Rank, Source
 from orchestrator.measurement.ceilings import measure_ceilings
-from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.time_slices import TimeSlices
+from orchestrator.measurement.trial_figures import figures, verdicts
 from orchestrator.measurement.usage import settings
-from orchestrator.texts import MOST_OF_A_LINE, bounded, described
+from orchestrator.texts import described
 from orchestrator.trainable import Trainable
 from orchestrator.trial import TrialState
 
@@ -44,16 +42,16 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     # Before the trainable is imported: it may print, fork and start threads, and all that inherits
     # output and cores from this thread.
     set_up(launch, rank, Path(request["log"]))
-    num_bytes = os.fstat(1).st_size  # of attempts before
-    if refusal := bind(rank):
-        pipe.send({"unbound": refusal})
     try:
+        bind(rank)
         trainable = find_trainable(launch.needs.source)
-        run = Run(_context(launch, rank, trainable), pipe, _time_slices(launch, pipe))
+        slices = TimeSlices(pipe.end_slice, burst=launch.demand.burst)
+        context = _context(launch, rank, trainable)
+        run = Run(context, pipe, slices if launch.interleaved else None)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
-        pipe.send({"result": _failed(error, None, launch, num_bytes)})
+        pipe.send({"result": _failed(error, None)})
         return 1
-    outcome = _train(trainable, launch, run, num_bytes)
+    outcome = _train(trainable, launch, run)
     if pipe.last is not None:  # it has come further than that
         outcome["again"] = True
     if rank.index:  # its figures are those of rank 0
@@ -69,40 +67,17 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
 
 def _send_last(pipe: PipeChannel, message: Mapping[str, Any]) -> None:
     """Send what may be the last message; by then all that was printed is in the trial's file."""
-    _flush()
+    with suppress(Exception):  # they may be closed, None, or something of the trainable's
+        sys.stdout.flush()
+        sys.stderr.flush()
     pipe.send(message)
 
 
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(Exception):  # it may be closed, None, or something of the trainable's
-            stream.flush()
-
-
-def _failed(
-    error: BaseException, num_steps: int | None, launch: Launch, num_bytes: int
-) -> dict[str, Any]:
-    """Return the outcome of ``error``, with what the process said before an exit with a code.
-
-    Args:
-        error: The exception.
-        num_steps: Steps done by then; None if training had not begun.
-        launch: The trial.
-        num_bytes: Length of its output when the process began.
-    """
-    outcome = failure(error, num_steps)
-    if isinstance(error, SystemExit) and isinstance(error.code, int):
-        _flush()
-        if said := bounded(last_line_of(log_of(launch), num_bytes), MOST_OF_A_LINE):
-            outcome["reason"] += f", after it wrote: {said}"
-    _print_traceback()
-    return outcome
-
-
-def _print_traceback() -> None:
-    """Write the exception's traceback to the trial's output, where that is still possible."""
-    with suppress(Exception):
+def _failed(error: BaseException, num_steps: int | None) -> dict[str, Any]:
+    """Return the outcome of ``error``, see :func:`failure`; print its traceback."""
+    with suppress(Exception):  # the output may be closed
         traceback.print_exc()
+    return failure(error, num_steps)
 
 
 def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
@@ -114,12 +89,6 @@ def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
         "blocks": run.take_rows(),
         "restored_epochs": run.restored_epochs,
     }
-
-
-def _time_slices(launch: Launch, pipe: PipeChannel) -> TimeSlices | None:
-    if not launch.interleaved:
-        return None
-    return TimeSlices(pipe.end_slice, burst=launch.demand.burst)
 
 
 def find_trainable(source: Source) -> Trainable[Any]:
@@ -179,31 +148,19 @@ def data_here(trainable: Trainable[Any], needs: Needs) -> PreparedData:
     return data
 
 
-def _train(trainable: Trainable[Any], launch: Launch, run: Run, num_bytes: int) -> dict[str, Any]:
-    """Train; return state and reason. The output had ``num_bytes`` when the process began."""
+def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:
+    """Train; return state and reason."""
     config = trainable.config(**launch.trial.config)
     try:
-        train: Callable[..., object] = trainable.train
-        _require_run(train(config, run))
+        trainable.train(config, run)
     except TrialStopped:
         own = "" if run.told_to_stop else "its training function raised TrialStopped"
         return {"state": TrialState.STOPPED, "reason": run.pause_reason or own}
     except BaseException as error:  # noqa: BLE001 - it becomes the trial's row
-        return _failed(error, run.recording().num_steps, launch, num_bytes)
+        return _failed(error, run.recording().num_steps)
     if run.pause_reason:
         return {"state": TrialState.STOPPED, "reason": run.pause_reason}
     return {"state": TrialState.COMPLETED, "reason": ""}
-
-
-def _require_run(returned: object) -> None:
-    """Check that a training function has run, and not only returned what would run it.
-
-    Raises:
-        TypeError: It returned a generator or a coroutine.
-    """
-    if isinstance(returned, (Generator, Coroutine, AsyncGenerator)):
-        kind = type(returned).__name__
-        raise TypeError(f"train returned a {kind}, so that nothing of it has run: call it in train")
 
 
 def _has_ceilings(launch: Launch, run: Run) -> bool:
@@ -219,7 +176,8 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
     try:
         ceilings = measure_ceilings(lambda again: trainable.train(config, again), run)
     except BaseException as error:  # noqa: BLE001 - the trial itself has completed
-        _print_traceback()
+        with suppress(Exception):
+            traceback.print_exc()
         return {"tags": {"no_ceilings": described(error)}}
     if ceilings is None:
         return {}

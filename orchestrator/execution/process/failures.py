@@ -12,9 +12,6 @@ from orchestrator.texts import bounded, described
 from orchestrator.trial import TrialState
 
 REASON_LENGTH = 2000
-_LONGEST_CHAIN = 100
-"""Causes of an exception that are looked at."""
-
 _MEMORY_ERRORS = re.compile(
     "can't allocate memory|cannot allocate memory|not enough memory|STATUS_ALLOC_FAILED"
     "|out of (shared )?memory"  # CUDA's, NCCL's
@@ -49,8 +46,6 @@ _OF_OTHER_RANKS = re.compile(
 )
 """Messages of ``torch.distributed`` in a rank whose connection to another one has ended."""
 
-_ASKED = re.compile(r"(?:tried to|unable to) allocate ([\d.]+) ?(bytes|[KMGT]iB)", re.IGNORECASE)
-
 
 class OverMemoryLimit(BaseException):
     """Raised at any point of a trial, by the signal of a supervisor that ends it for its memory.
@@ -74,7 +69,7 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
     reason, state = described(error, REASON_LENGTH), TrialState.FAILED
     if is_memory(error) or isinstance(error, OverMemoryLimit):
-        reason = f"out of memory {at}{_asked(reason)}: {reason}"
+        reason = f"out of memory {at}: {reason}"
         state = TrialState.INFEASIBLE
     if isinstance(error, FloatingPointError):  # it diverged
         state = TrialState.INFEASIBLE
@@ -141,8 +136,6 @@ def _chain(error: BaseException) -> list[BaseException]:
     """Return an exception, and those that it was raised from or while handling."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
-        if any(cause is each for each in chain) or len(chain) > _LONGEST_CHAIN:
-            break
         chain.append(cause)
     return chain
 
@@ -155,14 +148,3 @@ def lost_a_worker(reason: str) -> bool:
     """
     causes = ("killed by signal: Killed", "exited unexpectedly")
     return "DataLoader worker" in reason and any(cause in reason for cause in causes)
-
-
-def _asked(message: str) -> str:
-    """Return the amount that was asked for, where the error says so."""
-    match = _ASKED.search(message)
-    if match is None:
-        return ""
-    amount, unit = match.groups()
-    if unit == "bytes":
-        amount, unit = f"{float(amount) / 2**30:.2f}", "GiB"
-    return f", {amount} {unit} asked for"

@@ -66,8 +66,7 @@ class ForkedProcess:
             answer = self._read_line()
         except (OSError, EOFError) as error:
             self.hang_up()
-            output = tail_of(server.with_suffix(".log"))
-            raise NotForked(_with_its_last_words("the fork server ended", output)) from error
+            raise _lost(server, "ended", NotForked) from error
         if "error" in answer:
             self.hang_up()
             raise NotForked(str(answer["error"]))
@@ -147,26 +146,19 @@ def _connect(server: Path) -> socket.socket:
         # It is still importing, or the socket is that of a dead server which it will replace.
         except (FileNotFoundError, ConnectionRefusedError) as error:
             control.close()
-            log = server.with_suffix(".log")
             if has_ended(server) or time.monotonic() > deadline:
-                output = tail_of(log)
                 if isinstance(error, ConnectionRefusedError):  # it has served before
-                    raise NotForked(
-                        _with_its_last_words("the fork server ended", output)
-                    ) from error
-                raise ServerError(
-                    _with_its_last_words("the fork server did not start", output)
-                ) from error
+                    raise _lost(server, "ended", NotForked) from error
+                raise _lost(server, "did not start", ServerError) from error
             time.sleep(0.02)
         else:
             return control
 
 
-def _with_its_last_words(said: str, output: str) -> str:
-    """What happened with the last line of a log, a traceback's error; below it the whole log."""
-    *before, last = output.strip().splitlines() or [""]
-    first = f"{said}: {last.strip()}" if last else said
-    return f"{first}\n{output.rstrip()}" if before else first
+def _lost(server: Path, way: str, kind: type[ServerError]) -> ServerError:
+    """Return an error with the last line of the server's log, a traceback's; then the log."""
+    output = tail_of(server.with_suffix(".log")).strip()
+    return kind(f"the fork server {way}: {output.rpartition(chr(10))[2]}\n{output}")
 
 
 def has_ended(server: Path) -> bool:

@@ -27,7 +27,6 @@ import selectors
 import signal
 import socket
 import sys
-import time
 import traceback
 import warnings
 from contextlib import suppress
@@ -43,7 +42,6 @@ from orchestrator.execution.process.leftovers import (
     kill_group,
     kill_groups,
     remove_folder,
-    remove_shared_tensors,
 )
 from orchestrator.system.import_path import IMPORT_PATH, import_from
 from orchestrator.system.lifeline import adopt_orphans, die_with_parent, heed_again, leave_to_driver
@@ -52,9 +50,6 @@ from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 
 REQUEST_BYTES = 1 << 20
-
-PAUSE_S = 0.1
-"""Until a client that could not be accepted is accepted again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,37 +79,28 @@ class ForkServer:
             while True:
                 for key, _ in self._selector.select():
                     key.data(key.fileobj)
-        except Exception:
-            traceback.print_exc()
-            raise
         finally:
+            traceback.print_exc()
+            self._kill_children()
+            with suppress(OSError):
+                self._path.unlink()
             # Not by unwinding, which could take long or hang: the next client is to find the
             # server gone, and have another one started.
-            self._end(1)
+            os._exit(1)
 
     def _accept(self, _listener: object) -> None:
-        try:
-            client, _ = self._listener.accept()
-        except OSError as error:  # too many open files, say: the client waits until there are fewer
-            print(f"no client can be accepted: {error.strerror}", flush=True)  # noqa: T201
-            time.sleep(PAUSE_S)
-            return
-        descriptors: list[int] = []
-        try:
-            request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
-            # A message with descriptors is handed out up to the end of the kernel's first buffer,
-            # some 36 kB, whatever is asked for. The rest of the line follows.
-            while request and not request.endswith(b"\n") and (more := client.recv(REQUEST_BYTES)):
-                request += more
-            asked = json.loads(request) if request and descriptors else None
-        except (OSError, ValueError):  # a client that has gone amid its request, say
-            asked = None
-        if asked is None:
+        client, _ = self._listener.accept()
+        request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
+        # A message with descriptors is handed out up to the end of the kernel's first buffer,
+        # some 36 kB, whatever is asked for. The rest of the line follows.
+        while request and not request.endswith(b"\n") and (more := client.recv(REQUEST_BYTES)):
+            request += more
+        if not request.endswith(b"\n"):  # the client has gone
             for descriptor in descriptors:
                 os.close(descriptor)
             client.close()
             return
-        self._fork(client, asked, descriptors[0])
+        self._fork(client, json.loads(request), descriptors[0])
 
     def _fork(self, client: socket.socket, request: dict[str, Any], channel: int) -> None:
         """Fork a child, and watch its end by a pidfd in the same ``select`` as all else.
@@ -202,8 +188,7 @@ class ForkServer:
         self._selector.unregister(child.client)
         os.close(child.pidfd)
         del self._children[child.pid]
-        ended = end_leftovers(self._of_modules | self._children.keys())
-        remove_shared_tensors([child.pid, *ended])
+        end_leftovers(self._of_modules | self._children.keys())
 
     def _hear_owner(self, stdin: int) -> None:
         """Take a process group that is to end with the owner, or the owner's end."""
@@ -222,17 +207,10 @@ class ForkServer:
         remove_folder(self._path.parent)
         os._exit(0)
 
-    def _end(self, code: int) -> NoReturn:
-        """Exit with all children killed, and the socket gone."""
-        self._kill_children()
-        with suppress(OSError):
-            self._path.unlink()
-        os._exit(code)
-
     def _kill_children(self) -> None:
         for child in self._children.values():
             kill_group(child.pid)
-        remove_shared_tensors(end_leftovers(self._of_modules))
+        end_leftovers(self._of_modules)
 
 
 def _send(client: socket.socket, message: dict[str, int | str]) -> None:

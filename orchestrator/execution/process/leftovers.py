@@ -22,13 +22,8 @@ MARK = "SWEEP_FORK_SERVER"
 """Environment variable of a fork server and all below it: the path of its socket. For others that
 end with the owner of the server's folder it is that folder."""
 
-_SHARED_MEMORY = Path("/dev/shm")
-
 REMOVE_S = 20.0
 """Longest that a folder is tried to be removed: the kernel ends what writes to it."""
-
-EXEC_TRIES, EXEC_WAIT_S = 20, 0.001
-"""How often, and after which pause, a process amid an exec is asked for its environment again."""
 
 IN_ORDER = b"end"
 """Said to a fork server by an owner that has ended its process groups itself."""
@@ -51,16 +46,12 @@ def kill_groups(groups: Iterable[int]) -> None:
             os.killpg(group, signal.SIGKILL)
 
 
-def end_leftovers(kept: Container[int]) -> list[int]:
+def end_leftovers(kept: Container[int]) -> None:
     """Kill and wait for all children of this process but ``kept``, and all below them.
 
     The children of one that was killed are this process's next: hence the loop. It blocks for the
     kernel's cleaning up alone, since a SIGKILL is not put off.
-
-    Returns:
-        Their process ids, also of those that had ended already.
     """
-    ended: list[int] = []
     while left := [pid for pid in children_of(os.getpid()) if pid not in kept]:
         for pid in left:
             with suppress(ProcessLookupError):
@@ -68,19 +59,6 @@ def end_leftovers(kept: Container[int]) -> list[int]:
         for pid in left:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
-        ended += left
-    return ended
-
-
-def remove_shared_tensors(pids: Iterable[int]) -> None:
-    """Remove the shared memory that torch has named by processes that have ended.
-
-    A loader worker that is killed between the making of a batch's memory and its sending leaves it.
-    """
-    for pid in pids:
-        for path in _SHARED_MEMORY.glob(f"torch_{pid}_*"):
-            with suppress(OSError):
-                path.unlink()
 
 
 def end_marked(place: Path) -> None:
@@ -108,10 +86,9 @@ def keep_temporary_files(folder: Path) -> None:
 def remove_folder(folder: Path) -> None:
     """Remove a folder, in which processes that are just being killed may still make files."""
     deadline = time.monotonic() + REMOVE_S
-    shutil.rmtree(folder, ignore_errors=True)
     while folder.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
         shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.01)
 
 
 def _processes() -> list[int]:
@@ -120,21 +97,6 @@ def _processes() -> list[int]:
 
 def environment_of(pid: int) -> list[bytes]:
     """Return the entries of a process's environment; none of one that has ended or is another's."""
-    found = b""
-    for _ in range(EXEC_TRIES):
-        try:
-            found = Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:
-            break
-        if found or not _has_memory(pid):
-            break
-        time.sleep(EXEC_WAIT_S)  # amid an exec, unless it was given none
-    return found.split(b"\0")
-
-
-def _has_memory(pid: int) -> bool:
-    """Return False of the kernel's own threads and of a process that has ended."""
-    try:
-        return not Path(f"/proc/{pid}/statm").read_bytes().startswith(b"0 ")
-    except OSError:
-        return False
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return []

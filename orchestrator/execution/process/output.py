@@ -28,15 +28,6 @@ def output_of(path: Path) -> str:
     return f"{first}\n... {size - 2 * MOST_BYTES:,} bytes are left out here ...\n{last}"
 
 
-def last_line_of(path: Path, since: int) -> str:
-    """Return the last line of an output file; empty where nothing came after ``since`` bytes."""
-    try:
-        has_more = path.stat().st_size > since
-    except OSError:
-        return ""
-    return tail_of(path, 1).strip() if has_more else ""
-
-
 def tail_of(path: Path, num_lines: int = 20) -> str:
     """Return the last lines of an output file; empty where there is none."""
     try:

@@ -16,22 +16,16 @@ from orchestrator.execution.process.ranks import RankEnd, RankProcess, StartRank
 from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
 
 
-class RankGroup:
-    """The processes of one attempt at a trial: rank 0, which sends messages, and the others.
+class RankGroup(ForkedProcess):
+    """The process of rank 0 of one attempt at a trial, which sends messages, and the others.
 
     Attributes:
         others: Processes of ranks 1, 2, ...
     """
 
-    def __init__(self, first: ForkedProcess) -> None:
-        """Hold rank 0; the others are added as they start."""
-        self._first = first
-        self.others: list[RankProcess] = []
-
-    @classmethod
-    def start(
-        cls, launch: Launch, ranks: Sequence[Rank], server: Path, start_rank: StartRank
-    ) -> RankGroup:
+    def __init__(
+        self, launch: Launch, ranks: Sequence[Rank], server: Path, start_rank: StartRank
+    ) -> None:
         """Start a process for each rank.
 
         Args:
@@ -43,32 +37,28 @@ class RankGroup:
         Raises:
             ServerError: A fork server did not come up.
         """
-        group = cls(ForkedProcess(server, request(launch, ranks[0])))
+        self.others: list[RankProcess] = []
+        super().__init__(server, request(launch, ranks[0]))
         try:
             for rank in ranks[1:]:
-                group.others.append(start_rank(launch, rank))
+                self.others.append(start_rank(launch, rank))
         except BaseException:
-            group.hang_up()  # the ranks that did start would wait for the missing one for ever
+            self.hang_up()  # the ranks that did start would wait for the missing one for ever
             raise
-        return group
 
     @property
     def pids(self) -> list[int]:
         """Process id of each rank on this node."""
-        return [self._first.pid, *(other.pid for other in self.others if other.pid)]
+        return [self.pid, *(other.pid for other in self.others if other.pid)]
 
     def receive(self, timeout_s: float) -> dict[str, Any] | None:
         """Return the next message of rank 0, or None where none comes in time."""
-        return receive(self._first.channel, timeout_s)
+        return receive(self.channel, timeout_s)
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send a message to rank 0. No effect if it has ended."""
         with suppress(OSError):
-            self._first.channel.send_bytes(json.dumps(message).encode())
-
-    def exit_code(self, timeout_s: float = 0.0) -> int | None:
-        """Return the exit code of rank 0, or None while it runs."""
-        return self._first.poll(timeout_s)
+            self.channel.send_bytes(json.dumps(message).encode())
 
     def failed_ranks(self) -> dict[int, RankEnd]:
         """Return the end of each other rank that has failed, by its number."""
@@ -85,15 +75,7 @@ class RankGroup:
 
     def result_within(self, timeout_s: float) -> dict[str, Any] | None:
         """Return the result of rank 0 without its reports, or None where none comes in time."""
-        return result_within(self._first.channel, timeout_s)
-
-    def pause(self) -> None:
-        """Stop rank 0 and its loader workers. Interleaved trials have no other ranks."""
-        self._first.pause()
-
-    def resume(self) -> None:
-        """Continue them."""
-        self._first.resume()
+        return result_within(self.channel, timeout_s)
 
     def ask_to_leave(self, timeout_s: float) -> dict[str, Any]:
         """Interrupt rank 0 wherever it is; return its last result, empty if none comes in time.
@@ -102,11 +84,12 @@ class RankGroup:
         """
         with suppress(ProcessLookupError):
             # Not to the group: loader workers have inherited the handler, and would raise too.
-            os.kill(self._first.pid, LEAVE_SIGNAL)
+            os.kill(self.pid, LEAVE_SIGNAL)
         return self.result_within(timeout_s) or {}
 
     def hang_up(self) -> None:
         """Kill all processes and everything they have started. Safe to call more than once."""
-        for process in (self._first, *self.others):
-            process.hang_up()
+        super().hang_up()
+        for other in self.others:
+            other.hang_up()
         self.others = []

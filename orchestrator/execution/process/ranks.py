@@ -78,12 +78,12 @@ def ranks_of(
     ranks = []
     for index in range(count):
         # Of ranks on other nodes this says how many cores they get; which, their node says.
-        cores = cores_of_rank(lease, index % here, here)
+        bound, num_cores = cores_of_rank(lease, index % here, here)
         rank = Rank(
             index=index,
             world_size=count,
-            cores=cores.bound if index < here else (),
-            num_cores=cores.count,
+            cores=bound if index < here else (),
+            num_cores=num_cores,
             gpus=tuple(gpus[index]) if index < len(gpus) else (),
             master=master,
             interface=interface_of(address) if here < count else "",
@@ -93,31 +93,21 @@ def ranks_of(
     return ranks
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankCores:
-    """Cores of a rank.
-
-    Attributes:
-        bound: Those that it is bound to; empty where it is not.
-        count: Their number, also where it is not bound.
-    """
-
-    bound: tuple[int, ...]
-    count: int
-
-
-def cores_of_rank(lease: Lease, index: int, count: int) -> RankCores:
+def cores_of_rank(lease: Lease, index: int, count: int) -> tuple[tuple[int, ...], int]:
     """Return the cores of one of the ranks that share a node's lease.
 
     Args:
         lease: The lease; where it has fewer cores than ranks, some share one.
         index: Number of the rank on the node.
         count: Number of ranks on the node.
+
+    Returns:
+        Those that it is bound to, none where it is not bound; and their number, in either case.
     """
     share = max(len(lease.cores) // count, 1)
     own = lease.cores[index * share : (index + 1) * share]
     own = own or (lease.cores[index % len(lease.cores)],)
-    return RankCores(bound=own if lease.isolation is not Isolation.SHARED else (), count=len(own))
+    return (own if lease.isolation is not Isolation.SHARED else ()), len(own)
 
 
 def request(launch: Launch, rank: Rank) -> dict[str, Any]:

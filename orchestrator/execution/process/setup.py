@@ -13,7 +13,6 @@ from typing import Final, NoReturn
 
 from orchestrator.execution.process.failures import OverMemoryLimit
 from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
-from orchestrator.system.lifeline import tie_children
 from orchestrator.system.memory import offer_to_kernel
 
 _OF_TORCHRUN: Final = (
@@ -42,7 +41,6 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
     random.seed(launch.trial.seed)
     # Without a handler this signal ends a process, which could then send no last figures.
     signal.signal(LEAVE_SIGNAL, _raise_over_memory_limit)
-    tie_children()
     # Here and not in the server, which would take all trials of its node along.
     offer_to_kernel()
 
@@ -60,21 +58,18 @@ def take_environment(rank: Rank) -> None:
     os.environ.update(rank.environment())
 
 
-def bind(rank: Rank) -> str:
-    """Bind the process to the rank's cores; return why that was refused, or an empty string.
+def bind(rank: Rank) -> None:
+    """Bind the process to the rank's cores.
 
     Affinity belongs to a thread, and is inherited by the threads and processes that it starts.
     So every thread is bound that exists before the trial: a fork leaves only the calling one, but
     a library's at-fork handler may have started others.
+
+    Raises:
+        OSError: It is refused.
     """
-    if not rank.cores:
-        return ""
-    try:
-        for thread in Path("/proc/self/task").iterdir():
-            os.sched_setaffinity(int(thread.name), rank.cores)
-    except OSError as error:
-        return error.strerror or str(error)
-    return ""
+    for thread in Path("/proc/self/task").iterdir() if rank.cores else ():
+        os.sched_setaffinity(int(thread.name), rank.cores)
 
 
 def _redirect_output(log: Path) -> None:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -22,6 +21,7 @@ from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.ranks import LOOPBACK, RankProcess
 from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.execution.ray.remote_ranks import Nodes, RanksLost
+from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.kernel.executor import Launch, Rank, Update
 from orchestrator.system.memory import keep_from_kernel
@@ -224,12 +224,14 @@ class TrialSupervisor(tune.Trainable):
         def start_rank(launch: Launch, rank: Rank) -> RankProcess:
             return nodes.start(launch, rank, self._way)
 
-        server: partial[Path] = partial(self._way.socket_for, launch)
-        address = ray.util.get_node_ip_address() if nodes.names else LOOPBACK
-        return Supervisor(
-            launch, server, leases=CoreLeases(), gpus=nodes.gpus(), start_rank=start_rank,
-            address=address,
-        )  # fmt: skip
+        host = Host(
+            leases=CoreLeases(),
+            server=partial(self._way.socket_for, launch),
+            gpus=nodes.gpus(),
+            start_rank=start_rank,
+            address=ray.util.get_node_ip_address() if nodes.names else LOOPBACK,
+        )
+        return Supervisor(launch, host)
 
 
 def gather_s(ran_s: float) -> float:

@@ -57,9 +57,9 @@ class NodeRanks:
                 what = leases.what_for(launch.num_cores)
                 raise ServerError(f"on {os.uname().nodename} it waits for {what}")
         here = launch.demand.ranks // launch.demand.nodes
-        cores = cores_of_rank(self._lease, rank.index % here, here)
+        bound, num_cores = cores_of_rank(self._lease, rank.index % here, here)
         interface = interface_of(ray.util.get_node_ip_address())
-        own = replace(rank, cores=cores.bound, num_cores=cores.count, interface=interface)
+        own = replace(rank, cores=bound, num_cores=num_cores, interface=interface)
         self._processes[rank.index] = ForkedProcess(way.socket_for(launch), request(launch, own))
 
     def end(self, index: int) -> RankEnd | None:

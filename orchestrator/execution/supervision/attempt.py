@@ -13,14 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.process.fork_client import ServerError
+from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.messages import with_measurements
 from orchestrator.execution.process.output import tail_of
 from orchestrator.execution.process.rank_group import RankGroup
-from orchestrator.execution.process.ranks import LOOPBACK, RankEnd, StartRank, log_of, ranks_of
+from orchestrator.execution.process.ranks import (
+    LOOPBACK,
+    RankEnd,
+    RankProcess,
+    StartRank,
+    log_of,
+    ranks_of,
+    request,
+)
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.attempt_monitor import ActiveClock, AttemptMonitor
-from orchestrator.kernel.executor import Launch, SliceEnd, Update
+from orchestrator.kernel.executor import Launch, Rank, SliceEnd, Update
 from orchestrator.provenance.environment import node_tags
 from orchestrator.trial import Report, TrialResult, TrialState
 
@@ -38,15 +46,21 @@ class Host:
         leases: Its cores.
         server: Gives the socket of the fork server to use.
         gpus: For each rank, the GPUs that it may use.
-        start_rank: Starts ranks other than 0.
+        start_rank: Starts ranks other than 0; by default from the same server.
         address: Its address for ranks on other nodes.
     """
 
     leases: CoreLeases
     server: Callable[[], Path]
-    gpus: Sequence[Sequence[str]]
-    start_rank: StartRank
+    gpus: Sequence[Sequence[str]] = ((),)
+    start_rank: StartRank | None = None
     address: str = LOOPBACK
+
+    def start(self, launch: Launch, rank: Rank) -> RankProcess:
+        """Start a rank other than 0."""
+        if self.start_rank is not None:
+            return self.start_rank(launch, rank)
+        return ForkedProcess(self.server(), request(launch, rank))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +105,6 @@ class Attempt:
             ServerError: A fork server did not come up.
             LookupError: The trial's allocator is not installed.
         """
-        server = host.server()
-        # The driver's folder goes with the driver, however that ended.
-        if not server.parent.is_dir():
-            raise ServerError(f"{server.parent} has gone, and with it the driver of the sweep")
         self._launch, self._lease, self._host, self._tags = launch, lease, host, tags
         self._clock, self.last = progress.clock, progress.last
         self._earlier_epochs = progress.earlier_epochs
@@ -108,7 +118,7 @@ class Attempt:
         # Before the fork: it counts the kernel's kills for memory from here on.
         here = ranks[: len(ranks) // launch.demand.nodes]
         self._monitor = AttemptMonitor(launch, here, lease, host.leases, self._clock.now)
-        self._group = RankGroup.start(launch, ranks, server, host.start_rank)
+        self._group = RankGroup(launch, ranks, host.server(), host.start)
         # After the fork: the server may have had its imports to do first.
         self._clock.start()
         self._monitor.start()
@@ -146,7 +156,7 @@ class Attempt:
     def stop(self) -> None:
         """End the trial: it may leave its loop at its next report, if that comes soon."""
         self._group.send({"stop": True})
-        self._group.exit_code(STOP_GRACE_S)
+        self._group.poll(STOP_GRACE_S)
         self.close()
 
     def close(self) -> None:
@@ -156,7 +166,7 @@ class Attempt:
         in which the kernel frees its memory.
         """
         if self._is_leaving:
-            self._group.exit_code(STOP_GRACE_S)
+            self._group.poll(STOP_GRACE_S)
             self._is_leaving = False
         self._group.hang_up()
 
@@ -166,10 +176,6 @@ class Attempt:
         match message:
             case {"slice_end": progress}:
                 return self._pause() or SliceEnd(progress=progress)
-            case {"unbound": reason}:
-                self._monitor.unbind()
-                self.notes.append(f"a process could not be bound to its cores: {reason}")
-                return None
             case {"report": report}:
                 self.last = Report.from_json(report)
                 self.restored_epochs = self.last.restored_epochs
@@ -211,7 +217,7 @@ class Attempt:
 
     def _exited(self) -> Update | SliceEnd | TrialResult | None:
         """Return the outcome where no message came since a process has ended, or is stuck."""
-        if (code := self._group.exit_code()) is not None:
+        if (code := self._group.poll()) is not None:
             # Its last message may have come after the wait for one and before it exited.
             last = self._group.receive(0)
             return self._handled(last) if last else self._died(code)

@@ -10,9 +10,8 @@ from orchestrator.execution.supervision.memory_guard import MemoryGuard, limit_o
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Launch, Rank
-from orchestrator.system.cores import usable_cores
+from orchestrator.system.cores import text_of, usable_cores
 from orchestrator.system.processes import TreeSample
-from orchestrator.system.topology import text_of
 from orchestrator.trial import Isolation
 
 
@@ -55,7 +54,7 @@ class AttemptMonitor:
         )
         self._guard = MemoryGuard(self._limit)
         self._lease = lease
-        self._interleaved, self._has_paused = launch.interleaved, False
+        self._has_paused = False
         self._clock, self._limit_s = clock, launch.limits.time_limit_s
         # So that it can be asked at any time. The start that counts comes with the processes.
         self.start()
@@ -63,7 +62,7 @@ class AttemptMonitor:
     def start(self) -> None:
         """Count the time limit and the time without a message from now on."""
         self._began = self._clock()
-        self.stall = StallDetector(self._clock, interleaved=self._interleaved)
+        self.stall = StallDetector(self._clock)
 
     def overdue(self) -> str:
         """Return why the trial has taken too long, or an empty string."""
@@ -91,11 +90,6 @@ class AttemptMonitor:
         """Sample now: a time slice begins, or the training has ended."""
         self.telemetry.sample(pids, now=True)
 
-    def unbind(self) -> None:
-        """Downgrade the lease: a process could not be bound, and so runs on any core."""
-        self._lease.isolation = Isolation.SHARED
-        self.telemetry.unbind()
-
     def tags(self) -> dict[str, str]:
         """Return the telemetry's verdicts, the leased cores, and whether it was interleaved."""
         is_bound = self._lease.isolation is not Isolation.SHARED
@@ -110,7 +104,6 @@ class AttemptMonitor:
             num_bytes: Its memory.
             at: Position in the training, in words.
         """
-        assert self._limit is not None, "without a limit nothing is in excess"
         return (
             f"out of memory {at}: {num_bytes / 2**30:.2f} GiB of its own, above the trial's "
             f"limit of {self._limit.num_bytes / 2**30:.2f} GiB ({self._limit.basis})"
@@ -177,9 +170,6 @@ class ActiveClock:
 STALL_LIMIT_S = 3600.0
 """Longest time without a message while the process does next to nothing. An epoch may take longer,
 a download or a lock that never comes free should not."""
-LIMIT_INTERLEAVED_S = 120.0
-"""The same limit for interleaved trials. Those it alternates with are stopped meanwhile: one of
-them may hold the lock or port that the trial waits for, and will not release it."""
 WORKS_FROM = 0.01
 """Cores in use from which on a process works; idle threads of libraries use less."""
 
@@ -187,18 +177,9 @@ WORKS_FROM = 0.01
 class StallDetector:
     """Time since the last message of a process, and CPU time that it used meanwhile."""
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, *, interleaved: bool = False
-    ) -> None:
-        """Begin to count.
-
-        Args:
-            clock: Seconds from any origin, without the time slices of other trials.
-            interleaved: True if the process alternates with others on its cores.
-        """
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin to count on ``clock``, which leaves out the time slices of other trials."""
         self._clock = clock
-        self._limit_s = LIMIT_INTERLEAVED_S if interleaved else STALL_LIMIT_S
-        self._interleaved = interleaved
         self._since = clock()
         self._cpu_s_then = self._cpu_s = 0.0
 
@@ -217,12 +198,11 @@ class StallDetector:
         A process that worked during the limit is given the same time again.
         """
         quiet_s = self._clock() - self._since
-        if quiet_s <= self._limit_s:
+        if quiet_s <= STALL_LIMIT_S:
             return ""
         works = self._cpu_s - self._cpu_s_then >= WORKS_FROM * quiet_s
         self.message_arrived()
         if works:
             return ""
         used = f"in which it used under {WORKS_FROM:.0%} of a core"
-        cause = ": it may wait for what an interleaved trial holds" if self._interleaved else ""
-        return f"no report for {self._limit_s:g} s, {used}{cause}"
+        return f"no report for {STALL_LIMIT_S:g} s, {used}"

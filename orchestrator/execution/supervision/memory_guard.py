@@ -45,8 +45,8 @@ class MemoryLimit:
 
 def limit_of_trial(
     asked_gib: float | None, *, num_cores: int, node_cores: int, isolated: bool
-) -> MemoryLimit | None:
-    """Return the limit of a trial on this node; None where the node's memory is not known.
+) -> MemoryLimit:
+    """Return the limit of a trial on this node.
 
     Args:
         asked_gib: Limit that the sweep gives every trial, or None for the trial's share.
@@ -57,8 +57,6 @@ def limit_of_trial(
     if asked_gib is not None:
         return MemoryLimit(num_bytes=int(asked_gib * 2**30), basis="what the sweep gives a trial")
     memory = node_bytes()
-    if memory is None:
-        return None
     part = 1.0 if isolated else min(num_cores / max(node_cores, 1), 1.0)
     owner = "the node" if part == 1.0 else f"its share: {num_cores} of {node_cores} cores"
     basis = f"{USABLE_SHARE:.0%} of {memory / 2**30:.1f} GiB, {owner}"
@@ -70,11 +68,11 @@ class MemoryGuard:
 
     def __init__(
         self,
-        limit: MemoryLimit | None,
+        limit: MemoryLimit,
         exact: Callable[[Iterable[int]], int | None] = unshared_bytes,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Guard nothing where there is no limit.
+        """Guard a trial.
 
         Args:
             limit: Of the trial.
@@ -84,7 +82,7 @@ class MemoryGuard:
         self.limit = limit
         self._exact, self._clock = exact, clock
         self._read_at_s = float("-inf")
-        self._read_from = 0 if limit is None else limit.num_bytes
+        self._read_from = limit.num_bytes
 
     def exceeded(self, sample: TreeSample) -> int | None:
         """Return the trial's memory in bytes if that is above the limit, else None.
@@ -93,7 +91,7 @@ class MemoryGuard:
         times. Only above the limit is the exact figure read. It is read again once half of the
         room that was left has been added to the sum, or some time has passed.
         """
-        if self.limit is None or sample.anonymous_bytes <= self.limit.num_bytes:
+        if sample.anonymous_bytes <= self.limit.num_bytes:
             return None
         began = self._clock()
         if sample.anonymous_bytes <= self._read_from and began < self._read_at_s:

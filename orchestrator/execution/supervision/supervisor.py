@@ -12,19 +12,18 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
-from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.process.fork_client import ForkedProcess, NotForked, ServerError
+from orchestrator.execution.leases import Lease
+from orchestrator.execution.process.fork_client import NotForked, ServerError
 from orchestrator.execution.process.output import output_of
-from orchestrator.execution.process.ranks import LOOPBACK, RankProcess, StartRank, log_of, request
+from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.attempt_monitor import ActiveClock
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
-from orchestrator.kernel.executor import Launch, Rank, SliceEnd, Started, Update
+from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
 from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25
@@ -39,38 +38,9 @@ Event = Update | Started | SliceEnd | TrialResult
 class Supervisor:
     """Runs one trial to its one row."""
 
-    def __init__(
-        self,
-        launch: Launch,
-        server: Callable[[], Path],
-        *,
-        leases: CoreLeases,
-        gpus: Sequence[Sequence[str]] = ((),),
-        start_rank: StartRank | None = None,
-        address: str = LOOPBACK,
-    ) -> None:
-        """Prepare to run ``launch``; nothing is started yet.
-
-        Args:
-            launch: The trial and what it needs.
-            server: Gives the socket of the fork server to use.
-            leases: This node's cores.
-            gpus: For each rank, the GPUs that it may use.
-            start_rank: Starts ranks other than 0. Default: from the same server.
-            address: Address of this node for ranks on others.
-        """
-
-        def start_here(launch: Launch, rank: Rank) -> RankProcess:
-            return ForkedProcess(server(), request(launch, rank))
-
-        self._launch = launch
-        self._host = Host(
-            leases=leases,
-            server=server,
-            gpus=gpus,
-            start_rank=start_rank or start_here,
-            address=address,
-        )
+    def __init__(self, launch: Launch, host: Host) -> None:
+        """Prepare to run ``launch`` on ``host``; nothing is started yet."""
+        self._launch, self._host = launch, host
         self._lease: Lease | None = None
         self._attempt: Attempt | None = None
         self._num_attempts = launch.failed_attempts
@@ -178,34 +148,24 @@ class Supervisor:
         if is_contaminated and may_rerun and self._rerun(row):
             return Started()
         if row.state is TrialState.STOPPED and row.reason:  # it is paused, not stopped
-            self._put_by()
+            self._tried(put_by, "paused without a checkpoint, since it cannot be kept")
         elif row.state is TrialState.COMPLETED:
             forget(self._launch)
-            self._keep()
+            self._tried(keep, "completed, and its checkpoint cannot be kept")
         row = merge_rerun(self._first_run, row)
         return replace(row, output=output_of(log_of(self._launch)))
 
-    def _take_up(self) -> int:
-        """Return the epochs that are done by the curve's last pause, 0 without its checkpoint."""
+    def _tried(self, act: Callable[[Launch], int | None], otherwise: str) -> int:
+        """Move a checkpoint; note where that is not possible. Either way the trial's row is right.
+
+        Returns:
+            What ``act`` does; 0 without it.
+        """
         try:
-            return take_up(self._launch)
-        except OSError as error:  # to train from the beginning is right as well, and takes longer
-            action = "trained from the beginning, since its curve's checkpoint cannot be read"
-            self._note(action, str(error))
+            return act(self._launch) or 0
+        except OSError as error:
+            self._note(otherwise, str(error))
             return 0
-
-    def _put_by(self) -> None:
-        """Keep the checkpoint for the next trial of the curve, where that is possible."""
-        try:
-            put_by(self._launch)
-        except OSError as error:
-            self._note("paused without a checkpoint, since it cannot be kept", str(error))
-
-    def _keep(self) -> None:
-        try:
-            keep(self._launch)
-        except OSError as error:
-            self._note("completed, and its checkpoint cannot be kept", str(error))
 
     def _retry(self, failed: TrialResult) -> bool:
         """Start another attempt from the last checkpoint; return False where it cannot start."""
@@ -233,7 +193,9 @@ class Supervisor:
     def _start_run(self) -> None:
         """Start an attempt that finds no checkpoint but that of its curve's last pause."""
         self._remove_checkpoints()
-        self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=self._take_up()))
+        beginning = "trained from the beginning, since its curve's checkpoint cannot be read"
+        earlier_epochs = self._tried(take_up, beginning)
+        self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=earlier_epochs))
 
     def _start_attempt(self, progress: Progress) -> None:
         assert self._lease is not None, "a trial is started on a lease"

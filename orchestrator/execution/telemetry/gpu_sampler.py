@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -80,7 +81,8 @@ class GpuSampler:
         Args:
             own: Process ids of the trial.
         """
-        self._guarded(lambda: self._sample_all(set(own)))
+        for card in self._cards:
+            self._guarded(partial(self._sample_card, card, set(own)))
 
     def figures(self) -> dict[str, float]:
         """Return figures by metric name: over all of the trial's GPUs, and of each of several."""
@@ -140,10 +142,6 @@ class GpuSampler:
         limits = {self._read(card, "limit", _power_limit) for card in self._cards} - {None}
         driver = f"driver {nvml.nvmlSystemGetDriverVersion()}"
         self._settings = ", ".join([driver, *(f"power limit {w:.0f} W" for w in sorted(limits))])
-
-    def _sample_all(self, own: set[int]) -> None:
-        for card in self._cards:
-            self._sample_card(card, own)
 
     def _sample_card(self, card: _Card, own: set[int]) -> None:
         """Take one reading of each kind."""

@@ -136,10 +136,6 @@ class Telemetry:
             num_others = self._num_others()
             self._others += [] if num_others is None else [num_others]
 
-    def unbind(self) -> None:
-        """Drop all figures of cores: the trial runs on any of them."""
-        self._cores, self._contamination = (), Contamination(0)
-
     def figures(self) -> dict[str, float]:
         """Return figures by metric name."""
         figures: dict[str, float] = {}

@@ -18,7 +18,6 @@ from orchestrator.measurement.run import Run
 Act = Literal[
     "burn",
     "eat",
-    "overask",
     "refused",
     "threads",
     "loader",
@@ -28,7 +27,6 @@ Act = Literal[
     "spawn",
     "detach",
     "parse",
-    "misparse",
 ]
 
 
@@ -56,9 +54,8 @@ def train(config: Config, run: Run) -> None:
             with _pids_file(run).open("w") as pids:
                 pids.write(str(subprocess.Popen(["sleep", "600"]).pid))
             os.kill(os.getpid(), 9)
-        if config.act in ("parse", "misparse"):
-            parser = argparse.ArgumentParser("greedy")
-            parser.parse_args(None if config.act == "parse" else ["--unknown"])
+        if config.act == "parse":
+            argparse.ArgumentParser("greedy").parse_args()
         if config.act == "raise":
             print("about to raise")
             raise ValueError("asked to")
@@ -75,8 +72,6 @@ def _step(config: Config, step: int, eaten: list[torch.Tensor]) -> bool:
         eaten.append(torch.ones(config.mib * 2**18))
         time.sleep(0.02)
         return True
-    if config.act == "overask" and step == 3:
-        torch.empty(2**50, dtype=torch.uint8)
     if config.act == "refused" and step == 3:
         raise MemoryError("Unable to allocate 7.5 GiB for an array")
     began = time.perf_counter()

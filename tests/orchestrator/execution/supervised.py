@@ -13,9 +13,8 @@ import psutil
 
 from orchestrator import DataFolders, Demand, Isolation
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.ranks import RankProcess, StartRank, request
+from orchestrator.execution.process.ranks import StartRank
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.attempt_monitor import ActiveClock
 from orchestrator.execution.supervision.supervisor import Supervisor
@@ -23,7 +22,6 @@ from orchestrator.kernel.executor import (
     Launch,
     Limits,
     Needs,
-    Rank,
     SliceEnd,
     Source,
     Started,
@@ -93,7 +91,7 @@ def supervised(launch: Launch, servers: ForkServers, leases: CoreLeases) -> Iter
     """Start a trial on cores of its own."""
     lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
     assert lease is not None
-    supervisor = Supervisor(launch, _server_of(launch, servers), leases=leases)
+    supervisor = Supervisor(launch, Host(leases=leases, server=_server_of(launch, servers)))
     try:
         supervisor.start(lease)
         yield supervisor
@@ -136,12 +134,7 @@ def attempt_at(
     """Start one attempt at a trial."""
     lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
     assert lease is not None
-    server = _server_of(launch, servers)
-
-    def start_here(launch: Launch, rank: Rank) -> RankProcess:
-        return ForkedProcess(server(), request(launch, rank))
-
-    host = Host(leases=leases, server=server, gpus=((),), start_rank=start_rank or start_here)
+    host = Host(leases=leases, server=_server_of(launch, servers), start_rank=start_rank)
     attempt = None
     try:
         attempt = Attempt(launch, lease, host, Progress(clock=ActiveClock()), {"attempts": "1"})

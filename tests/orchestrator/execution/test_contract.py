@@ -40,7 +40,6 @@ TRIALS: dict[str, dict[str, Any]] = {
     "tuned": {"act": "describe", "isolation": Isolation.LEASED},
     "default": {"act": "describe", "allocator": "default"},
     "again": {"act": "describe", "epochs": 3},
-    "workers": {"num_workers": 8},
     "set": {"act": "set", "allocator": "default"},
     "last": {},
 }
@@ -188,11 +187,6 @@ def test_a_failure_that_repeats_is_tried_no_more_than_asked(sweep: Recorder) -> 
     assert notes == ["trial twice is tried again, since it failed: ValueError: told to"]
 
 
-def test_each_trial_has_a_process_of_its_own(sweep: Recorder) -> None:
-    pids = {sweep.results[name].metrics["pid"] for name in ("tuned", "default", "again")}
-    assert len(pids) == 3
-
-
 @pytest.mark.parametrize(
     ("metric", "of"),
     [
@@ -218,11 +212,6 @@ def test_a_trials_process_is_set_up(
 def test_each_trial_has_the_allocator_it_asked_for(sweep: Recorder) -> None:
     tuned = {name: sweep.results[name].metrics["tuned"] for name in ("tuned", "default", "again")}
     assert tuned == {"tuned": 1, "default": 0, "again": 1}
-
-
-def test_more_workers_than_cores_are_tagged(sweep: Recorder) -> None:
-    assert sweep.results["workers"].tags["oversubscribed"] == "true"
-    assert sweep.results["last"].tags["oversubscribed"] == "false"
 
 
 def test_a_trial_never_goes_on_from_what_another_run_of_it_left(sweep: Recorder) -> None:

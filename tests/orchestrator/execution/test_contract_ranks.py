@@ -29,7 +29,6 @@ START_S = 40.0
 
 MORE: dict[str, dict[str, Any]] = {
     "again": {"act": "rank_dies_once", "retries": 1},
-    "pair": {"act": "rank_ends_first"},
     "stopped-0": {"act": "ranks", "epochs": 1000},
     "stopped-1": {"act": "ranks", "epochs": 1000},
     "next": {"ranks": 1},
@@ -105,7 +104,7 @@ def test_memory_that_one_rank_lacks_makes_the_trial_infeasible(sweep: Recorder) 
     result = sweep.results["no memory"]
     assert result.state is TrialState.INFEASIBLE
     assert result.tags["attempts"] == "1"
-    assert result.reason.startswith("rank 1: out of memory at step 6, 3 GiB asked for")
+    assert result.reason.startswith("rank 1: out of memory at step 6: MemoryError")
 
 
 def test_there_may_be_more_ranks_than_cores(sweep: Recorder) -> None:
@@ -119,12 +118,6 @@ def test_ranks_are_tried_again(more: Recorder) -> None:
     assert result.state is TrialState.COMPLETED, result.reason
     assert result.tags["attempts"] == "2"
     assert more.results["next"].state is TrialState.COMPLETED
-
-
-@pytest.mark.slow
-def test_a_rank_may_end_before_rank_0(more: Recorder) -> None:
-    result = more.results["pair"]
-    assert result.state is TrialState.COMPLETED, result.reason
 
 
 @pytest.mark.slow

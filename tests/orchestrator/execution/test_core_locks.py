@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,28 +35,6 @@ def test_a_shared_lock_is_taken_by_many(tmp_path: Path, held: ExitStack) -> None
     assert locks.take(held, "node.lock", shared=True)
     assert locks.take(held, "node.lock", shared=True)
     assert not locks.take(held, "node.lock")
-
-
-def test_a_symbolic_link_is_not_followed(tmp_path: Path, held: ExitStack) -> None:
-    (tmp_path / "gate.lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match=f"not a plain file.*{tmp_path / 'gate.lock'}"):
-        CoreLocks(tmp_path).take(held, "gate.lock")
-    assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_link_in_the_place_of_the_folder_is_not_followed_unless_it_is_named(
-    tmp_path: Path, held: ExitStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    link = tmp_path / "sweep-cores"
-    link.symlink_to(tmp_path / "elsewhere")
-    monkeypatch.delenv("SWEEP_LEASES", raising=False)
-    monkeypatch.setattr(core_locks, "lock_folder", lambda: link)
-    monkeypatch.setattr(core_locks, "is_private", lambda _: False)
-    with pytest.raises(OSError, match=f"not a folder.*{link}"):
-        CoreLocks().take(held, "gate.lock")
-    assert not any((tmp_path / "elsewhere").iterdir())
-    assert CoreLocks(link).take(held, "gate.lock")
 
 
 def test_other_users_may_lock_whatever_the_umask_is(tmp_path: Path, held: ExitStack) -> None:
@@ -107,3 +86,24 @@ def test_a_containers_own_folder_is_refused_unless_it_is_named(
     refusal = CoreLocks().refusal
     assert refusal.startswith("/tmp/sweep-cores is this container's own")
     assert "$SWEEP_LEASES" in refusal
+
+
+LAYER, DISK = ("/", "overlay"), ("/", "ext4")
+
+
+@pytest.mark.parametrize(
+    ("mounts", "expected"),
+    [
+        ([DISK, ("/tmp", "tmpfs")], False),
+        ([LAYER], True),
+        ([LAYER, ("/tmp", "tmpfs")], True),
+        ([LAYER, ("/tmp", "tmpfs"), ("/tmp/sweep-cores", "xfs")], False),
+        ([LAYER, ("/tmp", "tmpfs"), ("/tmp", "ext4")], False),
+    ],
+)
+def test_a_folder_that_no_other_container_sees(
+    monkeypatch: pytest.MonkeyPatch, mounts: list[tuple[str, str]], expected: bool
+) -> None:
+    listed = [SimpleNamespace(mountpoint=point, fstype=kind) for point, kind in mounts]
+    monkeypatch.setattr("psutil.disk_partitions", lambda **_: listed)
+    assert core_locks.is_private(Path("/tmp/sweep-cores")) is expected

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from orchestrator import Isolation, Machine
-from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.kernel.executor import Executor, Launch, Source
 from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Stage, TrialState
@@ -160,19 +158,6 @@ def test_a_faster_trial_has_fewer_slices_and_ends_with_the_others(
     assert 1.5 < speeds["fast"] / speeds["slow"] < 4, "15 ms a step beside 6 ms"
 
 
-@INLINE
-def test_trials_that_end_within_their_first_slice_do_not_count_as_interleaved(
-    executor: Executor, interleaved: Interleaved, tmp_path: Path
-) -> None:
-    knobs = {"num_steps": 1}
-    conductor = Recorder([interleaved(a=knobs, b=knobs, epochs=1)])
-
-    executor.run(conductor)
-
-    assert all("interleaved" not in result.tags for result in conductor.results.values())
-    assert len(_stretches(tmp_path, "a", "b")) == 2
-
-
 def test_a_trial_that_fails_leaves_the_others_running(sweep: Seen) -> None:
     results = sweep.told.results
     assert results["good"].state is results["also"].state is TrialState.COMPLETED
@@ -187,52 +172,6 @@ def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None
     assert told.was_started.count("revived") == 2
     assert told.was_started.count("other") == 1
     assert [report.epoch for report in told.reports["revived"]] == [1, 2]
-
-
-@INLINE
-@pytest.mark.slow
-def test_a_trial_with_too_much_memory_is_ended(
-    executor: Executor, interleaved: Interleaved
-) -> None:
-    conductor = Recorder([interleaved(eats={"act": "eat", "memory_gib": 1.0}, other={})])
-
-    executor.run(conductor)
-
-    assert conductor.results["eats"].state is TrialState.INFEASIBLE
-    assert "above the trial's limit of 1.00 GiB" in conductor.results["eats"].reason
-    assert conductor.results["other"].state is TrialState.COMPLETED
-
-
-def test_a_trial_that_waits_for_a_lock_of_another_one_is_given_up(
-    interleaved: Interleaved, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One after another they would work: each holds the lock as long as it lives."""
-    monkeypatch.setattr(attempt_monitor, "LIMIT_INTERLEAVED_S", 2.0)
-    conductor = Recorder([interleaved(holds={"act": "lock"}, waits={"act": "lock"}, epochs=2)])
-    inline = InlineExecutor([("tuned", ("torch",))])
-    try:
-        inline.run(conductor)
-    finally:
-        inline.close()
-
-    assert conductor.results["holds"].state is TrialState.COMPLETED
-    assert conductor.results["waits"].state is TrialState.FAILED
-    assert "may wait for what an interleaved trial holds" in conductor.results["waits"].reason
-
-
-@INLINE
-@pytest.mark.slow
-def test_a_time_limit_counts_a_trials_own_slices(
-    executor: Executor, interleaved: Interleaved
-) -> None:
-    knobs = {"time_limit_s": 4.0}  # two take about two seconds and a half of their own
-    conductor = Recorder([interleaved(a=knobs, b=knobs, c={**knobs, "step_ms": 50.0})])
-
-    executor.run(conductor)
-
-    states = {name: result.state for name, result in conductor.results.items()}
-    assert states["a"] is states["b"] is TrialState.COMPLETED
-    assert states["c"] is TrialState.INFEASIBLE
 
 
 def test_an_interrupted_sweep_leaves_no_interleaved_trial(

@@ -6,8 +6,6 @@ import mmap
 import os
 import signal
 import struct
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -24,12 +22,10 @@ from orchestrator.execution.leases import (
     CoreLeases,
     Lease,
     Place,
-    _owner_of,
-    leasable_cores,
     trial_cores,
 )
 from orchestrator.system.cgroup import Cgroups
-from orchestrator.system.topology import Core
+from orchestrator.system.cores import Core
 from orchestrator.trial import Isolation
 
 
@@ -79,13 +75,6 @@ def test_nothing_is_kept_of_a_lease_that_was_not_granted(take: Take) -> None:
     assert take(2) is not None, "the two cores that were free are free again"
 
 
-def test_it_is_waited_for_as_long_as_was_asked(take: Take, tmp_path: Path) -> None:
-    take(4)
-    began = time.monotonic()
-    assert leases(tmp_path).acquire(1, Isolation.LEASED, timeout_s=0.1) is None
-    assert 0.1 <= time.monotonic() - began < 10
-
-
 def test_an_exclusive_lease_admits_no_other(take: Take) -> None:
     isolated = granted(take(1, Isolation.EXCLUSIVE))
     assert take(1) is None
@@ -97,10 +86,6 @@ def test_an_exclusive_lease_admits_no_other(take: Take) -> None:
 def test_an_exclusive_lease_is_not_granted_beside_another(take: Take) -> None:
     take(1)
     assert take(1, Isolation.EXCLUSIVE) is None
-
-
-def test_more_cores_than_there_are_means_all_of_them(take: Take) -> None:
-    assert granted(take(99)).cores == (0, 1, 2, 3)
 
 
 def test_a_shared_lease_takes_no_core_from_others(take: Take) -> None:
@@ -211,13 +196,6 @@ def test_under_a_quota_leases_are_of_any_cores_and_no_more_than_it_pays_for(
         lease.release()
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < DRIVER_FROM_CORES, reason="needs 4 cores")
-def test_the_core_that_is_kept_is_leased_to_no_trial(tmp_path: Path) -> None:
-    everything = granted(CoreLeases(tmp_path).acquire(4096, Isolation.LEASED, timeout_s=0))
-    assert everything.cores == trial_cores()
-    everything.release()
-
-
 NUM_CORES, NUM_AT_A_TIME, NUM_HOLDERS = 4, 8, 40
 
 
@@ -306,55 +284,11 @@ def test_both_threads_of_the_drivers_core_are_kept(
     assert len({core % num_physical for core in kept}) == 1
 
 
-def test_of_few_physical_cores_one_thread_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    on_node(monkeypatch, (0, 1, 2, 3), num_physical=2)
-    assert len(trial_cores()) == 3
-
-
-def test_under_a_quota_any_allowed_core_may_be_leased(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy.os, "sched_getaffinity", lambda _: set(range(8)))
-    on_node(monkeypatch, (0, 1), num_physical=8)
-    assert leasable_cores() == tuple(range(8))
-
-
-def test_without_a_quota_the_drivers_core_is_not_leased(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy.os, "sched_getaffinity", lambda _: set(range(8)))
-    on_node(monkeypatch, tuple(range(8)), num_physical=8)
-    assert leasable_cores() == tuple(range(7))
-
-
-# As a driver has it: what it has started holds the cores, not the driver itself.
-DRIVER = """
-import subprocess, sys
-held = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)
-print(held.pid, flush=True)
-input()
-held.communicate()
-"""
-
-
-@pytest.mark.parametrize("is_installed", [False, True])
-def test_a_process_of_a_sweep_is_known_by_the_sweeps_command(
-    tmp_path: Path, is_installed: bool
+def test_where_no_process_can_be_bound_trials_share_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/orchestrator").write_text(DRIVER)
-    (tmp_path / "orchestrator").mkdir()
-    (tmp_path / "orchestrator/__main__.py").write_text(DRIVER)
-    started = [str(tmp_path / "bin/orchestrator")] if is_installed else ["-m", "orchestrator"]
-    command = [sys.executable, *started, "sweeps/x.py", "--tracking-uri", "//u:secret@h"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as driver:
-        assert driver.stdout is not None
-        holder = int(driver.stdout.readline())
-        told = f"`orchestrator sweeps/x.py` (process {driver.pid})"
-        assert _owner_of(holder) == told
-        assert _owner_of(driver.pid) == told
-        driver.communicate("end\n")
-
-
-def test_any_other_process_is_known_by_its_name() -> None:
-    name = Path("/proc/self/comm").read_text().strip()
-    assert _owner_of(os.getpid()) == f"`{name}` (process {os.getpid()})"
-    assert _owner_of(2**22 + 1) == f"process {2**22 + 1}"
+    monkeypatch.setattr(policy, "binding_refused", lambda _: "not permitted")
+    lease = granted(leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0))
+    assert lease.isolation is Isolation.SHARED
+    assert lease.note.endswith("processes cannot be bound to them: not permitted")
+    lease.release()

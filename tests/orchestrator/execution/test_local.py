@@ -5,11 +5,8 @@ Another inline executor stands in for Ray's, which has the contract's tests: wha
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -150,24 +147,3 @@ def test_an_interrupt_meanwhile_starts_no_ray(
     conductor.on_tick = interrupt
     local.run(conductor)
     assert (starts.count, conductor.results) == (0, {})
-
-
-def test_a_trial_that_the_machine_has_no_room_for_is_a_failed_row(
-    servers: ForkServers, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    socket_for = servers.socket_for
-    errors = [BlockingIOError(errno.EAGAIN, "no more processes")]
-
-    def once_without_room(allocator: str, modules: Sequence[str]) -> Path:
-        if errors:
-            raise errors.pop()
-        return socket_for(allocator, modules)
-
-    monkeypatch.setattr(servers, "socket_for", once_without_room)
-    conductor = Recorder([shared(launch_of(name, step_ms=0)) for name in "ab"])
-    InlineExecutor(servers=servers).run(conductor)
-    assert [each.state for each in conductor.results.values()] == [
-        TrialState.FAILED,
-        TrialState.COMPLETED,
-    ]
-    assert "no more processes" in conductor.results["a"].reason

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from torch.utils.data import DataLoader
 from orchestrator import Demand, Machine, Sweep, Trainable, both, knobs, maximize
 from orchestrator.measurement.run import Run
 
-Act = Literal["train", "die_once", "raise", "eat", "lock"]
+Act = Literal["train", "die_once", "raise"]
 
 
 @knobs
@@ -31,16 +30,11 @@ def train(config: Config, run: Run) -> None:
     loader = DataLoader(
         Items(config.num_steps, book), batch_size=None, num_workers=config.num_workers
     )
-    if config.act == "lock":
-        _held.append(_locked(book.with_name("lock")))
-    kept: list[torch.Tensor] = []
     for epoch in run.epochs():
         for _ in run.batches(loader, samples=lambda _: 8):
             began = time.monotonic()
             _burn(config.step_ms / 1000)
             _write(book, began)
-            if config.act == "eat":
-                kept.append(torch.ones(8 << 18))
         marker = book.with_suffix(".died")
         if config.act == "die_once" and epoch == 1 and not marker.exists():
             marker.touch()
@@ -48,16 +42,6 @@ def train(config: Config, run: Run) -> None:
         if config.act == "raise":
             raise ValueError("told to")
         run.report(val_acc=0.5)
-
-
-_held: list[object] = []
-
-
-def _locked(path: Path) -> object:
-    """A lock that is held until this process ends."""
-    file = path.open("w")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file
 
 
 class Items(torch.utils.data.Dataset[int]):

@@ -17,7 +17,7 @@ from orchestrator.measurement.run import Run
 
 Act = Literal[
     "train", "raise", "segfault", "exit", "no_memory", "diverge", "sleep", "spawn", "die_once",
-    "forget", "describe", "ranks", "rank_dies", "rank_dies_once", "rank_ends_first", "rank_leaves",
+    "forget", "describe", "ranks", "rank_dies", "rank_dies_once", "rank_leaves",
     "rank_raises", "rank_without_memory", "print", "set",
 ]  # fmt: skip
 
@@ -130,8 +130,6 @@ def _ranks(config: Config, run: Run) -> None:
         torch.distributed.all_reduce(total)
         run.report(val_acc=0.5, total=float(total), epoch_index=epoch, **of_ranks)
     torch.distributed.destroy_process_group()
-    if config.act == "rank_ends_first" and run.rank == 0:
-        time.sleep(2.5)
 
 
 def demand(config: Config, _machine: Machine) -> Demand:

@@ -8,12 +8,8 @@ from orchestrator.measurement.blocks import (
     MAX_BLOCKS_PER_EPOCH,
     Block,
     Dropped,
-    Epoch,
-    Phase,
-    Step,
     num_whole,
 )
-from orchestrator.metric_table import METRICS
 from tests.orchestrator.measurement.made_blocks import blocks_from
 
 
@@ -52,18 +48,3 @@ def test_steps_that_may_be_the_end_of_the_epoch_stay_pending() -> None:
     assert num_whole(16, burst=4, begins=True) == 4 + 8
     assert num_whole(16, burst=4, begins=False) == 8
     assert num_whole(5, burst=1, begins=True) == 1 + 4
-
-
-def test_a_step_lasts_from_asking_for_its_batch_to_asking_for_the_next() -> None:
-    step = Step(epoch=0, begin_s=1.5, end_s=4.0, samples=8, phases={Phase.WAIT: 1.0})
-    assert step.duration_s == 2.5
-
-
-def test_an_epoch_lasts_with_its_start() -> None:
-    epoch = Epoch(index=0, begin_s=1.0, start_s=0.5, end_s=4.0)
-    assert epoch.duration_s == 3.0
-    assert epoch.is_whole
-
-
-def test_each_phase_is_a_column_in_milliseconds() -> None:
-    assert [METRICS[f"{phase}_ms"].unit for phase in Phase] == ["ms"] * 5

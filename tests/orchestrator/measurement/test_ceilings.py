@@ -134,10 +134,6 @@ def test_a_trial_too_short_for_them_has_none(training: Training, epochs: int) ->
     assert training.num_calls == 1
 
 
-def test_one_batch_an_epoch_has_ceilings() -> None:
-    assert metrics_of(Training(steps=1, step_s=0.1), epochs=60)["headroom"] == pytest.approx(1.001)
-
-
 def test_several_ranks_have_none() -> None:
     training = Training()
     run = Run(context(world_size=2), Listener(), clock=training.clock)

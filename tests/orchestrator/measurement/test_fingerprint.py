@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 import torch
 
-from orchestrator.measurement.figures import figures, verdicts
 from orchestrator.measurement.fingerprint import MAX_ELEMENTS, NUM_BATCHES, Fingerprint
 from orchestrator.measurement.run import Context, Run
+from orchestrator.measurement.trial_figures import figures, verdicts
 from orchestrator.trial import Budget, Stage
 from tests.trainables.running import Reports
 
@@ -69,10 +69,6 @@ def test_other_whole_numbers_or_text_are_another(other: object) -> None:
 def test_floats_count_where_there_is_nothing_else() -> None:
     assert hash_of(IMAGES) == hash_of([IMAGES.double().numpy()]) != hash_of(IMAGES + 1)
     assert hash_of(IMAGES.bfloat16()) == hash_of(IMAGES.bfloat16().float())
-
-
-def test_the_order_of_batches_counts() -> None:
-    assert hash_of(LABELS, LABELS + 1) != hash_of(LABELS + 1, LABELS)
 
 
 def test_what_is_not_known_has_no_hash() -> None:
@@ -183,24 +179,9 @@ def test_a_trial_of_speed_alone_keeps_no_figures_of_what_it_learned() -> None:
     assert {"val_acc", "train_loss"} <= set(reports.kept[-1].metrics)
 
 
-@pytest.mark.parametrize("loss", [torch.ones(2), torch.tensor(1j), "0.5", None, [0.5]])
-def test_a_first_loss_is_one_number(loss: Any) -> None:  # noqa: ANN401 - whatever it is
-    with pytest.raises(TypeError, match=r"first_loss got a .*: give it the mean of a step's loss"):
-        Fingerprint().add_loss(loss)
-
-
 def test_a_first_loss_may_be_reported_too() -> None:
     reports = Reports()
     run = Run(Context(seed=0, budget=Budget(epochs=1, evaluated=False)), reports)
     run.report(first_loss=1.5, train_loss=1.0)
     assert reports.metric("first_loss") == [1.5]
     assert not reports.metric("train_loss")
-
-
-@pytest.mark.parametrize("evaluated", [True, False])
-def test_a_run_says_whether_it_evaluates(evaluated: bool) -> None:
-    run = Run(
-        Context(seed=0, budget=Budget(epochs=1, evaluated=evaluated), evaluate_test=True),
-        Reports(),
-    )
-    assert run.evaluates is run.evaluate_test is evaluated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -69,17 +70,37 @@ def trained(step_of: StepOf) -> dict[str, float]:
     return listener.metrics
 
 
-def hooked(run: Run, clock: FakeClock) -> Step:
-    model = Network(clock)
-    optimizer = Optimizer(clock, model)
-    run.watch(model, optimizer)
+class Nested(nn.Module):
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self.inner = Network(clock)
 
-    def step(batch: torch.Tensor) -> None:
-        model(batch).square().mean().backward()
-        optimizer.step()
-        optimizer.zero_grad()
+    def forward(self, batch: torch.Tensor) -> dict[str, list[torch.Tensor]]:
+        return {"scores": [self.inner(batch)]}
 
-    return step
+
+def hooked(
+    kind: Callable[[FakeClock], nn.Module] = Network, *, num_optimizers: int = 1, every: int = 1
+) -> StepOf:
+    """Make steps of a model that is watched, whose optimizers are due every so many steps."""
+
+    def step_of(run: Run, clock: FakeClock) -> Step:
+        model = kind(clock)
+        optimizers = [Optimizer(clock, model) for _ in range(num_optimizers)]
+        run.watch(model, *optimizers)
+        numbers = itertools.count(1)
+
+        def step(batch: torch.Tensor) -> None:
+            made = model(batch)
+            scores = made["scores"][0] if isinstance(made, dict) else made
+            scores.square().mean().backward()
+            if next(numbers) % every == 0:
+                for optimizer in optimizers:
+                    optimizer.step()
+
+        return step
+
+    return step_of
 
 
 def named(run: Run, clock: FakeClock) -> Step:
@@ -98,7 +119,7 @@ def named(run: Run, clock: FakeClock) -> Step:
     return step
 
 
-@pytest.mark.parametrize("step_of", [named, hooked])
+@pytest.mark.parametrize("step_of", [named, hooked(), hooked(Nested)])
 def test_names_and_hooks_tell_the_same(step_of: StepOf) -> None:
     figures = trained(step_of)
     assert [figures[name] for name in NAMES] == pytest.approx([3, 5, 2])
@@ -124,61 +145,11 @@ def test_passes_without_gradients_and_second_passes_count_as_forward() -> None:
 
 
 def test_steps_that_accumulate_gradients_have_no_optimizer() -> None:
-    def step_of(run: Run, clock: FakeClock) -> Step:
-        model = Network(clock)
-        optimizer = Optimizer(clock, model)
-        run.watch(model, optimizer)
-        counted = {"steps": 0}
-
-        def step(batch: torch.Tensor) -> None:
-            model(batch).square().mean().backward()
-            counted["steps"] += 1
-            if counted["steps"] % 3 == 0:
-                optimizer.step()
-
-        return step
-
-    figures = trained(step_of)
+    figures = trained(hooked(every=3))
     assert figures["forward_ms"] == pytest.approx(3)
     assert figures["backward_ms"] == pytest.approx(5)
     assert 0 < figures["optimizer_ms"] < 2
 
 
 def test_two_optimizers_are_one_phase() -> None:
-    def step_of(run: Run, clock: FakeClock) -> Step:
-        model = Network(clock)
-        optimizers = [Optimizer(clock, model) for _ in range(2)]
-        run.watch(model, *optimizers)
-
-        def step(batch: torch.Tensor) -> None:
-            model(batch).square().mean().backward()
-            for optimizer in optimizers:
-                optimizer.step()
-
-        return step
-
-    assert trained(step_of)["optimizer_ms"] == pytest.approx(2 * 2)
-
-
-def test_outputs_may_be_nested() -> None:
-    class Nested(nn.Module):
-        def __init__(self, clock: FakeClock) -> None:
-            super().__init__()
-            self.inner = Network(clock)
-
-        def forward(self, batch: torch.Tensor) -> dict[str, list[torch.Tensor]]:
-            return {"scores": [self.inner(batch)]}
-
-    def step_of(run: Run, clock: FakeClock) -> Step:
-        model = Nested(clock)
-        optimizer = Optimizer(clock, model)
-        run.watch(model, optimizer)
-
-        def step(batch: torch.Tensor) -> None:
-            model(batch)["scores"][0].square().mean().backward()
-            optimizer.step()
-
-        return step
-
-    figures = trained(step_of)
-    assert [figures[name] for name in NAMES] == pytest.approx([3, 5, 2])
+    assert trained(hooked(num_optimizers=2))["optimizer_ms"] == pytest.approx(2 * 2)

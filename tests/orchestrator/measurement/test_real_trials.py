@@ -29,13 +29,6 @@ def executor() -> Iterator[InlineExecutor]:
 
 
 @pytest.fixture
-def untuned_executor() -> Iterator[InlineExecutor]:
-    made = InlineExecutor([("default", PRELOAD)])
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def trained(executor: InlineExecutor, tmp_path: Path) -> Trained:
     """Return a function that trains the planted trainable once in a process of its own."""
     return partial(train, executor, tmp_path)
@@ -119,25 +112,3 @@ def test_a_completed_trial_stays_completed_where_its_ceilings_fail(
     assert "headroom" not in result.metrics
     assert "bound" in result.tags, "the phases still tell"
     assert why in result.tags["no_ceilings"]
-
-
-@pytest.mark.slow
-def test_workers_started_anew_show_in_the_start_of_short_epochs(trained: Trained) -> None:
-    short = {"epochs": 6, "steps": 8, "resident": False, "num_workers": 2, "ceilings": False}
-    anew = trained(**short).metrics
-    persistent = trained(**short, persistent_workers=True).metrics
-    assert anew["epoch_start_s"] > 5 * persistent["epoch_start_s"]
-    cost_s = anew["epoch_s"] - persistent["epoch_s"]  # that of ending them too
-    assert anew["epoch_start_s"] > 0.5 * cost_s
-
-
-@pytest.mark.slow
-def test_an_allocator_left_at_its_default_shows_in_faults_a_step(
-    executor: InlineExecutor, untuned_executor: InlineExecutor, tmp_path: Path
-) -> None:
-    big = {"epochs": 2, "steps": 40, "scratch_mib": 40}
-    tuned = train(executor, tmp_path, ceilings=False, **big).metrics["faults_per_step"]
-    # 40 MiB are 10,240 pages, given back and faulted in anew in each step.
-    untuned = train(untuned_executor, tmp_path, ceilings=False, allocator="default", **big)
-    assert untuned.metrics["faults_per_step"] > 5000
-    assert tuned < 0.2 * untuned.metrics["faults_per_step"]

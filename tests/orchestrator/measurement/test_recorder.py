@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
+import torch
 
 from orchestrator.measurement.blocks import Phase
-from orchestrator.measurement.clocks import HostClock, Mark
-from orchestrator.measurement.figures import Recording, figures
+from orchestrator.measurement.clocks import CudaClock, HostClock, Mark
 from orchestrator.measurement.progress import Progress
 from orchestrator.measurement.recorder import Recorder
-from orchestrator.measurement.usage import NO_USAGE
+from orchestrator.measurement.step_timer import StepTimer
+from orchestrator.measurement.trial_figures import Recording
 from orchestrator.trial import Budget
 from tests.orchestrator.measurement.fakes import FakeClock, context
 
@@ -102,21 +105,6 @@ def test_reading_the_marks_of_an_epoch_is_no_training(monkeypatch: pytest.Monkey
     assert [epoch.duration_s for epoch in found.epochs] == pytest.approx([0.1, 0.1])
 
 
-def test_phases_are_those_of_the_steps() -> None:
-    run = Recorded()
-    run.epoch(100)
-    shown = figures(run.recording)
-    assert (shown["wait_ms"], shown["forward_ms"]) == pytest.approx((2, 8))
-    assert shown["step_ms"] == pytest.approx(10)
-
-
-def test_a_run_in_which_nothing_has_happened_has_no_figures() -> None:
-    found = Recorded().recording
-    assert (found.set_up_s, found.eval_s, found.peak_gpu_bytes, found.copied_s) == (None,) * 4
-    assert (found.blocks, found.epochs, found.memory) == ([], [], [])
-    assert (found.train_s, found.usage) == (0.0, NO_USAGE)
-
-
 def test_an_evaluation_that_raises_has_taken_its_time() -> None:
     run = Recorded()
 
@@ -143,25 +131,6 @@ def test_cpu_time_counts_within_epochs_alone() -> None:
     assert usage.user_s + usage.system_s < within_s + 0.15
 
 
-def test_an_epoch_that_was_cut_short_is_training_but_not_whole() -> None:
-    run = Recorded()
-    run.epoch(10)
-    run.epoch(4, is_whole=False)
-    found = run.recording
-    assert [epoch.is_whole for epoch in found.epochs] == [True, False]
-    assert found.train_s == pytest.approx(0.14)
-
-
-def test_each_block_is_handed_out_once() -> None:
-    run = Recorded()
-    handed = []
-    for num_steps in (10, 20):
-        run.epoch(num_steps)
-        handed.append(sum(row[2] for row in run.recorder.take_rows()))
-    assert handed == [10, 20]
-    assert run.recorder.take_rows() == []
-
-
 def test_memory_is_that_of_this_process_at_the_ends_of_epochs() -> None:
     run = Recorded()
     for _ in range(2):
@@ -169,3 +138,97 @@ def test_memory_is_that_of_this_process_at_the_ends_of_epochs() -> None:
     readings = run.recording.memory
     assert [reading.epoch for reading in readings] == [0, 1]
     assert all(reading.pss_bytes > 2**20 for reading in readings)
+
+
+def stepped(timer: StepTimer, clock: FakeClock, num_steps: int) -> None:
+    """Take steps of 3 ms, one of them before the batch is there."""
+    for _ in range(num_steps):
+        timer.begin_step()
+        clock.sleep(0.001)
+        timer.receive_batch()
+        clock.sleep(0.002)
+        timer.end_step(5)
+
+
+def test_an_epoch_begins_before_its_loader_and_ends_after_it() -> None:
+    clock = FakeClock()
+    timer = StepTimer(HostClock(clock))
+    timer.begin_epoch()
+    clock.sleep(0.1)
+    stepped(timer, clock, 4)
+    clock.sleep(0.05)
+    timer.end_epoch(0)
+
+    (epoch,) = timer.epochs
+    assert epoch.start_s == pytest.approx(0.101)
+    assert epoch.duration_s == pytest.approx(0.162)
+    assert sum(block.duration_s for block in timer.blocks) == pytest.approx(0.162)
+
+
+def test_phases_are_those_of_the_step_in_which_they_were_added() -> None:
+    clock = FakeClock()
+    timer = StepTimer(HostClock(clock))
+    timer.begin_epoch()
+    timer.begin_step()
+    assert timer.step is None, "its batch is not there yet"
+    timer.receive_batch()
+    assert timer.step is not None
+    assert not timer.has_named_phases
+    with timer.phase(Phase.FORWARD):
+        clock.sleep(0.003)
+    begin = timer.mark()
+    clock.sleep(0.001)
+    timer.add_phase(Phase.FORWARD, begin, timer.mark())
+    assert timer.has_named_phases
+    timer.end_step(1)
+    assert timer.step is None
+    timer.end_epoch(0)
+    (block,) = timer.blocks
+    assert block.phases[Phase.FORWARD] == pytest.approx(0.004)
+
+
+def test_steps_become_blocks_while_the_epoch_goes_on() -> None:
+    clock = FakeClock()
+    timer = StepTimer(HostClock(clock), burst=2)
+    timer.begin_epoch()
+    stepped(timer, clock, 15)
+    assert timer.blocks == []
+    timer.close_blocks(0)
+    assert timer.num_steps == sum(block.num_steps for block in timer.blocks) == 2 + 8
+    stepped(timer, clock, 5)
+    timer.end_epoch(0)
+    assert sum(block.num_steps for block in timer.blocks) == 20
+
+
+@dataclass
+class Event:
+    """At so many milliseconds of the device's time, told in single precision, as CUDA does."""
+
+    at_ms: float
+
+    def elapsed_time(self, later: Event) -> float:
+        return float(np.float32(later.at_ms - self.at_ms))
+
+
+def test_marks_hours_from_the_start_are_as_exact_as_those_near_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_ms = 0.0
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
+    monkeypatch.setattr(CudaClock, "mark", lambda _: Event(now_ms))
+    clock = CudaClock(torch.device("cuda"))
+    step_ms = 0.3
+    for epoch in range(200):  # three hours of epochs of a minute, of which ten steps are looked at
+        marks = []
+        for step in range(10):
+            now_ms = 60_000.0 * epoch + step_ms * step
+            marks.append(clock.mark())
+        seconds = clock.resolve(marks)
+        assert np.diff(seconds) == pytest.approx([step_ms / 1000] * 9, abs=5e-6)
+    assert seconds[0] == pytest.approx(60 * 199, abs=1e-3)
+
+
+def test_the_host_s_clock_tells_seconds_since_it_was_made() -> None:
+    clock = HostClock()
+    first, second = clock.resolve([clock.mark(), clock.mark()])
+    assert 0 <= first <= second < 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.measurement.progress import random_state, set_random_state
+from orchestrator.measurement.progress import Progress, random_state, set_random_state
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget, Report
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, context
@@ -92,3 +92,50 @@ def test_a_checkpoint_never_runs_code(tmp_path: Path) -> None:
     with pytest.raises(UnpicklingError):
         Run(context(checkpoint_dir=tmp_path), Listener()).restore()
     assert not marker.exists()
+
+
+def stepped(progress: Progress, num_steps: int) -> None:
+    for _ in range(num_steps):
+        progress.count_step(4)
+
+
+def test_epochs_end_with_the_budget_of_epochs_or_of_steps() -> None:
+    assert list(Progress(Budget(epochs=3)).epochs()) == [0, 1, 2]
+    progress = Progress(Budget(epochs=3, steps=15))
+    done = []
+    for epoch in progress.epochs():
+        stepped(progress, 10)
+        done.append(epoch)
+    assert done == [0, 1]
+
+
+def test_epochs_end_at_a_pause_before_the_budget_does() -> None:
+    progress = Progress(Budget(epochs=9, pause_after=3))
+    lasts = [progress.is_last_epoch for _ in progress.epochs()]
+    assert lasts == [False, False, True]
+    assert progress.is_paused
+    assert progress.pause_reason == "paused after 3 of 9 epochs"
+    assert progress.fraction(0.0) == 1
+
+
+@pytest.mark.parametrize("pause_after", [None, 3, 4])
+def test_a_budget_that_ends_first_has_no_pause(pause_after: int | None) -> None:
+    progress = Progress(Budget(epochs=3, pause_after=pause_after))
+    assert list(progress.epochs()) == [0, 1, 2]
+    assert not progress.is_paused
+
+
+def test_an_epoch_may_be_the_last_by_epochs_or_by_steps() -> None:
+    progress = Progress(Budget(epochs=3, steps=15))
+    for epoch in progress.epochs():
+        assert progress.is_last_epoch == (epoch == 2)
+        stepped(progress, 10)
+        assert progress.is_last_epoch == (progress.steps >= 15)
+
+
+def test_the_fraction_is_that_of_the_limit_that_is_reached_first() -> None:
+    progress = Progress(Budget(epochs=10, steps=40))
+    progress.count_epoch()
+    stepped(progress, 10)
+    assert progress.fraction(0.5) == pytest.approx(0.25), "a quarter of the steps"
+    assert progress.fraction(5.0) == pytest.approx(0.6), "six tenths of the epochs"

@@ -73,26 +73,9 @@ def test_no_time_of_others_is_in_any_figure() -> None:
     assert sum(block.num_steps for block in blocks) == 300
 
 
-def test_a_slice_is_as_long_as_it_must_be() -> None:
-    _, _, progress = trained(Budget(epochs=1), range(1000))
-    assert len(progress) == pytest.approx(1000 * STEP_S / SLICE_S, abs=2)
-
-
-def test_progress_grows_from_slice_to_slice() -> None:
-    _, _, progress = trained(Budget(epochs=3), range(100))
-    assert progress == sorted(set(progress))
-    assert 0 < progress[0] < 1 / 3
-    assert progress[-1] > 0.9
-
-
 def test_an_epoch_of_unknown_length_counts_once_it_is_done() -> None:
     _, _, progress = trained(Budget(epochs=3), Unsized())
     assert {round(3 * share, 6) for share in progress} == {0, 1, 2}
-
-
-def test_progress_is_that_of_a_step_budget_where_there_is_one() -> None:
-    _, _, progress = trained(Budget(epochs=100, steps=100), range(200))
-    assert progress[0] == pytest.approx(0.25, abs=0.02)
 
 
 @pytest.mark.parametrize("burst", [1, 4])
@@ -118,14 +101,6 @@ def test_slices_are_as_long_as_the_loader_itself_asks_for() -> None:
     )
     assert told[0] == declared[0]
     assert told[2] == declared[2]
-
-
-def test_blocks_of_slices_hold_every_step_once() -> None:
-    blocks, _, _ = trained(Budget(epochs=1), range(200), burst=4)
-
-    ends = [block.first_step + block.num_steps for block in blocks]
-    assert [block.first_step for block in blocks] == [0, *ends[:-1]]
-    assert ends[-1] == 200
 
 
 def test_no_slice_begins_in_the_last_round_of_an_epoch() -> None:
@@ -161,13 +136,3 @@ def test_short_epochs_are_whole_and_slices_end_between_them() -> None:
     assert last.tags["rate"] == "epochs"
     assert [block.num_steps for block in blocks] == [10] * 20
     assert [round(20 * share, 6) % 1 for share in progress] == [0] * len(progress)
-
-
-def test_slices_grow_with_the_trial_s_own_time() -> None:
-    clock, ended = FakeClock(), []
-    slices = TimeSlices(lambda _: ended.append(clock()), slice_s=SLICE_S, clock=clock)
-    for _ in slices.divide(range(200_000), None, lambda of_epoch: of_epoch):
-        clock.sleep(0.05)
-    assert ended[0] == pytest.approx(6 * 0.05)
-    assert len(ended) < 1000
-    assert ended[-1] - ended[-2] == pytest.approx(100, rel=0.05), "a hundredth of 10,000 s"

@@ -16,21 +16,12 @@ from orchestrator.measurement.run import Run
 from orchestrator.measurement.usage import (
     Memory,
     MemoryAtEnds,
-    Usage,
-    memory_at,
     memory_figures,
     settings,
     usage_now,
 )
 from orchestrator.trial import Budget
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, context
-
-
-def test_usages_are_added_and_subtracted_field_by_field() -> None:
-    first = Usage(user_s=1.0, system_s=2.0, minor_faults=3)
-    second = Usage(user_s=0.5, system_s=0.25, minor_faults=2)
-    assert first + second == Usage(user_s=1.5, system_s=2.25, minor_faults=5)
-    assert first - second == Usage(user_s=0.5, system_s=1.75, minor_faults=1)
 
 
 def test_work_of_this_process_shows() -> None:
@@ -98,48 +89,38 @@ def test_a_list_that_leaks_in_the_workers_shows() -> None:
     assert 0.05 < figures["peak_pss_gib"] < 8
 
 
-def test_workers_that_keep_nothing_do_not_grow() -> None:
-    figures = trained(loader_of(leaks=False, persistent=True), epochs=4)
-    assert abs(figures["worker_growth_mib_per_epoch"]) < 1
-
-
 def end(epoch: int, *, pss: int = 1, **private: int) -> Memory:
     """Return a reading at the end of an epoch, in MiB; workers by name."""
     workers = {(ord(name), 0.5): size * MIB for name, size in private.items()}
     return Memory(epoch=epoch, pss_bytes=pss * MIB, private_bytes=workers)
 
 
-def test_growth_is_that_of_all_workers_and_its_median_over_epochs() -> None:
-    ends = [
-        end(0, pss=10, a=1, b=1, c=9),  # c does not persist
-        end(1, pss=30, a=2, b=3),
-        end(2, pss=20, a=3, b=5),
-        end(3, pss=20, a=50, b=5),
-    ]
+@pytest.mark.parametrize(
+    ("ends", "growth", "peak"),
+    [
+        pytest.param(
+            [end(0, pss=10, a=1, b=1, c=9), end(1, pss=30, a=2, b=3), end(2, a=3, b=5),
+             end(3, a=50, b=5)],
+            3, 30, id="of the workers that persist, the median",
+        ),
+        pytest.param(
+            [end(0, a=10), end(1, a=50), end(2, a=90), end(12, a=110)], 2, 1,
+            id="ends were left out",
+        ),
+        pytest.param(
+            [end(0, a=10), end(1, a=15), end(1, pss=7, a=20), end(2, a=40), end(3, a=60)], 20, 7,
+            id="an epoch in parts grows once",
+        ),
+        pytest.param([end(0, a=1), end(1, b=2), end(2, c=3)], None, 1, id="none persists"),
+        pytest.param([end(0, a=1), end(1, a=2)], None, 1, id="few epochs"),
+    ],
+)  # fmt: skip
+def test_growth_is_an_epochs_and_the_peak_of_every_reading(
+    ends: list[Memory], growth: float | None, peak: float
+) -> None:
     figures = dict(memory_figures(ends))
-    assert figures["worker_growth_mib_per_epoch"] == 3
-    assert figures["peak_pss_gib"] == 30 / 1024
-
-
-def test_growth_is_an_epochs_where_ends_were_left_out() -> None:
-    copied_at_first = [end(0, a=10), end(1, a=50), end(2, a=90), end(12, a=110)]
-    assert dict(memory_figures(copied_at_first))["worker_growth_mib_per_epoch"] == 2
-
-
-def test_an_epoch_in_parts_grows_once() -> None:
-    ends = [end(0, a=10), end(1, a=15), end(1, pss=7, a=20), end(2, a=40), end(3, a=60)]
-    figures = dict(memory_figures(ends))
-    assert figures["worker_growth_mib_per_epoch"] == 20
-    assert figures["peak_pss_gib"] == 7 / 1024, "of every reading"
-
-
-def test_growth_is_absent_where_no_worker_persists_or_epochs_are_few() -> None:
-    anew = dict(memory_figures([end(0, a=1), end(1, b=2), end(2, c=3)]))
-    assert "worker_growth_mib_per_epoch" not in anew
-    assert "peak_pss_gib" in anew
-    short = dict(memory_figures([end(0, a=1), end(1, a=2)]))
-    assert "worker_growth_mib_per_epoch" not in short
-    assert dict(memory_figures([])) == {}
+    assert figures.get("worker_growth_mib_per_epoch") == growth
+    assert figures["peak_pss_gib"] == peak / 1024
 
 
 def read_at(epoch_s: float, *, num_epochs: int) -> list[int]:
@@ -162,10 +143,6 @@ def test_short_epochs_are_not_read_out_of_proportion() -> None:
     assert read[:3] == [0, 1, 2]
     assert read[-1] == 999
     assert len(read) == pytest.approx(1000 * 0.002 * 0.05 / 0.01, abs=2), "a twentieth of the time"
-
-
-def test_long_epochs_are_read_at_every_end() -> None:
-    assert read_at(600.0, num_epochs=10) == list(range(10))
 
 
 class Mapped(Dataset[int]):
@@ -197,14 +174,3 @@ def test_pages_of_a_mapped_file_are_no_growth_of_their_reader(tmp_path: Path) ->
         epochs=4,
     )  # fmt: skip
     assert abs(figures["worker_growth_mib_per_epoch"]) < 1, "8 MiB an epoch are read"
-
-
-def test_reads_the_memory_of_this_process() -> None:
-    before = memory_at(0)
-    taken = mmap.mmap(-1, 64 * MIB)
-    taken.write(b"x" * (64 * MIB))
-    after = memory_at(0)
-    assert before is not None
-    assert after is not None
-    assert after.pss_bytes - before.pss_bytes == pytest.approx(64 * MIB, rel=0.2)
-    taken.close()

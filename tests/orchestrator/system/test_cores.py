@@ -1,11 +1,97 @@
+"""Whole physical cores before hyper-threads, one NUMA node before two: on made-up machines."""
+
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
 from orchestrator.system.cgroup import Cgroups
-from orchestrator.system.cores import binding_refused, usable_cores, within_quota
+from orchestrator.system.cores import (
+    binding_refused,
+    choose,
+    numbers_in,
+    read_topology,
+    text_of,
+    usable_cores,
+    within_quota,
+)
+
+
+def machine(folder: Path, nodes: dict[int, list[list[int]]]) -> Path:
+    """A ``/sys/devices/system`` with the threads of each physical core of each node."""
+    for node, physical in nodes.items():
+        place = folder / f"node/node{node}"
+        place.mkdir(parents=True)
+        threads = sorted(thread for siblings in physical for thread in siblings)
+        (place / "cpulist").write_text(",".join(map(str, threads)) + "\n")
+        for siblings in physical:
+            for thread in siblings:
+                topology = folder / f"cpu/cpu{thread}/topology"
+                topology.mkdir(parents=True)
+                (topology / "thread_siblings_list").write_text(",".join(map(str, siblings)) + "\n")
+    return folder
+
+
+FOUR_CORES_WITH_THREADS = {0: [[0, 4], [1, 5], [2, 6], [3, 7]]}
+TWO_NODES = {0: [[0], [1], [2], [3]], 1: [[4], [5], [6], [7]]}
+TWO_NODES_WITH_THREADS = {0: [[0, 4], [1, 5]], 1: [[2, 6], [3, 7]]}
+UNEQUAL = {0: [[0, 1], [2, 3], [4], [5]]}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "taken", "count", "expected"),
+    [
+        pytest.param(FOUR_CORES_WITH_THREADS, [], 2, (0, 4), id="both threads of one core"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [], 4, (0, 1, 4, 5), id="whole cores"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [0], 2, (1, 5), id="a split core is left alone"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [0], 1, (1,), id="a thread of a whole core first"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [0, 1, 2], 1, (3,), id="the last whole core"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [0, 1, 2, 3], 1, (4,), id="then hyper-threads"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [], 3, (0, 1, 4), id="one whole and one thread"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [0, 2], 3, (1, 3, 5), id="rest from whole ones"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [0, 2], 6, (1, 3, 4, 5, 6, 7), id="all that is left"),
+        pytest.param(FOUR_CORES_WITH_THREADS, [0, 2], 7, None, id="too few"),
+        pytest.param(TWO_NODES, [0, 1], 3, (4, 5, 6), id="the node that has as many"),
+        pytest.param(TWO_NODES, [0, 1], 2, (2, 3), id="the node with less left over"),
+        pytest.param(TWO_NODES, [0, 1], 5, (2, 4, 5, 6, 7), id="two only where one is too small"),
+        pytest.param(TWO_NODES_WITH_THREADS, [0], 2, (1, 5), id="whole cores decide the node"),
+        pytest.param(TWO_NODES_WITH_THREADS, [0, 1], 2, (2, 6), id="rather than split ones"),
+        pytest.param(TWO_NODES_WITH_THREADS, [0, 5, 2, 7], 2, (1, 4), id="split but on one node"),
+        pytest.param(UNEQUAL, [], 1, (4,), id="a core of one thread for one"),
+        pytest.param(UNEQUAL, [], 3, (0, 1, 4), id="none is split that need not be"),
+    ],
+)
+def test_chooses(
+    tmp_path: Path,
+    nodes: dict[int, list[list[int]]],
+    taken: list[int],
+    count: int,
+    expected: tuple[int, ...] | None,
+) -> None:
+    cores = sorted(c for physical in nodes.values() for siblings in physical for c in siblings)
+    topology = read_topology(cores, machine(tmp_path, nodes))
+    free = [core for core in cores if core not in taken]
+    assert choose(free, count, topology) == expected
+
+
+def test_a_thread_that_may_not_be_used_splits_no_core(tmp_path: Path) -> None:
+    topology = read_topology([0, 1, 5], machine(tmp_path, FOUR_CORES_WITH_THREADS))
+    assert choose([0, 1, 5], 2, topology) == (1, 5)
+    assert choose([0, 1, 5], 1, topology) == (0,)
+
+
+def test_reads_the_kernel_lists() -> None:
+    assert numbers_in("0-3,8,10-11\n") == [0, 1, 2, 3, 8, 10, 11]
+    assert numbers_in("\n") == []
+    with pytest.raises(ValueError, match="invalid literal"):
+        numbers_in("zero")
+
+
+@pytest.mark.parametrize("text", ["", "0", "0-1", "0-3,8,10-11", "1,3,5"])
+def test_a_kernel_list_is_written_as_it_is_read(text: str) -> None:
+    assert text_of(numbers_in(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -26,5 +112,62 @@ def test_a_trial_of_binding_leaves_the_affinity_as_it_was() -> None:
     assert os.sched_getaffinity(0) == before
 
 
-def test_a_core_that_does_not_exist_is_refused() -> None:
-    assert binding_refused([4095]) == "Invalid argument"
+V1 = "3:cpu,cpuacct:/job\n4:memory:/job/step\n"
+
+
+def cgroups(folder: Path, files: dict[str, str], membership: str) -> Cgroups:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content + "\n")
+    (folder / "membership").write_text(membership)
+    return Cgroups(mount=folder, membership=folder / "membership")
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        ("0::/\n", {"cpu.max": "max 100000"}, None),
+        ("0::/\n", {"cpu.max": "150000 100000"}, 1.5),
+        ("0::/a/b\n", {"a/cpu.max": "300000 100000", "a/b/cpu.max": "max 100000"}, 3.0),
+        ("0::/a/b\n", {"a/cpu.max": "300000 100000", "a/b/cpu.max": "200000 100000"}, 2.0),
+        ("0::/not/seen/here\n", {"cpu.max": "400000 100000"}, 4.0),
+        (V1, {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, None),
+        (V1, {"cpu/job/cpu.cfs_quota_us": "200000", "cpu/job/cpu.cfs_period_us": "100000"}, 2.0),
+        (V1, {"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}, 0.5),
+        ("", {}, None),
+        ("0::/\n", {"cpu.max": "nonsense"}, None),
+    ],
+)
+def test_cpu_quota(
+    tmp_path: Path, membership: str, files: dict[str, str], expected: float | None
+) -> None:
+    assert cgroups(tmp_path, files, membership).cpu_quota() == expected
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        ("0::/a\n", {"a/memory.max": "max", "memory.max": "8589934592"}, 2**33),
+        (V1, {"memory/job/step/memory.limit_in_bytes": "4294967296"}, 2**32),
+        (V1, {"memory/job/memory.limit_in_bytes": "1073741824"}, 2**30),
+        ("", {}, None),
+    ],
+)
+def test_memory(
+    tmp_path: Path, membership: str, files: dict[str, str], expected: int | None
+) -> None:
+    assert cgroups(tmp_path, files, membership).memory_bytes() == expected
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        ("0::/a\n", {"a/memory.events": "low 0\nhigh 0\nmax 3\noom 2\noom_kill 1"}, 1),
+        (V1, {"memory/job/step/memory.oom_control": "oom_kill_disable 0\noom_kill 4"}, 4),
+        ("", {}, None),
+    ],
+)
+def test_kills(
+    tmp_path: Path, membership: str, files: dict[str, str], expected: int | None
+) -> None:
+    assert cgroups(tmp_path, files, membership).memory_kills() == expected

@@ -41,31 +41,6 @@ def test_a_child_whose_parent_has_died_already_ends_at_once() -> None:
     assert done.returncode == 1
 
 
-def test_children_that_are_tied_need_not_know_of_it() -> None:
-    child = child_of("tie_children", before="tie_children()")
-    assert psutil.wait_procs([child], timeout=10)[1] == []
-
-
-def test_what_a_tied_child_forks_may_outlive_it() -> None:
-    command = """
-import os, time
-from orchestrator.system.lifeline import tie_children
-tie_children()
-if os.fork() == 0:
-    parent = os.getpid()
-    if os.fork() == 0:
-        while os.getppid() == parent:
-            time.sleep(0.001)
-        print("it goes on", flush=True)
-    os._exit(0)
-os.wait()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", command], capture_output=True, text=True, timeout=30, check=True
-    )
-    assert done.stdout == "it goes on\n"
-
-
 def test_orphans_are_adopted() -> None:
     command = """
 import os

@@ -108,26 +108,3 @@ def test_what_another_may_have_placed_there_is_refused(tmp_path: Path, what: str
         folder.touch(mode=0o600)
     with pytest.raises(PermissionError, match="not a folder of this user alone"):
         make_private(folder)
-
-
-def test_the_next_run_removes_the_folder_of_a_killed_one(usual: Path) -> None:
-    def made(name: str) -> Path:
-        folder = usual / name
-        folder.mkdir(mode=0o700)
-        (folder / "scratch").touch()
-        return folder
-
-    def hold(folder: Path) -> None:
-        (folder / ".held").touch()
-        os.utime(folder / ".held", (0, 0))
-
-    killed, own, just_made = made("sweep-abcdefgh"), made("sweep-results"), made("sweep-12345678")
-    hold(killed)
-    (just_made / ".held").touch()
-    running, _ = private_folder()
-    assert not killed.exists()
-    os.utime(running / ".held", (0, 0))
-    private_folder()
-    assert running.exists()
-    assert own.exists()
-    assert just_made.exists()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator import DataFolders
+from orchestrator import DataFolders, Isolation
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.kernel.executor import Launch, Needs, Source
+from orchestrator.execution.process.setup import take_environment
+from orchestrator.kernel.executor import Launch, Needs, Rank, Source
 from orchestrator.trial import Budget, Stage, TrialResult, TrialState
-from tests.orchestrator.execution.supervised import attempt_at, launch_of, leases_in, outcome_of
+from tests.orchestrator.execution.supervised import (
+    attempt_at,
+    core_of_this_test,
+    launch_of,
+    leases_in,
+    outcome_of,
+)
 
 
 def launch(folder: Path, words: str, **needs: str) -> Launch:
@@ -43,16 +51,6 @@ def test_a_trial_that_stops_itself_says_so(servers: ForkServers, tmp_path: Path)
     result = ended(launch(tmp_path, "stop", data="words"), servers, tmp_path)
     assert result.state is TrialState.STOPPED
     assert result.reason == "its training function raised TrialStopped"
-
-
-def test_an_exit_with_a_code_comes_with_what_was_written_before(
-    servers: ForkServers, tmp_path: Path
-) -> None:
-    result = ended(launch_of(tmp_path, act="misparse", duration_s=0.01), servers, tmp_path)
-    assert result.state is TrialState.FAILED
-    assert result.reason.startswith(
-        "SystemExit: 2, after it wrote: greedy: error: unrecognized arguments: --unknown\n"
-    )
 
 
 def test_another_copy_than_the_drivers_fails_the_trial(
@@ -90,3 +88,35 @@ def test_a_trial_of_speed_alone_ends_without_ceilings_or_a_checkpoint(
     assert result.tags["batches"]
     assert ("loader_only_samples_per_s" in result.metrics) is evaluated
     assert result.metrics["keeps_checkpoints"] == evaluated
+
+
+def test_every_thread_and_every_worker_of_a_trial_is_bound(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    launch = launch_of(tmp_path, act="threads", duration_s=0.01, isolation=Isolation.LEASED)
+    with attempt_at(launch, servers, leases_in(tmp_path)) as attempt:
+        result = outcome_of(attempt)
+    assert result.state is TrialState.COMPLETED, result.reason
+    assert result.metrics["num_threads"] >= 3, "torch's and autograd's among them"
+    assert result.metrics["num_sets"] == 1
+    assert result.metrics["num_cores"] == 1
+    assert result.metrics["core"] == core_of_this_test()
+    assert result.tags["core_ids"] == str(core_of_this_test())
+
+
+def test_a_training_function_finds_no_arguments(servers: ForkServers, tmp_path: Path) -> None:
+    launch = launch_of(tmp_path, act="parse", duration_s=0.01)
+    with attempt_at(launch, servers, leases_in(tmp_path)) as attempt:
+        result = outcome_of(attempt)
+    assert result.state is TrialState.COMPLETED, result.reason
+
+
+def test_a_process_has_the_ranks_of_its_trial_and_not_those_of_a_launcher(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_launchers = {"WORLD_SIZE": "8", "RANK": "3", "LOCAL_WORLD_SIZE": "8", "PMI_SIZE": "8"}
+    monkeypatch.setattr(os, "environ", {**os.environ, **of_launchers})
+    take_environment(Rank())
+    assert not of_launchers.keys() & os.environ.keys()
+    take_environment(Rank(index=1, world_size=2, master=("127.0.0.1", 1)))
+    assert (os.environ["RANK"], os.environ["WORLD_SIZE"]) == ("1", "2")

@@ -15,7 +15,7 @@ from orchestrator.execution.process.failures import (
     may_end_otherwise,
 )
 from orchestrator.trial import TrialState
-from tests.orchestrator.odd_errors import Incomparable, NotText, Unwritable
+from tests.orchestrator.odd_errors import NotText, Unwritable
 
 CUDA = (
     "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of "
@@ -26,13 +26,13 @@ CUDA = (
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (torch.OutOfMemoryError(CUDA), "at step 8, 2.50 GiB asked for: OutOfMemoryError: CUDA"),
+        (torch.OutOfMemoryError(CUDA), "at step 8: OutOfMemoryError: CUDA"),
         (RuntimeError("CUDA error: out of memory"), "at step 8: RuntimeError: CUDA error"),
         (RuntimeError("CUBLAS_STATUS_ALLOC_FAILED when calling"), "at step 8: RuntimeError"),
         (
             RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate "
                          "4294967296 bytes. Error code 12"),
-            "at step 8, 4.00 GiB asked for",
+            "at step 8: RuntimeError: DefaultCPU",
         ),
         (RuntimeError("unable to mmap 268435600 bytes from file </torch_12_3_4>: Cannot allocate "
                       "memory (12)"), "at step 8: RuntimeError: unable to mmap"),
@@ -90,16 +90,6 @@ def test_any_other_error_is_a_failure(error: Exception) -> None:
 def test_a_reason_is_found_whatever_was_raised(error: BaseException, reason: str) -> None:
     outcome = failure(error, 3)
     assert (outcome["state"], outcome["reason"]) == (TrialState.FAILED, reason)
-
-
-def test_causes_may_go_in_a_circle_or_without_end() -> None:
-    one, two = Incomparable(), ValueError("two")
-    one.__cause__, two.__cause__ = two, one
-    assert may_end_otherwise(one, 0)
-    last: Exception = ValueError("the first")
-    for _ in range(3000):
-        last = raised_from(ValueError("a link"), last)
-    assert not may_end_otherwise(last, 0)
 
 
 def test_a_killed_worker_is_lost_and_a_crashed_one_is_not() -> None:

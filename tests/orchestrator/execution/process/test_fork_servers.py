@@ -15,7 +15,6 @@ import pytest
 
 from orchestrator.execution.process.fork_client import NotForked, ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
-from orchestrator.execution.process.leftovers import environment_of
 from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD
@@ -36,15 +35,6 @@ def test_one_server_an_allocator_and_list_of_modules(servers: ForkServers) -> No
     assert server_key("tuned", PRELOAD) != server_key("default", PRELOAD)
 
 
-def test_a_server_that_starts_late_has_the_environment_of_the_first(
-    own_servers: ForkServers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAY_CHDIR_TO_TRIAL_DIR", "0")  # as Ray's start does
-    own_servers.socket_for("tuned", ())
-    (server,) = own_servers._servers.values()
-    assert b"RAY_CHDIR_TO_TRIAL_DIR=0" not in environment_of(server.pid)
-
-
 IMPORTED = {
     "noisy": "print('Error: not one of ours', flush=True)\nimport time\ntime.sleep(0.2)\n",
     "leaving": "import os, signal\nsignal.signal(signal.SIGALRM, lambda *_: os._exit(1))\n",
@@ -55,23 +45,6 @@ IMPORTED = {
 def servers_with(module: str, folder: Path) -> ForkServers:
     (folder / f"{module}.py").write_text(IMPORTED[module])
     return ForkServers(python_path=[str(folder)])
-
-
-def test_a_server_may_print_while_it_imports_and_be_started_by_who_ignores_children(
-    tmp_path: Path,
-) -> None:
-    servers, before = servers_with("noisy", tmp_path), signal.getsignal(signal.SIGCHLD)
-    try:
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as some services start their jobs
-        path = servers.socket_for("tuned", ("noisy",))
-        signal.signal(signal.SIGCHLD, before)
-        with forked(path, tmp_path, "first") as process:
-            server = server_of(process)
-        with forked(path, tmp_path, "second") as process:
-            assert server_of(process) == server
-    finally:
-        signal.signal(signal.SIGCHLD, before)
-        servers.close()
 
 
 def test_a_server_that_ends_while_it_imports_fails_at_once(tmp_path: Path) -> None:
@@ -141,16 +114,6 @@ def test_a_server_that_has_served_is_started_again(tmp_path: Path) -> None:
             assert not has_ended(path)
     finally:
         servers.close()
-
-
-def test_a_server_that_is_just_being_closed_is_told_no_more(own_servers: ForkServers) -> None:
-    """Ray may end while another thread waits for its processes to come up."""
-    key = own_servers.socket_for("tuned", ()).name
-    server = own_servers._servers[key]
-    assert server.stdin is not None
-    server.stdin.close()
-    own_servers.end_with_owner([2**22])
-    assert server.wait(60) == 0
 
 
 FULL = """

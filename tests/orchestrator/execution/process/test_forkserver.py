@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess, NotForked
+from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import request
 from orchestrator.kernel.executor import Rank
@@ -64,39 +64,6 @@ def test_a_request_may_be_larger_than_a_buffer_of_the_kernel(
         process.hang_up()
 
 
-def test_too_many_open_files_end_no_server(servers: ForkServers, tmp_path: Path) -> None:
-    socket = socket_of(servers)
-    with forked(socket, tmp_path, "first") as first:
-        server = server_of(first)
-        before = server.rlimit(psutil.RLIMIT_NOFILE)
-        try:
-            limit_files(server, 2)  # the client and its channel, but not the child
-            with (
-                pytest.raises(NotForked, match="Too many open files"),
-                forked(socket, tmp_path, "second"),
-            ):
-                pass
-            limit_files(server, 0)
-            threading.Timer(0.3, server.rlimit, (psutil.RLIMIT_NOFILE, before)).start()
-            with forked(socket, tmp_path, "third") as third:
-                assert server_of(third) == server
-        finally:
-            server.rlimit(psutil.RLIMIT_NOFILE, before)
-        assert first.poll() is None
-
-
-def limit_files(server: psutil.Process, num_more: int) -> None:
-    """Let a process open so many files more."""
-    used = {int(each.name) for each in Path(f"/proc/{server.pid}/fd").iterdir()}
-    free = [number for number in range(len(used) + num_more + 1) if number not in used]
-    server.rlimit(psutil.RLIMIT_NOFILE, (free[num_more], server.rlimit(psutil.RLIMIT_NOFILE)[1]))
-
-
-def test_a_child_has_a_process_group_of_its_own(servers: ForkServers, tmp_path: Path) -> None:
-    with forked(socket_of(servers), tmp_path) as process:
-        wait_for_group(process)
-
-
 def test_a_child_holds_no_connection_of_another(servers: ForkServers, tmp_path: Path) -> None:
     """Else a client would wait in vain for the end of its connection while the other lives."""
     socket = socket_of(servers)
@@ -106,20 +73,6 @@ def test_a_child_holds_no_connection_of_another(servers: ForkServers, tmp_path: 
         assert time.monotonic() - began < GONE_WITHIN_S
         assert not psutil.pid_exists(first.pid)
         assert second.poll() is None
-
-
-def test_a_request_that_is_none_ends_no_server(servers: ForkServers, tmp_path: Path) -> None:
-    path = socket_of(servers)
-    with forked(path, tmp_path, "first") as first:
-        with (
-            sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client,
-            path.with_suffix(".log").open() as log,
-        ):
-            client.connect(str(path))
-            sockets.send_fds(client, [b"no request\n"], [log.fileno()])
-            assert client.recv(1) == b""
-        with forked(path, tmp_path, "second") as second:
-            assert server_of(second) == server_of(first)
 
 
 def test_a_trainable_s_own_module_is_imported_before_the_fork(tmp_path: Path) -> None:
@@ -148,3 +101,36 @@ def test_without_it_a_server_serves_all_the_same(tmp_path: Path, content: str | 
             assert process.poll() is None
     finally:
         servers.close()
+
+
+def test_an_exit_code_is_returned_again(servers: ForkServers, tmp_path: Path) -> None:
+    with forked(servers.socket_for("tuned", PRELOAD), tmp_path) as process:
+        os.kill(process.pid, signal.SIGKILL)
+        codes = [process.poll(10.0), process.poll(), process.poll()]
+    assert codes == [-signal.SIGKILL] * 3
+
+
+def test_hanging_up_returns_when_the_memory_is_free(servers: ForkServers, tmp_path: Path) -> None:
+    """The kernel takes some time to free a GiB, in which the cores are not the next trial's."""
+    launch = launch_of(tmp_path, act="eat", mib=256)
+    process = ForkedProcess(servers.socket_for("tuned", PRELOAD), request(launch, Rank()))
+    seen, deadline = psutil.Process(process.pid), time.monotonic() + 60
+    while seen.memory_info().rss < 2**30 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.hang_up()
+    assert not psutil.pid_exists(seen.pid)
+
+
+def test_a_stopped_process_is_stopped_until_it_is_resumed(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    with forked(servers.socket_for("tuned", PRELOAD), tmp_path) as process:
+        wait_for_group(process)
+        seen = psutil.Process(process.pid)
+        process.pause()
+        wait_for(seen, psutil.STATUS_STOPPED)
+        process.resume()
+        deadline = time.monotonic() + 30
+        while seen.status() == psutil.STATUS_STOPPED and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert seen.status() != psutil.STATUS_STOPPED

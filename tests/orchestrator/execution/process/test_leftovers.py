@@ -14,10 +14,7 @@ import pytest
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.leftovers import (
-    MARK,
-    end_marked,
     remove_folder,
-    remove_shared_tensors,
 )
 from orchestrator.execution.process.ranks import request
 from orchestrator.kernel.executor import Rank
@@ -103,25 +100,3 @@ def test_a_folder_goes_although_a_process_that_ends_still_writes_there(tmp_path:
     remove_folder(folder)
     writer.wait()
     assert not folder.exists()
-
-
-def test_shared_memory_of_a_process_that_was_killed_goes_and_that_of_others_stays() -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    places = [Path(f"/dev/shm/torch_{pid}_7_0") for pid in (ended.pid, os.getpid())]
-    for place in places:
-        place.touch()
-    remove_shared_tensors([ended.pid])
-    assert [place.exists() for place in places] == [False, True]
-    places[1].unlink()
-
-
-def test_a_process_amid_an_exec_is_ended(tmp_path: Path) -> None:
-    socket, again = tmp_path / "socket", 'exec sh -c "$0" "$0"'
-    for _ in range(60):
-        marked = subprocess.Popen(["sh", "-c", again, again], env={**os.environ, MARK: str(socket)})
-        end_marked(socket)
-        try:
-            assert marked.wait(5) == -signal.SIGKILL
-        finally:
-            marked.kill()

@@ -33,12 +33,6 @@ def send(end: Connection, **message: Any) -> None:  # noqa: ANN401
     end.send_bytes(json.dumps(message).encode())
 
 
-def test_messages_are_received_in_order(pipe: Pair) -> None:
-    send(pipe[1], report=1)
-    send(pipe[1], report=2)
-    assert [receive(pipe[0], 0) for _ in range(3)] == [{"report": 1}, {"report": 2}, None]
-
-
 def test_what_a_trial_writes_to_the_pipe_itself_is_passed_over(pipe: Pair) -> None:
     pipe[1].send_bytes(b"junk\xff")
     send(pipe[1], report=1)
@@ -56,11 +50,6 @@ def test_a_result_is_found_behind_reports(pipe: Pair) -> None:
     send(pipe[1], report=1)
     send(pipe[1], result={"at": "step 3"})
     assert result_within(pipe[0], 10.0) == {"at": "step 3"}
-
-
-def test_a_result_that_does_not_come_is_not_waited_for_long(pipe: Pair) -> None:
-    send(pipe[1], report=1)
-    assert result_within(pipe[0], 0.05) is None
 
 
 def test_measurements_of_the_process_come_over_those_from_outside() -> None:
@@ -88,14 +77,6 @@ def ends() -> Iterator[tuple[PipeChannel, Connection]]:
     yield PipeChannel(theirs), ours
     ours.close()
     theirs.close()
-
-
-def test_a_report_waits_for_no_answer(ends: tuple[PipeChannel, Connection]) -> None:
-    channel, supervisor = ends
-    assert not channel.report(REPORT)
-    message = json.loads(supervisor.recv_bytes())
-    assert Report.from_json({**message["report"], "blocks": ()}) == REPORT
-    assert channel.last is REPORT
 
 
 def test_a_process_that_is_forked_from_a_trial_reports_nothing(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.execution.process.output import MOST_BYTES, last_line_of, output_of, tail_of
+from orchestrator.execution.process.output import MOST_BYTES, output_of, tail_of
 
 
 def test_the_tail_of_an_output_is_its_last_lines(tmp_path: Path) -> None:
@@ -13,14 +13,6 @@ def test_the_tail_of_an_output_is_its_last_lines(tmp_path: Path) -> None:
     lines = tail_of(log).splitlines()
     assert (len(lines), lines[0], lines[-1]) == (20, "10", "29\N{REPLACEMENT CHARACTER}")
     assert tail_of(tmp_path / "absent") == ""
-
-
-def test_the_last_line_of_an_output_is_one_that_came_since(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_text("of an attempt before\n")
-    assert last_line_of(log, len("of an attempt before\n")) == ""
-    assert last_line_of(log, 0) == "of an attempt before"
-    assert last_line_of(tmp_path / "absent", 0) == ""
 
 
 def test_a_short_output_is_kept_whole(tmp_path: Path) -> None:

@@ -39,12 +39,12 @@ def launch(tmp_path: Path) -> Launch:
 
 def test_each_other_rank_that_failed_is_found(servers: ForkServers, launch: Launch) -> None:
     others = [MadeRank(11, code=0, state="completed"), MadeRank(12, code=7)]
-    group = RankGroup.start(
+    group = RankGroup(
         launch, RANKS, servers.socket_for("tuned", PRELOAD), lambda _, rank: others[rank.index - 1]
     )
     try:
         assert group.pids[1:] == [11, 12]
-        assert group.exit_code() is None
+        assert group.poll() is None
         assert group.failed_ranks() == {2: RankEnd(code=7)}
         assert group.failed_within(60.0) == {2: RankEnd(code=7)}, "all have ended"
     finally:
@@ -82,7 +82,7 @@ def test_ranks_are_hung_up_on_where_one_cannot_start(servers: ForkServers, launc
         return started[-1]
 
     with pytest.raises(ServerError, match="no server for rank 2"):
-        RankGroup.start(launch, RANKS, socket, start)
+        RankGroup(launch, RANKS, socket, start)
     (second,) = started
     assert not psutil.pid_exists(second.pid)
     with forked(socket, launch.scratch) as other:

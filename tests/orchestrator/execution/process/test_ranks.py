@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator import Demand
 from orchestrator.execution.leases import Lease
-from orchestrator.execution.process.ranks import log_of, ranks_of, request
+from orchestrator.execution.process.ranks import ranks_of
 from orchestrator.trial import Isolation
 from tests.orchestrator.execution.supervised import launch_of
 
@@ -44,22 +44,6 @@ def test_ranks_find_each_other_and_their_gpus(tmp_path: Path) -> None:
     assert second.environment()["CUDA_VISIBLE_DEVICES"] == "GPU-b"
     assert second.environment()["RANK"] == "1"
     assert second.attempt == 1
-
-
-def test_a_single_rank_has_no_master(tmp_path: Path) -> None:
-    lease = Lease(cores=(0,), isolation=Isolation.LEASED)
-    (rank,) = ranks_of(launch_of(tmp_path), lease, [()], attempt=0)
-    assert rank.master is None
-    assert "RANK" not in rank.environment()
-
-
-def test_a_request_names_the_output_of_the_trial(tmp_path: Path) -> None:
-    launch = launch_of(tmp_path)
-    lease = Lease(cores=(0,), isolation=Isolation.LEASED)
-    (rank,) = ranks_of(launch, lease, [()], attempt=0)
-    asked = request(launch, rank)
-    assert asked["log"] == str(log_of(launch))
-    assert log_of(launch).parent.is_dir()
 
 
 def test_ranks_of_several_nodes_share_the_cores_of_each(tmp_path: Path) -> None:

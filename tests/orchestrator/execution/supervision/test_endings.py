@@ -145,20 +145,11 @@ def test_a_trial_that_ends_while_its_ceilings_are_measured_has_completed() -> No
     assert row.tags == {"bound": "compute", "no_ceilings": "it was killed"}
 
 
-def test_an_ending_before_completion_stands() -> None:
-    assert keep_completed(None, FAILED) is FAILED
-
-
 FIRST = TrialResult(
     state=TrialState.COMPLETED,
     reason="",
     tags={"contaminated": "12 % went to others", "attempts": "1"},
 )
-
-
-def test_the_second_run_stands_where_it_completed() -> None:
-    assert merge_rerun(FIRST, COMPLETED) is COMPLETED
-    assert merge_rerun(None, FAILED) is FAILED
 
 
 def test_the_contaminated_run_stands_where_the_second_did_not_complete() -> None:

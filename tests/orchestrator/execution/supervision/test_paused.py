@@ -44,20 +44,6 @@ def test_it_may_be_taken_up_again_until_the_curve_is_complete(tmp_path: Path) ->
     assert take_up(trial(tmp_path, "c", pause_after=None)) == 0
 
 
-def test_curves_are_kept_apart(tmp_path: Path) -> None:
-    put_by(trained(trial(tmp_path, "other", pause_after=3, curve="other")))
-    assert take_up(trial(tmp_path, "mine", pause_after=None)) == 0
-    forget(trial(tmp_path, "mine", pause_after=None))
-    assert take_up(trial(tmp_path, "others", pause_after=None, curve="other")) == 3
-
-
-def test_a_trainable_that_keeps_no_checkpoint_begins_at_the_beginning(tmp_path: Path) -> None:
-    first = trial(tmp_path, "first", pause_after=3)
-    first.checkpoints.mkdir(parents=True)
-    put_by(first)
-    assert take_up(trial(tmp_path, "later", pause_after=None)) == 0
-
-
 def test_a_checkpoint_that_cannot_be_read_leaves_nothing_half_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

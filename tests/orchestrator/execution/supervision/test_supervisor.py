@@ -11,7 +11,7 @@ import pytest
 from orchestrator.execution.process.fork_client import NotForked
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.rank_group import RankGroup
-from orchestrator.execution.process.ranks import log_of
+from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Launch, Limits, Started, Update
@@ -22,7 +22,6 @@ from tests.orchestrator.execution.supervised import (
     leases_in,
     newest_process,
     run,
-    supervised,
 )
 
 LOAD = "25 % of its cores' time went to other processes"
@@ -47,31 +46,18 @@ def contaminate(monkeypatch: pytest.MonkeyPatch, num_attempts: int) -> None:
 # -- retries
 
 
-def test_a_retry_goes_on_from_the_checkpoint_and_is_announced_with_it(
-    servers: ForkServers, tmp_path: Path
-) -> None:
-    launch = launch_of(tmp_path, act="die_once", epochs=3, duration_s=0.01, retries=1)
-    course = course_of(launch, servers, tmp_path)
-    assert course.result.state is TrialState.COMPLETED, course.result.reason
-    assert course.starts == [Started(restored_epochs=1)]
-    assert course.reports == [1, 2, 3]
-    assert course.result.tags["attempts"] == "2"
-    assert len(course.notes) == 1
-    assert course.notes[0].startswith("trial trial is tried again, since it failed: the training")
-
-
 def test_a_trial_whose_server_could_not_fork_is_tried_again(
     servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = ["the fork server ended", "no process could be forked: no memory"]
 
-    def start(cls: type[RankGroup], *arguments: Any) -> RankGroup:  # noqa: ANN401
+    def start(group: RankGroup, *arguments: Any) -> None:  # noqa: ANN401
         if left:
             raise NotForked(left.pop(0))
-        return started(*arguments)
+        started(group, *arguments)
 
-    started = RankGroup.start
-    monkeypatch.setattr(RankGroup, "start", classmethod(start))
+    started = RankGroup.__init__
+    monkeypatch.setattr(RankGroup, "__init__", start)
     launch = launch_of(tmp_path, act="burn", duration_s=0.01, retries=2)
     course = course_of(launch, servers, tmp_path)
     assert course.result.state is TrialState.COMPLETED, course.result.reason
@@ -90,9 +76,10 @@ def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(
     launch = launch_of(tmp_path, act="burn", epochs=4, duration_s=0.1)
     lease = leases_in(tmp_path).acquire(1, launch.isolation, timeout_s=30)
     assert lease is not None
-    died = Supervisor(
-        launch, lambda: servers.socket_for("tuned", launch.preload), leases=leases_in(tmp_path)
+    host = Host(
+        leases=leases_in(tmp_path), server=lambda: servers.socket_for("tuned", launch.preload)
     )
+    died = Supervisor(launch, host)
     died.start(lease)
     assert not died.announces_itself
     while not isinstance(update := died.next_update(), Update) or update.report.epoch < 2:
@@ -110,15 +97,6 @@ def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(
     died.close()
 
 
-def test_a_failure_that_repeats_is_retried_as_often_as_asked(
-    servers: ForkServers, tmp_path: Path
-) -> None:
-    course = course_of(launch_of(tmp_path, act="raise", retries=2), servers, tmp_path)
-    assert course.result.state is TrialState.FAILED
-    assert course.result.tags["attempts"] == "3"
-    assert course.notes == ["trial trial is tried again, since it failed: ValueError: asked to"] * 2
-
-
 def test_a_retry_that_ends_without_figures_is_announced_with_its_row(
     servers: ForkServers, tmp_path: Path
 ) -> None:
@@ -133,26 +111,6 @@ def test_an_infeasible_trial_is_not_retried(servers: ForkServers, tmp_path: Path
     course = course_of(launch_of(tmp_path, act="refused", retries=1), servers, tmp_path)
     assert course.result.state is TrialState.INFEASIBLE
     assert course.result.tags["attempts"] == "1"
-
-
-def test_a_row_stands_where_the_retry_cannot_start(
-    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launch = launch_of(tmp_path, act="wait", duration_s=600, retries=1)
-
-    def gone(*_: object) -> Path:
-        raise OSError("the folder has gone")
-
-    with (
-        supervised(launch, servers, leases_in(tmp_path)) as supervisor,
-        monkeypatch.context() as patch,
-    ):
-        log_of(launch).write_text("its output")  # else the server's is asked for
-        patch.setattr(servers, "socket_for", gone)
-        newest_process().kill()
-        result = supervisor.next_update(30)
-    assert getattr(result, "state", None) is TrialState.FAILED
-    assert getattr(result, "tags", {})["attempts"] == "1"
 
 
 # -- rerun
@@ -172,15 +130,6 @@ def test_a_contaminated_trial_is_run_again_once(
     assert course.notes == [f"trial trial is run again, since other load contaminated it: {LOAD}"]
 
 
-def test_the_second_run_stands_where_it_is_clean(
-    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    contaminate(monkeypatch, num_attempts=1)
-    course = course_of(launch_of(tmp_path), servers, tmp_path)
-    assert course.result.tags["contaminated"] == "false"
-    assert course.result.tags["rerun"] == f"contaminated: {LOAD}"
-
-
 def test_the_first_run_stands_where_the_second_does_not_complete(
     servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,34 +145,6 @@ def test_the_first_run_stands_where_the_second_does_not_complete(
     assert course.result.tags["contaminated"] == LOAD
     assert "; the second run was failed: the training process was" in course.result.tags["rerun"]
     assert course.result.tags["attempts"] == "2"
-
-
-def test_the_first_run_stands_where_the_second_cannot_start(
-    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    contaminate(monkeypatch, num_attempts=1)
-
-    def gone(*_: object) -> Path:
-        raise OSError("the folder has gone")
-
-    with (
-        supervised(launch_of(tmp_path), servers, leases_in(tmp_path)) as supervisor,
-        monkeypatch.context() as patch,
-    ):
-        patch.setattr(servers, "socket_for", gone)
-        updates = [supervisor.next_update(30) for _ in range(2)]
-    states = [getattr(update, "state", None) for update in updates]
-    assert states == [None, TrialState.COMPLETED], "a report, then the row"
-    assert getattr(updates[1], "tags", {})["contaminated"] == LOAD
-
-
-def test_a_checkpoint_of_another_sweep_is_removed(servers: ForkServers, tmp_path: Path) -> None:
-    folder = tmp_path / "scratch/checkpoints/trial"
-    folder.mkdir(parents=True)
-    (folder / "checkpoint.pt").write_text("of a sweep that was killed")
-    course = course_of(launch_of(tmp_path), servers, tmp_path)
-    assert course.result.state is TrialState.COMPLETED, course.result.reason
-    assert not folder.exists(), "nor does this one leave any"
 
 
 def paused_launch(folder: Path) -> Launch:

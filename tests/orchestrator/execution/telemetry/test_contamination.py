@@ -77,16 +77,6 @@ def test_a_fair_half_of_one_core_is_found_where_it_is_no_noise(
     assert (found != []) is is_found
 
 
-@pytest.mark.parametrize("num_cores", [1, 8, 64])
-def test_work_of_the_kernel_for_the_trial_is_no_contamination(num_cores: int) -> None:
-    assert after(num_cores, busy=10.0 * num_cores, own=9.9 * num_cores).findings() == []
-
-
-def test_a_few_ticks_say_nothing() -> None:
-    assert after(num_cores=1, seconds=0.5, busy=0.5, own=0.3).findings() == []
-    assert after(num_cores=1, seconds=0.2, busy=0.2, own=0.0).findings() is None
-
-
 def test_nothing_is_known_without_cores_of_its_own() -> None:
     assert Contamination(0).findings() is None
     assert Contamination(0).figures() == {}
@@ -125,24 +115,6 @@ def test_reads_the_cores_that_it_is_asked_for(tmp_path: Path) -> None:
     assert read_core_times([0], tmp_path / "absent") is None
 
 
-def test_time_that_is_skipped_does_not_count() -> None:
-    contamination = Contamination(1)
-    contamination.add(sample(100.0))
-    contamination.add(sample(101.0, busy=1.0, own=1.0))
-    contamination.skip()
-    contamination.add(sample(201.0, busy=101.0, own=1.0))
-    contamination.add(sample(202.0, busy=102.0, own=2.0))
-    assert contamination.findings() == []
-    assert contamination.figures()["foreign_share"] == 0.0
-
-
-def test_time_of_the_sweep_itself_does_not_count() -> None:
-    contamination = Contamination(1)
-    contamination.add(sample(100.0))
-    contamination.add(replace(sample(110.0, busy=10.0, own=7.0), overhead=3.0))
-    assert contamination.findings() == []
-
-
 # -- real load, for which the machine has to be quiet
 
 
@@ -170,17 +142,6 @@ def test_a_process_on_the_leased_core_contaminates(servers: ForkServers, tmp_pat
     assert "of its cores' time went to other processes" in tags["contaminated"]
     assert 0.3 < metrics["foreign_share"] < 0.8
     assert metrics["run_queue_share"] > 0.2
-
-
-@pytest.mark.slow
-def test_a_process_is_found_beside_epochs_shorter_than_a_sample(
-    servers: ForkServers, tmp_path: Path
-) -> None:
-    launch = launch_of(tmp_path, duration_s=0.02, epochs=40, isolation=Isolation.LEASED)
-    with burning(core_of_this_test()):
-        course = run(launch, servers, leases_in(tmp_path))
-    assert course.result.metrics["epochs"] == 40
-    assert "of its cores' time went to other processes" in course.result.tags["contaminated"]
 
 
 @pytest.mark.slow

@@ -88,11 +88,6 @@ def test_another_process_on_the_gpu_is_found(
         assert text.endswith(end)
 
 
-def test_little_of_another_process_is_no_contamination(monkeypatch: pytest.MonkeyPatch) -> None:
-    pids = [[OWN, OTHER]] * 4 + [[OWN]] * 96
-    assert sampled(monkeypatch, Gpu(pids=pids), num_samples=100).findings() == []
-
-
 def test_a_failure_midway_empties_all_figures_and_is_noted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -122,17 +117,3 @@ def test_a_real_gpu_is_read() -> None:
     assert sampler.note == ""
     assert 0 <= sampler.figures()["gpu_util"] <= 1
     assert sampler.tags()["gpus"].startswith(("GPU-", "MIG-"))
-
-
-def test_a_driver_older_than_a_call_lacks_that_figure_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sampler = sampled(monkeypatch, Gpu(unknown=frozenset({"reasons"})))
-    assert sampler.note == ""
-    assert "gpu_util" in sampler.figures()
-    assert "gpu_slowed_share" not in sampler.figures()
-
-
-def test_an_error_without_a_message_is_named_by_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(permitted=False)))
-    assert GpuSampler(["0"]).note.endswith("NVML: NVMLError_NoPermission")

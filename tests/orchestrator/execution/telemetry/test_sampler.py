@@ -49,19 +49,6 @@ def test_samples_once_a_period_however_often_it_is_asked(now: SimpleNamespace) -
     assert taken == 10
 
 
-def test_an_urgent_sample_does_not_wait_for_the_period(now: SimpleNamespace) -> None:
-    telemetry = Telemetry()
-    assert telemetry.sample(PIDS) is not None
-    assert telemetry.sample(PIDS, now=True) is None, "no two in a tick of the kernel's clock"
-    now.s += 0.06
-    assert telemetry.sample(PIDS) is None
-    assert telemetry.sample(PIDS, now=True) is not None
-
-
-def test_a_process_that_has_ended_gives_no_sample() -> None:
-    assert Telemetry().sample([2**22 + 1]) is None
-
-
 def test_figures_are_of_the_time_between_samples(
     now: SimpleNamespace, counters: SimpleNamespace
 ) -> None:
@@ -85,21 +72,6 @@ def test_time_while_paused_does_not_count(now: SimpleNamespace, counters: Simple
     telemetry.sample(PIDS)
     assert telemetry.figures()["busy_cores"] == pytest.approx(1.0)
     assert telemetry.tags()["contaminated"] == "false"
-
-
-def test_a_slice_that_follows_at_once_counts(
-    now: SimpleNamespace, counters: SimpleNamespace
-) -> None:
-    """Of an interleaved trial that is the only one left."""
-    telemetry = Telemetry(cores=[0])
-    telemetry.sample(PIDS)
-    for own_s in (2, 5, 8):
-        now.s, counters.own, counters.busy = now.s + 10, counters.own + own_s, counters.busy + 10
-        telemetry.pause(PIDS)
-        now.s += 0.001
-        telemetry.sample(PIDS, now=True)
-    assert telemetry.figures()["busy_cores"] == pytest.approx(0.5)
-    assert telemetry.figures()["foreign_share"] == pytest.approx(0.5)
 
 
 def test_overhead_of_the_sweep_is_no_contamination(
@@ -132,18 +104,6 @@ def test_without_cores_of_its_own_nothing_is_claimed(now: SimpleNamespace) -> No
     assert not {"foreign_share", "steal_share", "run_queue_share"} & set(telemetry.figures())
 
 
-def test_a_trial_that_cannot_be_bound_has_no_figures_of_cores(
-    now: SimpleNamespace, counters: SimpleNamespace
-) -> None:
-    telemetry = Telemetry(cores=[0])
-    telemetry.sample(PIDS)
-    now.s, counters.busy = 110.0, 10.0
-    telemetry.sample(PIDS)
-    telemetry.unbind()
-    assert telemetry.tags() == {}
-    assert "foreign_share" not in telemetry.figures()
-
-
 def test_kills_before_the_attempt_are_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     kills = [3]
     monkeypatch.setattr("orchestrator.system.cgroup.Cgroups.memory_kills", lambda _: kills[0])
@@ -151,15 +111,6 @@ def test_kills_before_the_attempt_are_not_its_own(monkeypatch: pytest.MonkeyPatc
     assert not telemetry.out_of_memory()
     kills[0] = 4
     assert telemetry.out_of_memory()
-
-
-def test_a_trial_without_gpus_asks_nothing_of_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pynvml", None)
-    telemetry = Telemetry()
-    assert telemetry.device == "cpu"
-    assert telemetry.note == ""
-    assert telemetry.figures() == {}
-    assert telemetry.tags() == {}
 
 
 def test_another_process_on_the_gpu_contaminates(

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.measurement import figures as module
+from orchestrator.measurement import trial_figures as module
 from orchestrator.measurement.blocks import Block, Epoch, Phase
-from orchestrator.measurement.figures import (
+from orchestrator.measurement.bound import Bound, bound_by_phases, bound_of
+from orchestrator.measurement.trial_figures import (
     ALWAYS_UP_TO,
     PacedFigures,
     Recording,
@@ -65,22 +66,6 @@ def test_usage_is_a_share_of_the_cores_and_of_the_cpu_time() -> None:
     assert found["faults_per_step"] == 2
 
 
-@pytest.mark.parametrize(
-    ("phases", "bound"),
-    [
-        ({"wait": 1.5, "forward": 0.2}, "loader"),
-        ({"wait": 0.1, "transfer": 1.5, "forward": 0.2}, "transfer"),
-        ({"wait": 0.1, "forward": 0.8, "backward": 0.8}, "compute"),
-        ({"wait": 0.1, "forward": 0.2}, "host"),
-        ({"wait": 1.5}, None),
-    ],
-)
-def test_the_largest_part_of_a_step_is_its_bound(
-    phases: dict[str, float], bound: str | None
-) -> None:
-    assert verdicts(recording(steady(**phases))).get("bound") == bound
-
-
 def test_more_processes_than_cores_are_oversubscribed() -> None:
     few = recording([], context=context(num_cores=2, num_workers=1))
     many = recording([], context=context(num_cores=2, num_workers=2))
@@ -92,11 +77,6 @@ def test_a_narrow_interval_is_called_narrow() -> None:
     assert verdicts(recording(blocks_from([[0.01] * 200])))["interval"] == "narrow"
     uneven = blocks_from([[0.01, 0.03] * 3 + [0.02, 0.05] * 3])
     assert verdicts(recording(uneven))["interval"] == "wide"
-
-
-def test_a_rate_is_that_of_a_steady_state_or_of_whole_epochs() -> None:
-    assert verdicts(recording(blocks_from([[0.01] * 200])))["rate"] == "steady"
-    assert verdicts(recording(blocks_from([[0.01] * 3] * 5, burst=4)))["rate"] == "epochs"
 
 
 def seconds() -> Iterator[float]:
@@ -125,3 +105,48 @@ def test_figures_of_very_many_take_a_fiftieth_of_the_time() -> None:
         made.append(found["wait_ms"])
     assert len(set(made)) == 3, "each took a second, and the next came fifty seconds later"
     assert module.MAX_SHARE == 1 / 50
+
+
+SERIAL = {"is_serial": True}
+
+
+@pytest.mark.parametrize(
+    ("parts", "bound"),
+    [
+        ({"loader_s": 1.1}, Bound.LOADER),
+        ({}, Bound.TRANSFER),
+        pytest.param({"compute_share": 1.0}, Bound.TRANSFER, id="a transfer does not compute"),
+        ({"transfer_ms": 1.0, "compute_share": 0.6}, Bound.COMPUTE),
+        ({"transfer_ms": 1.0, "compute_share": 0.3}, Bound.HOST),
+        pytest.param({"transfer_ms": 1.0, "compute_share": None}, Bound.COMPUTE, id="unknown"),
+        ({"copy_s": 1.1}, Bound.TRANSFER),
+        ({"loader_s": 1.2, "copy_s": 1.1}, Bound.LOADER),
+        ({"loader_s": 0.6, "copy_s": 0.7, **SERIAL}, Bound.TRANSFER),
+        ({"loader_s": 0.7, "copy_s": 0.6, **SERIAL}, Bound.LOADER),
+        ({"loader_s": 0.4, "copy_s": 0.5, "transfer_ms": 0.0, **SERIAL}, Bound.HOST),
+    ],
+)
+def test_the_larger_of_two_ceilings_binds_and_then_the_largest_part(
+    parts: dict[str, float], bound: Bound
+) -> None:
+    usual = {
+        "loader_s": 0.9, "copy_s": 0.0, "is_serial": False, "model_s": 1.0,
+        "step_ms": 10.0, "transfer_ms": 6.0, "compute_share": 0.4,
+    }  # fmt: skip
+    assert bound_of(**{**usual, **parts}) is bound
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({"wait_ms": 6.0, "forward_ms": 1.0, "backward_ms": 2.0}, Bound.LOADER),
+        ({"wait_ms": 1.0, "transfer_ms": 5.0, "forward_ms": 3.0}, Bound.TRANSFER),
+        ({"wait_ms": 1.0, "forward_ms": 4.0, "backward_ms": 4.0}, Bound.COMPUTE),
+        ({"wait_ms": 1.0, "forward_ms": 2.0, "optimizer_ms": 1.0}, Bound.HOST),
+        ({"wait_ms": 6.0}, None),
+    ],
+)
+def test_the_largest_phase_of_a_step_is_its_bound(
+    parts: dict[str, float], expected: Bound | None
+) -> None:
+    assert bound_by_phases({"step_ms": 10.0, **parts}) is expected

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from orchestrator.measurement.blocks import Block, Epoch, Phase
+from orchestrator.measurement.bound import bound_by_phases
 from orchestrator.measurement.fingerprint import Fingerprint
 from orchestrator.measurement.throughput import HALF_WIDTH, Throughput, measure_throughput
 from orchestrator.measurement.usage import Memory, Usage, memory_figures
@@ -158,22 +159,8 @@ def verdicts(recording: Recording) -> dict[str, str]:
     tags["rate"] = "epochs" if throughput.is_of_whole_epochs else "steady"
     if (width := throughput.half_width) is not None:
         tags["interval"] = "narrow" if width <= HALF_WIDTH else "wide"
-    bound = _bound(dict(steady_figures(throughput)))
-    return {**tags, "bound": bound} if bound else tags
-
-
-def _bound(measured: dict[str, float]) -> str | None:
-    """Return the largest of wait, transfer, computing and the rest of a step."""
-    computing = ("forward_ms", "backward_ms", "optimizer_ms")
-    if not any(name in measured for name in computing):
-        return None
-    shares = {
-        "loader": measured.get("wait_ms", 0.0),
-        "transfer": measured.get("transfer_ms", 0.0),
-        "compute": sum(measured.get(name, 0.0) for name in computing),
-    }
-    shares["host"] = measured["step_ms"] - sum(shares.values())
-    return max(shares, key=lambda name: shares[name])
+    bound = bound_by_phases(dict(steady_figures(throughput)))
+    return {**tags, "bound": str(bound)} if bound else tags
 
 
 ALWAYS_UP_TO: Final = 500
