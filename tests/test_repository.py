@@ -112,6 +112,7 @@ SHOWN_BY = {
     "orchestrator/kernel/problem.py": "tests/orchestrator/kernel/test_candidates.py",
     "orchestrator/kernel/parts.py": "tests/orchestrator/kernel/test_loop.py",
     "orchestrator/replay/nodes.py": "tests/orchestrator/replay/test_executor.py",
+    "orchestrator/search/optuna.py": "tests/orchestrator/search/test_optuna_study.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
     "trainables/data/layouts/mag240m.py": "tests/trainables/data/sets/test_mag240m.py",
     "trainables/data/layouts/ogb_hetero.py": "tests/trainables/data/sets/test_ogb_hetero.py",

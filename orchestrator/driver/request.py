@@ -118,7 +118,8 @@ def read_request(given: Options) -> Request:
         before=before,
         trials=None if before is None else given.trials,
     )
-    replay = read_replay(sweep, options)
+    table = options.table
+    replay = None if table is None else read_replay(sweep, table, options.replay)
     request = _measured(request) if replay is None else _replayed(request, replay)
     warm_start = warm_start_of(
         request.options,

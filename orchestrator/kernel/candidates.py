@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.kernel.problem import Key, SearchProblem, config_of, key_of
-
-NUM_EXAMPLES = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Merged:
-    """A config and its canonical form, in the knobs that differ.
-
-    Attributes:
-        stated: Values of the knobs that can have no effect, as the space states them.
-        canonical: Their values in the canonical config.
-    """
-
-    stated: Mapping[str, Any]
-    canonical: Mapping[str, Any]
 
 
 @dataclass(kw_only=True)
@@ -34,7 +19,6 @@ class Candidates:
         keys: The configs, as :func:`key_of` gives them.
         num_combinations: Configs that were looked at, before any was left out.
         num_merged: Those of them with the same canonical form as an earlier one.
-        merged: A few examples of these.
         num_excluded: Distinct configs that the sweep's own constraints exclude.
         baseline_added: True where the baseline is not itself one of the combinations.
     """
@@ -44,7 +28,6 @@ class Candidates:
     keys: list[Key] = field(default_factory=list)
     num_combinations: int = 0
     num_merged: int = 0
-    merged: list[Merged] = field(default_factory=list)
     num_excluded: int = 0
     baseline_added: bool = True
     _seen: set[Key] = field(default_factory=set, init=False, repr=False)
@@ -60,7 +43,6 @@ class Candidates:
         key = key_of(self.problem, canonical)
         if key in self._seen:
             self.num_merged += 1
-            self._add_example(config, canonical)
             return False
         self._seen.add(key)
         if key == self._baseline:
@@ -80,19 +62,3 @@ class Candidates:
     def config(self, key: Key) -> dict[str, Any]:
         """Return the config of ``key``."""
         return config_of(self.problem, key)
-
-    def _add_example(self, stated: Mapping[str, Any], canonical: Mapping[str, Any]) -> None:
-        if len(self.merged) == NUM_EXAMPLES:
-            return
-        differing = [name for name in stated if stated[name] != canonical[name]]
-        if differing and all(differing != list(example.stated) for example in self.merged):
-            example = Merged(
-                stated={name: stated[name] for name in differing},
-                canonical={name: canonical[name] for name in differing},
-            )
-            self.merged.append(example)
-
-
-def distinct_values(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return ``values`` without repetitions, in their first order."""
-    return tuple(dict.fromkeys(values))

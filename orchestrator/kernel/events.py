@@ -221,11 +221,6 @@ def _plain_value(value: object) -> Any:  # noqa: ANN401 - JSON, or a dictionary 
 _WRITTEN: Final = frozenset({*_WORDS, Trial, Budget, Report, TrialResult})
 
 
-def word_of(event: Event) -> str:
-    """Return the word of an event's kind, as its line has it."""
-    return _WORDS[type(event)]
-
-
 def decode(line: bytes) -> Event | None:
     """Return the event on a line; None for a kind that this version does not know.
 
@@ -233,13 +228,9 @@ def decode(line: bytes) -> Event | None:
         Exception: One of :data:`DAMAGED`: no run writes such a line.
     """
     fields = json.loads(line)
-    if not isinstance(fields, dict):
-        raise ValueError(f"it is a {type(fields).__name__}, not an object")
-    word = fields["event"]
-    if not isinstance(word, str):
-        raise TypeError(f"'event' is a {type(word).__name__}")
+    kind = KINDS.get(fields["event"])
     require_time("at", fields["at"])
-    if (kind := KINDS.get(word)) is None:
+    if kind is None:
         return None
     event: Event = msgspec.convert(fields, kind)
     if isinstance(event, Asked | Merged):

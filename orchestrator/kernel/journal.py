@@ -6,7 +6,6 @@ One event a line; :mod:`orchestrator.kernel.events` has their kinds and their co
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +38,7 @@ class Journal:
             now: Unix time of an event.
 
         Raises:
-            OSError: It cannot be written, or is no plain file: a link, a pipe.
+            OSError: It cannot be written.
         """
         self.path = path
         self.now = now
@@ -80,7 +79,7 @@ def read_journal(path: Path) -> Iterator[Event]:
     checked = Checked()
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n") and not _is_whole(line):
+            if not line.endswith(b"\n"):
                 return  # it is being written now, or its writer was killed within it
             try:
                 event = decode(line)
@@ -107,18 +106,8 @@ def read_steps(path: Path) -> Iterator[Event]:
 def _opened(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
-    except FileNotFoundError:
-        raise
-    except OSError as error:
+    except PermissionError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _is_whole(line: bytes) -> bool:
-    """Return True for a last line that lacks nothing but its end: an object is whole or is none."""
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
@@ -130,13 +119,7 @@ def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
 
 
 def _cut_torn_line(path: Path) -> None:
-    if not os.path.lexists(path):
-        return
-    with os.fdopen(os.open(path, os.O_RDWR | _SAFE), "r+b") as file:
-        # Else the next event would be written behind it, and make a damaged line with it.
-        content = file.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content) and _is_whole(content[whole:]):
-            file.write(b"\n")
-        else:
-            file.truncate(whole)
+    """Cut off a last line without an end: the next event would make a damaged line with it."""
+    if os.path.lexists(path):
+        with os.fdopen(os.open(path, os.O_RDWR | _SAFE), "r+b") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)

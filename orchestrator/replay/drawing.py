@@ -106,10 +106,6 @@ class Drawing:
             )
         return able
 
-    def run_of(self, trial: Trial) -> str:
-        """Return how the run of a trial is named in messages."""
-        return f"{self._source}: the run of {self.named(trial.config)}"
-
     def named(self, config: Mapping[str, Any]) -> str:
         """Return a config by the knobs that tell it from a recorded one."""
         recorded = [one.trial.config for pool in self._pools.values() for one in pool]

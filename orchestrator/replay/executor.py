@@ -10,14 +10,12 @@ from __future__ import annotations
 import gc
 import heapq
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
-from orchestrator.replay.nodes import Nodes, Place
+from orchestrator.replay.nodes import Nodes, Room
 from orchestrator.replay.recorded import RecordedRun, RecordedRuns, ReplayError
 from orchestrator.replay.segment import Segment, segment_of
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
@@ -30,27 +28,20 @@ _SELDOM: Final = 1000
 no cycles, and to collect all of it takes half as long as a replay of 20,000 trials."""
 
 
-class _Kind(IntEnum):
-    """Kinds of events, in the order in which those of one moment come."""
-
-    REPORT = 0
-    END = 1
-
-
 @dataclass(kw_only=True)
 class _Group:
     """A launch that runs: one trial, or several interleaved ones.
 
     Attributes:
         launch: The launch.
-        place: Its room.
+        room: Its node.
         began_at: Time of its start.
         held_s: Seconds of all of its trials, one time slice after another.
         num_left: Trials that have not ended.
     """
 
     launch: Launch
-    place: Place
+    room: Room
     began_at: float
     held_s: float
     num_left: int
@@ -103,7 +94,7 @@ class _Play:
             tags=tags,
             started_at=self.group.began_at,
             wall_s=round(wall_s, 3),
-            node=self.group.place[0][0].node,
+            node=self.group.room.node,
             device=self.run.device,
             cores=launch.num_cores,
             isolation=str(launch.isolation),
@@ -139,7 +130,6 @@ class ReplayExecutor(Executor):
         *,
         began_at: float = 0.0,
         max_concurrent: int | None = None,
-        run_of: Callable[[Trial], str] = lambda trial: f"the recorded run of trial {trial.id}",
     ) -> None:
         """Set the clock.
 
@@ -148,14 +138,13 @@ class ReplayExecutor(Executor):
             machine: The simulated machine.
             began_at: Unix time at which the clock begins.
             max_concurrent: Most trials at the same time, or None for what fits.
-            run_of: Names the run of a trial in messages.
         """
         self.spent = Spent()
         self._runs, self._machine = runs, machine
         self._nodes = Nodes(machine, max_concurrent)
-        self._run_of = run_of
         self._began_at = self._now = began_at
-        self._heap: list[tuple[float, _Kind, str, _Play]] = []
+        # Time, whether it is the trial's end, and its id: the order of a moment's events.
+        self._heap: list[tuple[float, bool, str, _Play]] = []
         self._paused: dict[str, tuple[RecordedRun, int]] = {}  # by curve, with reports played
         self._pending: Launch | None = None
         self._num_cores = 1
@@ -201,8 +190,8 @@ class ReplayExecutor(Executor):
                 for trial in launch.trials:
                     conductor.finished(trial, too_late)
                 continue
-            place = self._nodes.place(launch)
-            if place is None:
+            room = self._nodes.place(launch)
+            if room is None:
                 if not self._nodes.is_idle:
                     return
                 raise ReplayError(
@@ -210,7 +199,7 @@ class ReplayExecutor(Executor):
                     "give the simulated machine more: --set replay.cores=N replay.nodes=N",
                 )
             self._pending = None
-            self._start(launch, place, conductor)
+            self._start(launch, room, conductor)
 
     def _next(self, conductor: Conductor) -> Launch | None:
         """Return the launch that waits for room, or ask for another where there is some."""
@@ -221,18 +210,18 @@ class ReplayExecutor(Executor):
                 self._pending, self._num_cores = answer, answer.num_cores
         return self._pending
 
-    def _start(self, launch: Launch, place: Place, conductor: Conductor) -> None:
+    def _start(self, launch: Launch, room: Room, conductor: Conductor) -> None:
         played = [(each.trial, *self._played(each.trial)) for each in launch.each()]
         group = _Group(
             launch=launch,
-            place=place,
+            room=room,
             began_at=self._now,
             held_s=sum(segment.held_s for _, _, segment in played),
             num_left=len(played),
         )
         self.spent.core_s += launch.num_cores * group.held_s
         for trial, run, segment in played:
-            conductor.started(trial, node=place[0][0].node, cores=launch.num_cores)
+            conductor.started(trial, node=room.node, cores=launch.num_cores)
             self._push(_Play(group=group, trial=trial, segment=segment, run=run))
 
     def _played(self, trial: Trial) -> tuple[RecordedRun, Segment]:
@@ -241,27 +230,16 @@ class ReplayExecutor(Executor):
         run = run or self._runs.draw(trial)
         segment = segment_of(run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
         if segment.too_short and not segment.reports:
-            raise self._too_short(trial, segment)
+            raise _too_short(trial, segment)
         return run, segment
-
-    def _too_short(self, trial: Trial, segment: Segment) -> ReplayError:
-        """Return the error of a trial that continues after the end of its recorded run."""
-        return ReplayError(
-            f"{self._run_of(trial)} was stopped too early: {segment.too_short}",
-            "a search may decide otherwise than the recorded one: give it that one's seed, "
-            "stopping and room, or replay a run whose trials were trained to the end",
-        )
 
     def _push(self, play: _Play) -> None:
         """Put the next event of a trial on the heap."""
         segment = play.segment
-        if play.num_reported < len(segment.reports):
-            at = play.at(segment.reports[play.num_reported].elapsed_s)
-            kind = _Kind.REPORT
-        else:
-            at, kind = play.at(segment.held_s), _Kind.END
+        is_end = play.num_reported == len(segment.reports)
+        own_s = segment.held_s if is_end else segment.reports[play.num_reported].elapsed_s
         # No trial goes back in time, whatever a recorded table has.
-        heapq.heappush(self._heap, (max(at, self._now), kind, play.trial.id, play))
+        heapq.heappush(self._heap, (max(play.at(own_s), self._now), is_end, play.trial.id, play))
 
     # -- from events to the conductor
 
@@ -269,11 +247,11 @@ class ReplayExecutor(Executor):
         """Handle all events of this moment; return True if a launch has ended."""
         has_ended = False
         while self._heap and self._heap[0][0] <= self._now and not conductor.interrupted:
-            _, kind, _, play = heapq.heappop(self._heap)
-            if kind is _Kind.REPORT:
+            _, is_end, _, play = heapq.heappop(self._heap)
+            if not is_end:
                 has_ended |= self._report(play, conductor)
             elif play.segment.too_short:
-                raise self._too_short(play.trial, play.segment)
+                raise _too_short(play.trial, play.segment)
             else:
                 has_ended |= self._end(play, play.result(), conductor)
         return has_ended
@@ -297,7 +275,7 @@ class ReplayExecutor(Executor):
             self._paused[trial.curve] = play.run, play.num_played
         group.num_left -= 1
         if not group.num_left:
-            self._nodes.release(group.place)
+            self._nodes.release(group.room, group.launch)
         conductor.finished(trial, result)
         return not group.num_left
 
@@ -305,3 +283,12 @@ class ReplayExecutor(Executor):
         if time.monotonic() - self._ticked >= TICK_S:
             self._ticked = time.monotonic()
             conductor.tick()
+
+
+def _too_short(trial: Trial, segment: Segment) -> ReplayError:
+    """Return the error of a trial that continues after the end of its recorded run."""
+    return ReplayError(
+        f"the recorded run of trial {trial.id} was stopped too early: {segment.too_short}",
+        "a search may decide otherwise than the recorded one: give it that one's seed, "
+        "stopping and room, or replay a run whose trials were trained to the end",
+    )

@@ -34,10 +34,6 @@ class Room:
         return self.cores >= cores and self.gpus >= gpus
 
 
-Place = list[tuple[Room, int, int]]
-"""Room that a launch holds: nodes, with its cores and GPUs on each; that of rank 0 first."""
-
-
 class Nodes:
     """Places launches on the nodes of a machine, on the first that has room.
 
@@ -60,50 +56,28 @@ class Nodes:
         """Return True if a launch of so many cores, not isolated, would find room."""
         return not self._is_full and any(room.has(num_cores, 0) for room in self._rooms)
 
-    def place(self, launch: Launch) -> Place | None:
-        """Hold what ``launch`` needs; return None where that is not free."""
+    def place(self, launch: Launch) -> Room | None:
+        """Hold what ``launch`` needs on the first node that has it; return None where none has."""
         alone = launch.isolation is Isolation.EXCLUSIVE
-        place = (
-            None if self._is_full else self._whole(launch, alone) or self._by_rank(launch, alone)
-        )
-        if place is None:
-            return None
-        for room, cores, gpus in place:
-            room.cores -= cores
-            room.gpus -= gpus
-            room.num_held += 1
+        rooms = self._rooms if not self._is_full else ()
+        cores, gpus = launch.num_cores, launch.demand.gpus
+        room = next((room for room in rooms if room.has(cores, gpus, alone=alone)), None)
+        if room is not None:
+            self._hold(room, launch, 1)
             room.is_closed = alone
-        self._num_launches += 1
-        return place
+        return room
 
-    def release(self, place: Place) -> None:
+    def release(self, room: Room, launch: Launch) -> None:
         """Give back what a launch held."""
-        for room, cores, gpus in place:
-            room.cores += cores
-            room.gpus += gpus
-            room.num_held -= 1
-            room.is_closed = False
-        self._num_launches -= 1
+        self._hold(room, launch, -1)
+        room.is_closed = False
+
+    def _hold(self, room: Room, launch: Launch, sign: int) -> None:
+        room.cores -= sign * launch.num_cores
+        room.gpus -= sign * launch.demand.gpus
+        room.num_held += sign
+        self._num_launches += sign
 
     @property
     def _is_full(self) -> bool:
         return self._max_concurrent is not None and self._num_launches >= self._max_concurrent
-
-    def _whole(self, launch: Launch, alone: bool) -> Place | None:
-        """Return all of the launch on one node."""
-        cores, gpus = launch.num_cores, launch.demand.gpus
-        rooms = (room for room in self._rooms if room.has(cores, gpus, alone=alone))
-        return next(([(room, cores, gpus)] for room in rooms), None)
-
-    def _by_rank(self, launch: Launch, alone: bool) -> Place | None:
-        """Return its ranks, each on the first node with room, over as many nodes as that takes."""
-        ranks = left = launch.demand.ranks
-        cores, gpus = max(launch.num_cores // ranks, 1), launch.demand.gpus // ranks
-        place: Place = []
-        for room in self._rooms if ranks > 1 else ():
-            num = 0
-            while left and room.has(cores * (num + 1), gpus * (num + 1), alone=alone):
-                num, left = num + 1, left - 1
-            if num:
-                place.append((room, cores * num, gpus * num))
-        return place if place and not left else None

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from orchestrator.errors import RunDirectoryError, SweepError
-from orchestrator.kernel.events import Started, Timed
-from orchestrator.kernel.journal import read_journal, read_steps
+from orchestrator.kernel.journal import read_journal
 from orchestrator.machine import Machine, Node
-from orchestrator.measurement.blocks import Row
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
@@ -40,7 +37,6 @@ class RecordedRun:
         tags: Its final verdicts.
         budget: Budget that it ran with; None: as many epochs as it reports.
         device: ``cpu``, or the GPU's name.
-        blocks: Blocks of its timed steps, where they are known.
         gave_up: True where its own training function stopped it.
     """
 
@@ -53,7 +49,6 @@ class RecordedRun:
     tags: Mapping[str, str] = field(default_factory=dict)
     budget: Budget | None = None
     device: str = "cpu"
-    blocks: Sequence[Row] = ()
     gave_up: bool = False
 
     @property
@@ -163,10 +158,9 @@ def read_recorded(run_dir: Path) -> RecordedTable:
     if not (run_dir / RunFile.JOURNAL).is_file():
         raise RunDirectoryError(f"{where}: has no {RunFile.JOURNAL}, which has the recorded runs")
     history = read_history(read_journal(run_dir / RunFile.JOURNAL))
-    blocks = _blocks(run_dir / RunFile.STEPS)
     pieces: dict[str, list[Recording]] = {}
     for trial in history.trials.values():
-        if (recording := _recording(trial, blocks[trial.trial.id])) is not None:
+        if (recording := _recording(trial)) is not None:
             pieces.setdefault(trial.trial.curve or trial.trial.id, []).append(recording)
     if not pieces:
         raise RunDirectoryError(f"{where}: no trial of it has run to an end")
@@ -174,7 +168,7 @@ def read_recorded(run_dir: Path) -> RecordedTable:
     return RecordedTable(path=run_dir, sweep=sweep, recordings=recordings)
 
 
-def _recording(history: TrialHistory, blocks: Sequence[Row]) -> Recording | None:
+def _recording(history: TrialHistory) -> Recording | None:
     """Return the run of a trial; None where it has not run to an end."""
     result = history.concluded
     if result is None or result.state is TrialState.NOT_RUN:
@@ -190,7 +184,6 @@ def _recording(history: TrialHistory, blocks: Sequence[Row]) -> Recording | None
         tags=result.tags,
         budget=replace(history.trial.budget, pause_after=None),
         device=result.device,
-        blocks=blocks,
         # A trial that a search stopped has no reason.
         gave_up=result.state is TrialState.STOPPED and bool(result.reason) and not is_pause,
     )
@@ -206,17 +199,6 @@ def _monotone(reports: Iterable[Report]) -> list[Report]:
         last_s = offset_s + report.elapsed_s
         ordered.append(replace(report, elapsed_s=last_s))
     return ordered
-
-
-def _blocks(path: Path) -> dict[str, list[Row]]:
-    """Return the blocks of steps of each trial's last start."""
-    blocks: dict[str, list[Row]] = defaultdict(list)
-    for event in read_steps(path) if path.exists() else ():
-        if isinstance(event, Started):
-            blocks.pop(event.trial_id, None)
-        elif isinstance(event, Timed):
-            blocks[event.trial_id] += event.blocks
-    return blocks
 
 
 def _joined(pieces: Sequence[Recording]) -> Recording:
@@ -241,7 +223,6 @@ def _appended(run: RecordedRun, rest: RecordedRun) -> RecordedRun:
     return replace(
         rest,
         reports=[*run.reports, *moved],
-        blocks=[*run.blocks, *rest.blocks],
         wall_s=run.wall_s + rest.wall_s,
         held_s=run.wall_s + (rest.held_s or rest.wall_s),
     )

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Final
 
-from orchestrator.measurement.blocks import Block
-from orchestrator.measurement.throughput import HALF_WIDTH, measure_throughput
 from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.replay.recorded import RecordedRun, ReplayError
 from orchestrator.trial import Budget, Report, TrialState
@@ -218,61 +215,14 @@ def _unevaluated(run: RecordedRun) -> RecordedRun:
     )
 
 
-# -- an end within an epoch
-
-
 def end_of_steps(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
     """Return where ``run`` has trained so many steps; None: not before its own end.
+
+    It lies in proportion between two reports, and its speed is that of the later one.
 
     Returns:
         The number of reports before, and the report there in the place of the epoch's.
     """
-    return _by_blocks(run, steps) if run.blocks else _by_reports(run, steps)
-
-
-def _by_blocks(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
-    every = [Block.from_row(row) for row in run.blocks]
-    trained = accumulate(block.num_steps for block in every)
-    last = next((place for place, num in enumerate(trained) if num >= steps), None)
-    if last is None or every[last].epoch >= run.num_epochs:
-        return None
-    blocks = every[: last + 1]
-    index = next(i for i, report in enumerate(run.reports) if report.epoch > every[last].epoch)
-    before = run.reports[index - 1] if index else None
-    began_s = before.elapsed_s if before else set_up_s(run)
-    first_epoch = before.epoch if before else 0
-    trained_s = sum(block.duration_s for block in blocks if block.epoch >= first_epoch)
-    metrics, tags = _speed(blocks)
-    metrics["train_s"] = sum(block.duration_s for block in blocks)
-    report = Report(
-        step=sum(block.num_steps for block in blocks),
-        epoch=run.reports[index].epoch,
-        samples=sum(block.samples for block in blocks),
-        elapsed_s=began_s + trained_s,
-        metrics={**metrics, **_evaluated(before)},
-        tags=tags,
-    )
-    return index, report
-
-
-def _speed(blocks: list[Block]) -> tuple[dict[str, float], Mapping[str, str]]:
-    throughput = measure_throughput(blocks)
-    if throughput is None:
-        return {}, {}
-    seconds = sum(block.duration_s for block in throughput.steady)
-    num_steps = sum(block.num_steps for block in throughput.steady)
-    metrics = {"samples_per_s": throughput.rate, "step_ms": 1000 * seconds / num_steps}
-    tags = {"rate": "epochs" if throughput.is_of_whole_epochs else "steady"}
-    if throughput.low is not None and throughput.high is not None:
-        metrics["samples_per_s_within_low"] = throughput.low
-        metrics["samples_per_s_within_high"] = throughput.high
-    if (width := throughput.half_width) is not None:
-        tags["interval"] = "narrow" if width <= HALF_WIDTH else "wide"
-    return metrics, tags
-
-
-def _by_reports(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
-    """Return the end without recorded blocks: in proportion between two reports."""
     for index, report in enumerate(run.reports):
         # A table that was made may count no steps: then the first report is the end.
         if report.step and report.step < steps:
@@ -283,18 +233,14 @@ def _by_reports(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
         num_before = before.step if before else 0
         share = (steps - num_before) / (report.step - num_before) if report.step else 1.0
         timed = {name: value for name, value in report.metrics.items() if not is_learned(name)}
+        evaluated = {"eval_s": _eval_s(before)} if _eval_s(before) else {}
         partial = Report(
             step=steps if report.step else 0,
             epoch=report.epoch,
             samples=round(report.samples * (steps / report.step if report.step else 1.0)),
             elapsed_s=began_s + share * max(ended_s - began_s, 0.0),
-            metrics={**timed, **_evaluated(before)},
+            metrics={**timed, **evaluated},
             tags=report.tags,
         )
         return index, partial
     return None
-
-
-def _evaluated(before: Report | None) -> dict[str, float]:
-    """Return the time of the evaluations before this epoch."""
-    return {"eval_s": _eval_s(before)} if _eval_s(before) else {}

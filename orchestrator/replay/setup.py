@@ -1,15 +1,15 @@
 """A replay from a command line: its table, its simulated machine, its record.
 
-Refused before anything starts: another trainable or other data, an objective that no run has, and
-configs of a grid that were not recorded.
+Refused before anything starts: another trainable, an objective that no run has, and configs of a
+grid that were not recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.formats import clock, counted
@@ -25,26 +25,6 @@ from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Isolation, Stage
 
 _HOUR_S: Final = 3600.0
-
-
-class Asked(Protocol):
-    """The options of a command line that a replay reads."""
-
-    @property
-    def table(self) -> Path | None:
-        """The run directory to replay, or None."""
-
-    @property
-    def replay(self) -> Mapping[str, Any]:
-        """Settings of the simulated machine: ``cores``, ``nodes``, ``reuse_repeats``."""
-
-    @property
-    def data(self) -> str | None:
-        """The data set asked for, or None."""
-
-    @property
-    def cores_per_trial(self) -> int | None:
-        """The cores of each trial asked for, or None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,60 +62,43 @@ class Replay:
 
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
         """Return its executor. The clock begins when the recorded sweep began."""
-        drawing, at = self.drawing(), self.table.sweep.started_at
+        began_at = self.table.sweep.started_at
         return ReplayExecutor(
-            drawing, self.machine, began_at=at, max_concurrent=max_concurrent, run_of=drawing.run_of
+            self.drawing(), self.machine, began_at=began_at, max_concurrent=max_concurrent
         )
 
 
-def read_replay(sweep: Sweep[Any], options: Asked) -> Replay | None:
-    """Return the replay that the options ask for; None where trials are to be measured.
+def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> Replay:
+    """Return the replay of a run directory.
+
+    Args:
+        sweep: What to replay it for.
+        table: The run directory.
+        settings: Those of the simulated machine: ``cores``, ``nodes``, ``reuse_repeats``.
 
     Raises:
-        RunDirectoryError: The table cannot be replayed for this sweep.
+        RunDirectoryError: It cannot be replayed for this sweep.
     """
-    if options.table is None:
-        return None
-    table, given = read_recorded(options.table), options.replay
-    replay = Replay(
-        table=table,
-        machine=table.machine(cores=given.get("cores"), nodes=given.get("nodes")),
-        seed=sweep.seed,
-        reuse_repeats=given.get("reuse_repeats", False),
-    )
-    for error in _other_questions(sweep, options, replay):
-        raise error
-    return replay
-
-
-def _other_questions(
-    sweep: Sweep[Any], options: Asked, replay: Replay
-) -> Iterator[RunDirectoryError]:
-    """Yield an error for each thing asked for that the table is not of."""
-    where, table = replay.source, replay.table.sweep
-    if table.trainable != sweep.trainable.name:
-        yield RunDirectoryError(
-            f"{where}: is of the trainable {table.trainable}, not {sweep.trainable.name}",
+    recorded = read_recorded(table)
+    name, known = recorded.sweep.trainable, recorded.metrics | {each.name for each in DERIVED}
+    if name != sweep.trainable.name:
+        raise RunDirectoryError(
+            f"--table {table}: is of the trainable {name}, not {sweep.trainable.name}",
             "give a run of the same trainable",
         )
-    if options.data and options.data.partition("@")[0] != table.data.partition("@")[0]:
-        yield RunDirectoryError(
-            f"--data {options.data}: {where} is of {table.data}", "leave --data out"
-        )
-    if options.cores_per_trial not in (None, table.cores_per_trial):
-        yield RunDirectoryError(
-            f"--cores-per-trial {options.cores_per_trial}: the trials of {where} had "
-            f"{table.cores_per_trial}",
-            "leave it out: how fast they are with other cores was not recorded",
-        )
-    known = replay.table.metrics | {metric.name for metric in DERIVED}
     for objective in sweep.objectives:
         if objective.metric not in known:
-            yield RunDirectoryError(
-                f"{where}: no run of it has the objective {objective.metric}"
+            raise RunDirectoryError(
+                f"--table {table}: no run of it has the objective {objective.metric}"
                 f"{nearest(objective.metric, known)}",
                 f"recorded: {', '.join(sorted(known))}",
             )
+    return Replay(
+        table=recorded,
+        machine=recorded.machine(cores=settings.get("cores"), nodes=settings.get("nodes")),
+        seed=sweep.seed,
+        reuse_repeats=settings.get("reuse_repeats", False),
+    )
 
 
 def as_recorded(sweep: Sweep[Any], replay: Replay) -> tuple[Sweep[Any], list[str]]:

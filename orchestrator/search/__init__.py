@@ -6,26 +6,23 @@ own needs no entry: ``docs/own-search.md``.
 
 checks: checks of the constructors' arguments
 factored: speed from short probes, accuracy from training
-grid: every combination
-named: searches by their name on the command line
+grid: every combination; rounds of given configs
+layers: the order of points with several objectives
 optuna: Optuna's samplers, named in a sweep file
 optuna_search: the search that drives an Optuna study; imports Optuna
-optuna_space: knobs in Optuna's words
-optuna_study: what an Optuna study is told
+optuna_study: results in Optuna's words
 own: a search of the user's own, whose answers are checked
 random: configs drawn at random
-rounds: given configs, each as often as the sweep repeats it
 stages: what comes before and after a search
 stopping: ending trials early by what they have shown against the others
-unasked: configs that were not asked for yet
-within: whether a config that a search proposes lies in the space
 """
+
+from collections.abc import Mapping
 
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.factored import Factored
 from orchestrator.search.grid import Grid
-from orchestrator.search.named import SEARCHES
 from orchestrator.search.optuna import Optuna, Sampler
 from orchestrator.search.random import Random
 from orchestrator.search.stopping import Asha
@@ -45,3 +42,27 @@ __all__ = [
     "SearchProblem",
     "SearchSpec",
 ]
+
+SEARCHES: Mapping[str, SearchSpec] = {
+    "grid": Grid(),
+    "random": Random(),
+    **{str(sampler): Optuna(sampler=sampler) for sampler in Sampler},
+    "optuna": Optuna(),
+    "factored": Factored(),
+}
+"""Searches by their name on the command line, where the sweep has no other of that name."""
+
+
+def named_search(name: str, own: SearchSpec) -> SearchSpec:
+    """Return the search of a name: the sweep's own if it is one, else one with its trials.
+
+    Args:
+        name: A key of :data:`SEARCHES`.
+        own: The sweep's search.
+    """
+    named = SEARCHES[name]
+    of_that_sampler = not isinstance(own, Optuna) or name in ("optuna", own.sampler)
+    if isinstance(own, type(named)) and of_that_sampler:
+        return own
+    trials = getattr(own, "trials", None)
+    return named if trials is None else named.with_trials(trials)

@@ -1,21 +1,21 @@
-"""Grid search: every combination of the values of the knobs that vary."""
+"""Grid search: every combination of the values of the knobs that vary; rounds of given configs."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from orchestrator.errors import SweepFileError
-from orchestrator.kernel.candidates import Candidates, distinct_values
-from orchestrator.kernel.problem import SearchProblem
-from orchestrator.kernel.search import Search, SearchSpec
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import Key, SearchProblem, key_of
+from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.search.checks import require_positive
-from orchestrator.search.rounds import Rounds
 from orchestrator.space.domains import Choice, Domain
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 MAX_COMBINATIONS = 1_000_000
 
@@ -35,9 +35,7 @@ class Grid(SearchSpec):
     trials: int | None = None
 
     def __post_init__(self) -> None:
-        require_positive(self, "points")
-        if self.trials is not None:
-            require_positive(self, "trials")
+        require_positive(self, "points", "trials")
 
     def with_trials(self, trials: int) -> Grid:
         """Return the same grid, limited to ``trials`` configs."""
@@ -69,7 +67,7 @@ def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]
     Raises:
         SweepFileError: There are more than :data:`MAX_COMBINATIONS`.
     """
-    values = [distinct_values(domain.points(points)) for domain in problem.domains.values()]
+    values = [tuple(dict.fromkeys(domain.points(points))) for domain in problem.domains.values()]
     count = math.prod(map(len, values))
     if count > MAX_COMBINATIONS:
         sizes = ", ".join(
@@ -98,5 +96,58 @@ def every_combination(problem: SearchProblem, most: int) -> Iterator[dict[str, A
 
 def _every_value(domain: Domain, most: int) -> Sequence[Any] | None:
     if isinstance(domain, Choice):
-        return distinct_values(domain.values)
+        return tuple(dict.fromkeys(domain.values))
     return domain.every_value(most)
+
+
+class Rounds(Search):
+    """A search that asks for every config once, then again, as often as the problem repeats.
+
+    The baseline, the first of the candidates, is asked for first of all. So the repeats of
+    a config lie far apart, and a drift of the machine's speed meets all configs alike. A
+    config that turned out infeasible is not asked for again.
+
+    Args:
+        candidates: The configs.
+        more: Returns the candidates of the same search with so many configs.
+    """
+
+    extends = True
+
+    def __init__(self, candidates: Candidates, more: Callable[[int], Candidates]) -> None:
+        self._candidates = candidates
+        self._more = more
+        self._problem = candidates.problem
+        self._infeasible: set[Key] = set()
+        self._left: Iterator[tuple[Key, int]] = self._rounds("", list(candidates.keys), num_first=1)
+
+    def ask(self) -> Proposal | Pause | None:
+        """Return the next trial, or None after the last round."""
+        for key, repeat in self._left:
+            if key not in self._infeasible:
+                config = self._candidates.config(key)
+                return Proposal(config=config, budget=self._problem.budget, repeat=repeat)
+        return None
+
+    def tell(self, trial: Trial, result: TrialResult) -> None:
+        """Remember the configs that cannot run."""
+        if result.state is TrialState.INFEASIBLE:
+            self._infeasible.add(key_of(self._problem, trial.config))
+
+    def extend(self, trials: int) -> None:
+        """Continue to ``trials`` configs in all, those of the same search with so many."""
+        known = set(self._candidates.keys)
+        new = [key for key in self._more(trials).keys if key not in known]
+        new = new[: max(0, trials - len(known))]
+        self._candidates.keys += new
+        self._left = chain(self._left, self._rounds(f"extended to {trials}, ", new))
+
+    def _rounds(
+        self, which: str, keys: Sequence[Key], num_first: int = 0
+    ) -> Iterator[tuple[Key, int]]:
+        """Yield the configs in random order, round by round; ``num_first`` of them begin."""
+        for repeat in range(self._problem.repeats):
+            ahead, order = (keys[:num_first], [*keys[num_first:]]) if repeat == 0 else ([], [*keys])
+            random.Random(f"{which}round {repeat} of {self._problem.seed}").shuffle(order)
+            for key in [*ahead, *order]:
+                yield key, repeat

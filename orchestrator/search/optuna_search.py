@@ -1,22 +1,33 @@
-"""An Optuna study as a search: asked and told."""
+"""The search that drives an Optuna study."""
 
 from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import optuna
 from optuna.samplers import BaseSampler, NSGAIISampler
 
 from orchestrator.kernel.problem import Key, SearchProblem, key_of, varied_within
 from orchestrator.kernel.search import Pause, Proposal, Search
-from orchestrator.search.optuna_space import distribution, params_of, values_of
-from orchestrator.search.optuna_study import ToldStudy
-from orchestrator.search.stopping.layers import non_dominated_layers, ordered
-from orchestrator.search.unasked import Unasked
+from orchestrator.search.grid import every_combination
+from orchestrator.search.layers import non_dominated_layers, ordered
+from orchestrator.search.optuna_study import (
+    ToldStudy,
+    distribution,
+    is_ordered,
+    params_of,
+    place,
+    values_of,
+)
+from orchestrator.search.random import MAX_ENUMERATED, first_draws
+from orchestrator.space.domains import Choice
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MAX_ATTEMPTS: Final = 10
@@ -27,6 +38,9 @@ a space of 2,160 configs TPE so finds more of the front than with more attempts.
 SPREAD: Final = 4
 """Later runs of a config lie at random among the runs of so many configs: a drift of the machine
 meets all of these alike, and the sampler does not wait much longer for the config's result."""
+
+_SAME: Final = 1e-9
+"""Distances that differ by less are the same, but for rounding."""
 
 EARLIER_SHARE: Final = 1 / 4
 """Most of a search's configs that are asked for because they were the best of earlier runs."""
@@ -111,7 +125,7 @@ class OptunaSearch(Search):
             self._told.conclude(asked.trial, asked.results)
 
     def extend(self, trials: int) -> None:
-        """Go on to ``trials`` configs in all."""
+        """Continue to ``trials`` configs in all."""
         self._num_trials = max(trials, self._num_trials)
 
     # -- asking
@@ -194,3 +208,69 @@ class OptunaSearch(Search):
         most = min(num_front, int(EARLIER_SHARE * self._num_trials))
         chosen = [best[i] for i in ordered(points, signs)[:most]]
         return [values_of(trial.params, self._problem.domains) for trial in chosen]
+
+
+class Unasked:
+    """New configs, for where a sampler suggests nothing new.
+
+    Args:
+        problem: The space.
+        is_asked: Returns True for a config's key that does not count any more.
+        rng: Decides between configs that are as near as each other, and draws where the space is
+            infinite or has more than :data:`~orchestrator.search.random.MAX_ENUMERATED`
+            combinations.
+    """
+
+    def __init__(
+        self, problem: SearchProblem, is_asked: Callable[[Key], bool], rng: random.Random
+    ) -> None:
+        self._problem, self._is_asked, self._rng = problem, is_asked, rng
+
+    @property
+    def is_finite(self) -> bool:
+        """Return True where the combinations are enumerated, and nothing is drawn."""
+        return every_combination(self._problem, MAX_ENUMERATED) is not None
+
+    def nearest(self, near: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return values that give a new and admissible config; None where none is left.
+
+        Args:
+            near: The suggestion that was not new. In a finite space the result is nearest to it:
+                the sum over knobs of the distance on the knob's own scale, 0 to 1, or of 1 for
+                values without an order that differ.
+        """
+        if not self.is_finite:
+            draws = self._admissible(first_draws(self._problem, self._rng))
+            return next((varied for key, varied in draws if not self._is_asked(key)), None)
+        left = np.flatnonzero([not self._is_asked(key) for key, _ in self._combinations])
+        if not len(left):
+            return None
+        domains = self._problem.domains.values()
+        unordered = [isinstance(d, Choice) and not is_ordered(d) for d in domains]
+        differences = np.abs(self._places[left] - self._place(near))
+        distances = np.where(np.array(unordered), differences > 0, differences).sum(axis=1)
+        nearest = [int(index) for index in left[distances <= distances.min() + _SAME]]
+        return self._combinations[self._rng.choice(nearest)][1]
+
+    @cached_property
+    def _combinations(self) -> list[tuple[Key, Mapping[str, Any]]]:
+        """All combinations of a finite space that the sweep's constraints allow."""
+        return list(self._admissible(every_combination(self._problem, MAX_ENUMERATED) or iter(())))
+
+    def _admissible(
+        self, configs: Iterator[dict[str, Any]]
+    ) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+        problem = self._problem
+        for config in configs:
+            canonical = problem.canonical(config)
+            if problem.admissible(canonical):
+                yield key_of(problem, canonical), {name: config[name] for name in problem.domains}
+
+    @cached_property
+    def _places(self) -> npt.NDArray[np.float64]:
+        """Place of each combination, ``(N, D)``."""
+        places = [self._place(varied) for _, varied in self._combinations]
+        return np.array(places).reshape(len(places), len(self._problem.domains))
+
+    def _place(self, varied: Mapping[str, Any]) -> npt.NDArray[np.float64]:
+        return np.array([place(d, varied[name]) for name, d in self._problem.domains.items()])

@@ -1,16 +1,23 @@
-"""Results as an Optuna study takes them: objectives as values, bounds as constraints."""
+"""Knobs and results in Optuna's words: distributions, values, and constraints for bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.trial import TrialState as OptunaState
 
 from orchestrator.metrics import Objective
+from orchestrator.space.domains import Choice, Domain
 from orchestrator.trial import TrialResult, TrialState
 
 CAN_RUN: Final = "can run"
@@ -145,3 +152,53 @@ def _violation(bound: Objective, means: Mapping[str, float]) -> float:
     """Return by how much a bound is missed, as a fraction of it: bounds of any unit add up."""
     assert bound.bound is not None, "it is one of the bounds"
     return bound.sign * (bound.bound - means[bound.metric]) / (abs(bound.bound) or 1.0)
+
+
+# -- knobs
+
+
+def distribution(domain: Domain) -> BaseDistribution:
+    """Return Optuna's counterpart of a domain; of a choice, positions of its values."""
+    if isinstance(domain, Choice):
+        last = len(domain.values) - 1
+        if is_ordered(domain):
+            return IntDistribution(0, last)
+        return CategoricalDistribution(range(last + 1))
+    if domain.integer:
+        return IntDistribution(int(domain.low), int(domain.high), log=domain.log)
+    return FloatDistribution(domain.low, domain.high, log=domain.log)
+
+
+def values_of(params: Mapping[str, Any], domains: Mapping[str, Domain]) -> dict[str, Any]:
+    """Return the knob values of Optuna's suggestion."""
+    return {
+        name: domain.values[params[name]]
+        if isinstance(domain, Choice)
+        else domain.snapped(params[name])
+        for name, domain in domains.items()
+    }
+
+
+def params_of(values: Mapping[str, Any], domains: Mapping[str, Domain]) -> dict[str, Any]:
+    """Return Optuna's parameters, the inverse of :func:`values_of`."""
+    return {
+        name: domain.values.index(values[name]) if isinstance(domain, Choice) else values[name]
+        for name, domain in domains.items()
+    }
+
+
+def is_ordered(domain: Choice) -> bool:
+    """Return True for numbers in ascending order."""
+    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in domain.values)
+    return numbers and list(domain.values) == sorted(domain.values)
+
+
+def place(domain: Domain, value: Any) -> float:  # noqa: ANN401 - the knob's own type
+    """Return where a value lies in its domain, 0 to 1 on its own scale."""
+    if isinstance(domain, Choice):
+        return domain.values.index(value) / max(len(domain.values) - 1, 1)
+    if domain.low == domain.high:
+        return 0.0
+    if domain.log:
+        return math.log(value / domain.low) / math.log(domain.high / domain.low)
+    return float(value - domain.low) / (domain.high - domain.low)

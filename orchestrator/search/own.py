@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.errors import SweepError, SweepFileError
+from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.field_types import shown, with_article, wrong_fields
 from orchestrator.kernel import search as base
 from orchestrator.kernel.problem import SearchProblem
-from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
+from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.locations import place, place_of
 from orchestrator.search.grid import Grid, combinations
-from orchestrator.search.within import not_within
 from orchestrator.texts import described
 from orchestrator.trial import Report, Trial, TrialResult
 
@@ -34,16 +33,13 @@ def require_start(spec: SearchSpec, problem: SearchProblem) -> None:
 
 
 def started(spec: SearchSpec, problem: SearchProblem) -> Search:
-    """Return a fresh search; one of the user's own is held to what a search may do.
+    """Return a fresh search; the answers of the user's own are checked.
 
     Raises:
         SweepFileError: It raises, or is no search.
     """
-    if not _is_own(spec):
+    with _calling(spec, "start"):
         search = spec.start(problem)
-    else:
-        with _calling(spec, "start"):
-            search = spec.start(problem)
     if not _is_own(search):
         return search
     if not isinstance(search, Search) or type(search).ask is Search.ask:
@@ -59,8 +55,6 @@ def with_trials(spec: SearchSpec, trials: int) -> SearchSpec:
     Raises:
         SweepFileError: It is of the user's own, and raises or returns something else.
     """
-    if not _is_own(spec):
-        return spec.with_trials(trials)
     with _calling(spec, "with_trials"):
         limited = spec.with_trials(trials)
     if not isinstance(limited, type(spec)):
@@ -91,20 +85,18 @@ class OwnSearch(Search):
         """
         with _calling(self._search, "ask"):
             answer = self._search.ask()
-        if answer is None:
-            return None
-        if isinstance(answer, Pause):
-            if self._num_out < 1:
-                what = "returned WAIT while no trial runs that it could wait for"
-                raise self._refused(what, "a Proposal, or None at the end")
-            return WAIT
-        if not isinstance(answer, Proposal):
+            if isinstance(answer, Proposal):
+                answer = self._checked(answer)
+                self._num_out += 1
+        if isinstance(answer, Pause) and self._num_out < 1:
+            what = "returned WAIT while no trial runs that it could wait for"
+            raise self._refused(what, "a Proposal, or None at the end")
+        if not isinstance(answer, Proposal | Pause | None):
             raise self._refused(f"returned {shown(answer)}", "a Proposal, WAIT or None")
-        self._num_out += 1
-        return self._checked(answer)
+        return answer
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Tell the search."""
+        """Pass the search a result."""
         self._num_out -= 1
         with _calling(self._search, "tell"):
             self._search.tell(trial, result)
@@ -129,13 +121,42 @@ class OwnSearch(Search):
         for wrong in wrong_fields(proposal):
             raise self._refused(f"returned a Proposal with {wrong}", wrong.allowed)
         config = {name: _plain(value) for name, value in proposal.config.items()}
-        if (wrong_config := not_within(self._problem, config)) is not None:
-            what, allowed = wrong_config
+        if (outside := outside_of(self._problem, config)) is not None:
+            what, allowed = outside
             raise self._refused(f"proposes {what}", allowed)
         return replace(proposal, config=config)
 
     def _refused(self, what: str, allowed: str) -> SweepFileError:
         return _refused(self._search, "ask", what, allowed)
+
+
+def outside_of(problem: SearchProblem, config: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return what of a config is not in the space, and what is allowed; None for one within.
+
+    The baseline may lie outside, and so may the default of a knob that has no effect.
+    """
+    for name in config:
+        if name not in problem.base:
+            text = f"{shown(name)}, which is not a knob{nearest(str(name), problem.base)}"
+            return text, f"the knobs {', '.join(problem.base)}"
+    if missing := [name for name in problem.base if name not in config]:
+        return f"a config without {', '.join(missing)}", "a config with a value for every knob"
+    if config == dict(problem.baseline):
+        return None
+    for name, value in config.items():
+        domain = problem.domains.get(name)
+        if domain is None:
+            inside, is_inside = problem.base[name], value == problem.base[name]
+            allowed = f"{shown(inside)}, as the space has it: {name} does not vary"
+        else:
+            inside, is_inside = domain.points(1)[0], domain.contains(value)
+            allowed = shown(domain)
+        if not is_inside and problem.canonical({**config, name: inside})[name] != value:
+            return f"{name} = {shown(value)}, which is not in the space", allowed
+    if not problem.admissible(config):
+        text = f"{shown(dict(config))}, which the sweep's constraints exclude"
+        return text, "a config of which problem.admissible(config) is True"
+    return None
 
 
 def _is_own(part: object) -> bool:
@@ -156,9 +177,11 @@ def _calling(part: object, method: str) -> Iterator[None]:
     """
     try:
         yield
-    except (KeyboardInterrupt, SweepError):
+    except SweepError:
         raise
-    except BaseException as error:
+    except Exception as error:
+        if not _is_own(part):
+            raise
         raised = f"{method}() of {type(part).__name__} raised {described(error)}"
         raise SweepFileError(f"{_place(error, part, method)}: {raised}") from error
 

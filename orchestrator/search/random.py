@@ -12,8 +12,7 @@ from orchestrator.kernel.candidates import Candidates
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search.checks import require_positive
-from orchestrator.search.grid import every_combination
-from orchestrator.search.rounds import Rounds
+from orchestrator.search.grid import Rounds, every_combination
 
 MAX_MISSES = 10_000
 """Draws in a row that give nothing new before a space is gone through, or counts as used up."""

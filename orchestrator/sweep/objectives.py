@@ -177,7 +177,7 @@ def stopping_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
             yield "stopping", text, allowed
         return
     known, derived = known_metrics(sweep.trainable), {metric.name for metric in DERIVED}
-    for goal in stopping.aim(sweep.objectives).goals:
+    for goal in stopping.goals(sweep.objectives):
         if goal.metric not in known:
             text = f": unknown metric {goal.metric!r}{nearest(goal.metric, known)}"
             yield "stopping", text, f"allowed: {', '.join(known)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
 from orchestrator.kernel.search import SearchSpec
-from orchestrator.search.named import SEARCHES, named_search
+from orchestrator.search import SEARCHES, named_search
 from orchestrator.search.own import with_trials
 from orchestrator.space.configs import parse_setting, replaced
 from orchestrator.sweep.checks import findings

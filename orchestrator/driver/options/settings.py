@@ -129,6 +129,6 @@ def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[Sweep
     for words in ["--table"] * bool(given.get("table")) + [f"--set {text}" for text in settings]:
         if not is_replay:
             yield SweepError(f"{words} is for replays", "give --executor replay with it")
-    for name in ("download", "data_root"):
+    for name in ("download", "data_root", "data", "cores_per_trial"):
         if given.get(name) and is_replay:
-            yield SweepError(f"{flag(name)}: a replay reads no data", "leave it out")
+            yield SweepError(f"{flag(name)}: a replay has that of its table", "leave it out")

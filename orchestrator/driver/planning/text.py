@@ -160,14 +160,9 @@ def _train(plan: Plan) -> Iterator[str]:
 
 def _left_out(candidates: Candidates) -> Iterator[str]:
     if candidates.num_merged:
-        examples = "; ".join(
-            f"{_settings(example.stated)} as {_settings(example.canonical)}"
-            for example in candidates.merged
-        )
-        example = f", where it has no effect: {examples}" if examples else ""
         what = "draws" if candidates.drawn else "combinations"
         total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} {what}"
-        yield f"merged as the same: {total}{example}"
+        yield f"merged as the same: {total}"
     if candidates.num_excluded:
         yield f"excluded by the sweep's constraints: {counted(candidates.num_excluded, 'config')}"
 
@@ -191,7 +186,7 @@ def _stopping(plan: Plan) -> Iterator[str]:
         return
     *others, last = map(str, stopping.rungs(sweep.epochs))
     rungs = f"{', '.join(others)} and {last}" if others else last
-    goals = " and ".join(goal.metric for goal in stopping.aim(sweep.objectives).goals)
+    goals = " and ".join(goal.metric for goal in stopping.goals(sweep.objectives))
     yield f"after {rungs} of {counted(sweep.epochs, 'epoch')} configs are compared by {goals}"
     yield f"a trial that is not among the best 1 in {stopping.factor} so far ends there"
     if plan.num_train:

@@ -1,17 +1,17 @@
-"""The learning curves of all groups: the better ones of each group are trained further."""
+"""Learning curves in rungs: the better ones of each group train on; and the composed front."""
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Curve, Figures, Findings
-from orchestrator.search.stopping.layers import top
+from orchestrator.search.layers import non_dominated_layers, top
 
 RUNGS: Final = (1 / 9, 1 / 3, 1.0)
 """Fractions of the epochs after which the weaker curves of a group are left."""
@@ -25,6 +25,9 @@ KEPT_OF_ALL: Final = 1 / 3
 
 SURELY: Final = 2.0
 """Tolerances by which a slower group must learn worse, at a third of the epochs, to be left."""
+
+NOISE: Final = 0.5
+"""Share of a tolerance within which a curve may be as good as another one."""
 
 Curves = Mapping[Group, list[Curve]]
 
@@ -43,17 +46,9 @@ def rungs(epochs: int, *, has_steps: bool = False) -> tuple[int, ...]:
 
 def train(findings: Findings, curves: Sequence[Curve], until: int) -> Iterator[list[Proposal]]:
     """Train curves until so many epochs, in random order; those that are there already are left."""
-    problem = findings.problem
-    pause = until if until < problem.budget.epochs else None
-    budget = replace(problem.budget, pause_after=pause)
-    asked = [
-        Proposal(config=findings.config(each.config), budget=budget, repeat=each.repeat)
-        for each in curves
-        if not each.is_over and each.epochs < until
-    ]
-    random.Random(f"training until {until} of {problem.seed}").shuffle(asked)
-    if asked:
-        yield asked
+    left = [each for each in curves if not each.is_over and each.epochs < until]
+    trainings = [findings.training(each, until) for each in left]
+    yield findings.shuffled(trainings, f"training until {until}")
 
 
 def train_in_rungs(
@@ -103,41 +98,100 @@ def unbeaten(
 ) -> dict[Group, list[Curve]]:
     """Return the groups without those that another one surely beats in speed and in learning.
 
-    Learning is compared after so many epochs.
-
-    Of a group that is beaten the curves in ``kept`` remain.
+    Learning is compared after so many epochs. The curves in ``kept`` remain in any case.
     """
-    beaten = [
-        group
-        for group in left
-        if any(
-            _beats(findings, (other, left[other]), (group, left[group]), epochs) for other in left
+    figures = {
+        group: [known for curve in curves if (known := curve.figures_at(epochs)) is not None]
+        for group, curves in left.items()
+    }
+    tolerances = findings.goals.tolerances
+
+    def learns_better(good: Figures, bad: Figures) -> bool:
+        margins = zip(good, bad, tolerances, strict=True)
+        return all(b > w + SURELY * tolerance for b, w, tolerance in margins)
+
+    def beats(one: Group, other: Group) -> bool:
+        settings = findings.fastest(other), findings.fastest(one)
+        return findings.speeds.is_surely_slower(*settings) and all(
+            any(learns_better(good, bad) for good in figures[one]) for bad in figures[other]
         )
-    ]
+
+    if not findings.goals.learned:
+        return dict(left)
+    beaten = [group for group in left if any(beats(other, group) for other in left)]
     return {
         group: [curve for curve in curves if group not in beaten or curve in kept]
         for group, curves in left.items()
     }
 
 
-def _beats(
-    findings: Findings,
-    one: tuple[Group, list[Curve]],
-    other: tuple[Group, list[Curve]],
-    epochs: int,
-) -> bool:
-    settings = [findings.fastest(group) for group, _ in (other, one)]
-    if not findings.goals.learned or not findings.speeds.is_surely_slower(*settings):
-        return False
-    better, worse = (
-        [figures for c in curves if (figures := c.figures_at(epochs)) is not None]
-        for _, curves in (one, other)
-    )
-    tolerances = findings.goals.tolerances
-    return all(
-        any(
-            all(b > w + SURELY * t for b, w, t in zip(good, bad, tolerances, strict=True))
-            for good in better
+def repeat_near_front(
+    findings: Findings, assigned: Sequence[tuple[Group, Key]], num_seeds: int
+) -> Iterator[list[Proposal]]:
+    """Train the curves of the front and near it with further seeds, up to ``num_seeds`` each.
+
+    After each round the front is that of the means, so that fewer need the next seed.
+    """
+    for repeat in range(1, num_seeds):
+        near = near_front(findings, points(findings, assigned))
+        curves = [findings.curve(point.config, repeat) for point in near]
+        yield from train(findings, curves, findings.problem.budget.epochs)
+
+
+# -- the composed front: each group's fastest setting with each of its curves
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A trained curve with its group's fastest setting.
+
+    Attributes:
+        group: The group.
+        config: The config that the curve was trained with.
+        log_speed: Mean logarithm of the setting's speed.
+        figures: Mean figures of the curve over its seeds.
+    """
+
+    group: Group
+    config: Key
+    log_speed: float
+    figures: Figures
+
+
+def points(findings: Findings, assigned: Sequence[tuple[Group, Key]]) -> list[Point]:
+    """Return the points of the curves that were trained to their end."""
+    found = [(group, key, findings.mean_figures(key)) for group, key in assigned]
+    return [
+        Point(group=group, config=key, log_speed=findings.log_speed(group), figures=figures)
+        for group, key, figures in found
+        if figures is not None
+    ]
+
+
+def front(known: Sequence[Point]) -> list[Point]:
+    """Return the points that no other one dominates, the fastest first."""
+    if not known:
+        return []
+    signs = [1.0] * (1 + len(known[0].figures))
+    first, *_ = non_dominated_layers([(each.log_speed, *each.figures) for each in known], signs)
+    return sorted((known[i] for i in first), key=lambda point: point.log_speed, reverse=True)
+
+
+def near_front(findings: Findings, known: Sequence[Point]) -> list[Point]:
+    """Return the points of the front, and those that are within noise of them.
+
+    A point is beyond noise where another one is as fast, learns nothing worse, and something better
+    by more than the noise of one run.
+    """
+    goals = findings.goals
+    members = front(known)
+
+    def is_beaten(point: Point) -> bool:
+        return any(
+            other.log_speed >= point.log_speed
+            and goals.is_within(other.figures, point.figures, 0)
+            and not goals.is_within(point.figures, other.figures, NOISE)
+            for other in members
         )
-        for bad in worse
-    )
+
+    return [point for point in known if not is_beaten(point)]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.kernel.problem import Key, config_of, key_of
+from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import FIRST_LOSS
-from orchestrator.search.factored.cost import cost
 from orchestrator.search.factored.factors import Factors, Group
-from orchestrator.search.factored.goal import Goals
+from orchestrator.search.factored.goals import Goals, cost
 from orchestrator.search.factored.speeds import CLEAN, Speeds
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
@@ -115,6 +116,22 @@ class Findings:
     def config(self, key: Key) -> dict[str, Any]:
         """Return the config of a key."""
         return config_of(self.problem, key)
+
+    def training(self, curve: Curve, until: int) -> Proposal:
+        """Return the training of a curve until so many epochs, its pause where that is no end."""
+        budget = self.problem.budget
+        pause = until if until < budget.epochs else None
+        return Proposal(
+            config=self.config(curve.config),
+            budget=replace(budget, pause_after=pause),
+            repeat=curve.repeat,
+        )
+
+    def shuffled(self, proposals: Sequence[Proposal], which: str) -> list[Proposal]:
+        """Return proposals in a random order of the problem's seed."""
+        order = list(proposals)
+        random.Random(f"{which} of {self.problem.seed}").shuffle(order)
+        return order
 
     def by_preference(self, group: Group) -> list[Key]:
         """Return the settings of a group that can run, the one to train with first.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean, median, stdev
 from typing import Final
 
 from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
-from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.fingerprints import Suspect, has_fingerprints, suspects
+from orchestrator.search.factored.findings import Curve, Findings, Fingerprint
 from orchestrator.space.knob import Role
+
+LOSS_TOLERANCE: Final = 1e-5
+"""Difference of first losses that threads and kernels make, as a fraction of the loss."""
 
 SEEDS: Final = (3, 5)
 """Seeds after which the paired curves are compared."""
@@ -44,78 +46,112 @@ def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
     """
     if not findings.factors.varied(Role.SYSTEMS):
         return
-    if not has_fingerprints(findings):
+    probes = findings.fingerprints.values()
+    if not any(each.batches or not math.isnan(each.first_loss) for each in probes):
         findings.notes.append(
             "no probe has a fingerprint of its batches or its first loss: that systems knobs do "
             "not change what is learned is taken on trust"
         )
         return
     for suspect in suspects(findings):
-        equal = _Equivalence(findings, suspect)
-        yield from equal.run()
-        if not equal.is_shown:
-            findings.factors = findings.factors.as_both(suspect.knob)
-        findings.notes.append(equal.text)
-
-
-@dataclass
-class _Equivalence:
-    """Paired curves of two configs that differ in a suspect knob."""
-
-    findings: Findings
-    suspect: Suspect
-    is_shown: bool = False
-    text: str = ""
-
-    def run(self) -> Iterator[list[Proposal]]:
-        """Yield the trainings, three seeds and then two more where these would do."""
-        margin = self.findings.goals.tolerances[0] / 2 if self.findings.goals.learned else 0.0
-        differences: list[float] = []
+        margin = findings.goals.tolerances[0] / 2 if findings.goals.learned else 0.0
+        differences = list[float]()
         if margin:
-            for num_seeds in SEEDS:
-                yield from self._train(num_seeds)
-                differences = self._differences(num_seeds)
-                if len(differences) < 2:
-                    break
-                self.is_shown = _bound(differences) < margin
-                if self.is_shown or _bound(differences, SEEDS[-1]) >= margin:
-                    break
-        self.text = self._verdict(differences, margin)
+            differences = yield from _paired_curves(findings, suspect, margin)
+        equal = len(differences) > 1 and _bound(differences) < margin
+        if not equal:
+            findings.factors = findings.factors.as_both(suspect.knob)
+        findings.notes.append(_verdict(findings, suspect, differences, margin))
 
-    def _train(self, num_seeds: int) -> Iterator[list[Proposal]]:
-        asked = [
-            Proposal(
-                config=self.findings.config(key), budget=self.findings.problem.budget, repeat=repeat
-            )
-            for key in self.suspect.pair
-            for repeat in range(num_seeds)
-            if not self.findings.curve(key, repeat).is_over
-        ]
-        random.Random(f"pairs {num_seeds} of {self.findings.problem.seed}").shuffle(asked)
-        if asked:
-            yield asked
 
-    def _differences(self, num_seeds: int) -> list[float]:
+@dataclass(frozen=True, kw_only=True)
+class Suspect:
+    """A systems knob with two probes that differ in it, and in what they trained on.
+
+    Attributes:
+        knob: The knob.
+        pair: Their configs.
+        differ: ``batches`` or ``first losses``.
+    """
+
+    knob: str
+    pair: tuple[Key, Key]
+    differ: str
+
+
+def suspects(findings: Findings) -> list[Suspect]:
+    """Return the systems knobs that change the fingerprint, each with a pair that shows it.
+
+    Probes of one group, one seed and the same learning knobs differ in the systems knobs alone. The
+    pair differs in its knob alone; the fastest pairs come first.
+    """
+    factors, found = findings.factors, dict[str, Suspect]()
+    for group in factors.groups:
+        fastest_first = sorted(group.settings, key=findings.speeds.mean, reverse=True)
+        probes = list(map(group.to_probe, fastest_first))
+        for knob in factors.varied(Role.SYSTEMS):
+            place = list(factors.problem.base).index(knob)
+            alike: dict[object, list[Key]] = defaultdict(list)
+            for key, curve in probes:
+                if key in findings.fingerprints:
+                    alike[curve, key[:place], key[place + 1 :]].append(key)
+            for one, other in (pair for keys in alike.values() for pair in pairwise(keys)):
+                a, b = findings.fingerprints[one], findings.fingerprints[other]
+                if not _same(a, b):
+                    differ = "batches" if a.batches != b.batches else "first losses"
+                    found.setdefault(knob, Suspect(knob=knob, pair=(one, other), differ=differ))
+    return list(found.values())
+
+
+def _same(one: Fingerprint, other: Fingerprint) -> bool:
+    """Return True unless the two are known to differ."""
+    if one.batches and other.batches and one.batches != other.batches:
+        return False
+    losses = one.first_loss, other.first_loss
+    return any(map(math.isnan, losses)) or math.isclose(*losses, rel_tol=LOSS_TOLERANCE)
+
+
+def _paired_curves(
+    findings: Findings, suspect: Suspect, margin: float
+) -> Generator[list[Proposal], None, list[float]]:
+    """Train the pair, three seeds and then two more where these would do.
+
+    Returns:
+        The difference of each pair whose curves were not lost.
+    """
+    differences: list[float] = []
+    for num_seeds in SEEDS:
         pairs = [
-            [self.findings.curve(key, repeat).figures for key in self.suspect.pair]
-            for repeat in range(num_seeds)
+            [findings.curve(key, repeat) for repeat in range(num_seeds)] for key in suspect.pair
         ]
-        return [a[0] - b[0] for a, b in pairs if a is not None and b is not None]
+        left = [curve for curves in pairs for curve in curves if not curve.is_over]
+        trainings = [findings.training(each, findings.problem.budget.epochs) for each in left]
+        yield findings.shuffled(trainings, f"pairs {num_seeds}")
+        figures = [(one.figures, other.figures) for one, other in zip(*pairs, strict=True)]
+        differences = [a[0] - b[0] for a, b in figures if a is not None and b is not None]
+        if len(differences) < 2 or _bound(differences) < margin:
+            break
+        if _bound(differences, SEEDS[-1]) >= margin:
+            break
+    return differences
 
-    def _verdict(self, differences: Sequence[float], margin: float) -> str:
-        knob, differ = self.suspect.knob, self.suspect.differ
-        found = f"{knob} is declared systems, and the {differ} differ between its values"
-        if len(differences) < 2:
-            return f"{found}: it counts as both here, speed and learning"
-        metric = self.findings.goals.learned[0].metric
-        mean, bound = fmean(differences), _bound(differences)
-        compared = f"{metric} over {len(differences)} paired seeds differs by {mean:+.4f}"
-        if self.is_shown:
-            return f"{found}; {compared}, surely by less than {margin:.4f}: it stays systems"
-        return (
-            f"{found}; {compared}, and by up to {bound:.4f} for all that is known, where "
-            f"{margin:.4f} is allowed: it counts as both here, speed and learning"
-        )
+
+def _verdict(
+    findings: Findings, suspect: Suspect, differences: Sequence[float], margin: float
+) -> str:
+    knob, differ = suspect.knob, suspect.differ
+    found = f"{knob} is declared systems, and the {differ} differ between its values"
+    if len(differences) < 2:
+        return f"{found}: it counts as both here, speed and learning"
+    metric = findings.goals.learned[0].metric
+    mean, bound = fmean(differences), _bound(differences)
+    compared = f"{metric} over {len(differences)} paired seeds differs by {mean:+.4f}"
+    if bound < margin:
+        return f"{found}; {compared}, surely by less than {margin:.4f}: it stays systems"
+    return (
+        f"{found}; {compared}, and by up to {bound:.4f} for all that is known, where "
+        f"{margin:.4f} is allowed: it counts as both here, speed and learning"
+    )
 
 
 def _bound(differences: Sequence[float], num: int | None = None) -> float:

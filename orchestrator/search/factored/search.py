@@ -1,4 +1,4 @@
-"""The factored search: its stages in order."""
+"""The factored search: as a sweep file states it, and its stages in order."""
 
 from __future__ import annotations
 
@@ -6,21 +6,37 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from orchestrator.kernel.problem import Key, config_of
-from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
+from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import Key, SearchProblem, config_of
+from orchestrator.kernel.search import (
+    WAIT,
+    Pause,
+    PlannedStage,
+    Proposal,
+    Search,
+    SearchSpec,
+)
 from orchestrator.metrics import Objective
-from orchestrator.search.factored.clock import Race, value_to_reach
-from orchestrator.search.factored.curves import train, train_in_rungs
+from orchestrator.search.checks import require_positive
+from orchestrator.search.factored.curves import (
+    front,
+    near_front,
+    points,
+    repeat_near_front,
+    train,
+    train_in_rungs,
+)
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.front import front, near_front, points
-from orchestrator.search.factored.goal import RATE, goals_of
-from orchestrator.search.factored.probes import look, looks
+from orchestrator.search.factored.goals import goals_of
+from orchestrator.search.factored.planning import PROBE_SHARE, planned
+from orchestrator.search.factored.probes import look, looks, settle_speeds
+from orchestrator.search.factored.race import Race, value_to_reach
 from orchestrator.search.factored.roles import check_learning, check_systems
-from orchestrator.search.factored.seeds import repeat_near_front, settle_speeds
 from orchestrator.search.factored.speeds import Speeds
+from orchestrator.search.grid import combinations
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
@@ -31,42 +47,99 @@ SLACK = 0.1
 """Time beyond the best within which further seeds decide who is the first at a target."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Settings of a factored search; see :class:`~orchestrator.search.factored.Factored`."""
+@dataclass(frozen=True)
+class Factored(SearchSpec):
+    """Finds the front of a grid by speed and learning apart; see ``docs/sweep-files.md``.
 
-    probe_steps: int
-    confirm_steps: int
-    max_probes: int
-    seeds: int
-    trials: int | None
+    Attributes:
+        points: Values of each knob that varies over an interval, as of a grid.
+        probes: Probes of a setting at most, before those of the front are settled.
+        probe_steps: Steps of a probe at most. It must hold three rounds of the loader's workers,
+            each with the batches that it works ahead, for a steady state.
+        confirm_steps: Steps of a confirm run that is compared, at most. More rounds of short runs
+            tell two configs apart sooner than a few long ones.
+        seeds: Trainings of a curve at most, each with a seed of its own. Curves of the front and
+            near it are trained again.
+        trials: Curves to train at most, the baseline's among them, drawn from all at random.
+            None: all of them.
+    """
+
+    has_rungs: ClassVar[bool] = True
+
+    points: int = 3
+    probes: int = 6
+    probe_steps: int = 96
+    confirm_steps: int = 384
+    seeds: int = 3
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        require_positive(
+            self, "points", "probes", "probe_steps", "confirm_steps", "seeds", "trials"
+        )
+
+    def with_trials(self, trials: int) -> Factored:
+        """Return the same search, limited to ``trials`` curves."""
+        return replace(self, trials=trials)
+
+    def start(self, problem: SearchProblem) -> Search:
+        """Return a fresh search over ``problem``.
+
+        Raises:
+            SweepFileError: There are more combinations than can be gone through.
+        """
+        return FactoredSearch(self.factors(problem), self)
+
+    def num_seeds(self, problem: SearchProblem) -> int:
+        """Return the most trainings of a curve: no fewer than the problem's repeats."""
+        return max(self.seeds, problem.repeats)
+
+    def factors(self, problem: SearchProblem) -> Factors:
+        """Return the groups of configs, as they are known beforehand.
+
+        Raises:
+            SweepFileError: There are more combinations than can be gone through.
+        """
+        candidates = Candidates(problem=problem)
+        candidates.add_all(combinations(problem, self.points))
+        return Factors(candidates)
+
+    def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
+        """Return the stages of the search: probes, rungs of curves, further seeds."""
+        factors, seeds = self.factors(problem), self.num_seeds(problem)
+        return tuple(planned(factors, probes=self.probes, seeds=seeds, trials=self.trials))
+
+    @property
+    def confirm_share(self) -> float:
+        """Time of a confirm run that is compared over a whole training's, as far as is known."""
+        return min(PROBE_SHARE * self.confirm_steps / self.probe_steps, 1.0)
 
 
 class FactoredSearch(Search):
     """Probes, curves and seeds, each in batches whose trials do not wait for each other.
 
-    The stages are one generator of batches. It goes on when the last trial of a batch has been
-    told, never when it is asked: so what comes next depends on the results alone.
+    The stages are one generator of batches. It continues when the last trial of a batch has its
+    result, never when it is asked: so what comes next depends on the results alone.
 
     Attributes:
         probe_budget: Budget of a probe: of speed alone.
         confirm_budget: The same of a confirm run that is compared.
     """
 
-    def __init__(self, factors: Factors, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, factors: Factors, spec: Factored) -> None:
+        self._spec = spec
         self._problem = factors.problem
         goals = goals_of(self._problem)
-        num_comparisons = factors.num_settings * len(looks(settings.max_probes))
+        num_comparisons = factors.num_settings * len(looks(spec.probes))
         self._findings = Findings(factors, goals, Speeds(goals, num_comparisons, LEVEL))
-        self.probe_budget = _of_speed_alone(self._problem.budget, settings.probe_steps)
-        self.confirm_budget = _of_speed_alone(self._problem.budget, settings.confirm_steps)
+        self.probe_budget = _of_speed_alone(self._problem.budget, spec.probe_steps)
+        self.confirm_budget = _of_speed_alone(self._problem.budget, spec.confirm_steps)
         self._assigned: list[tuple[Group, Key]] = []
         self._racing: Race | None = None
         self._flow = self._stages()
         self._num_out = 0
         self._batch: list[Proposal] = []
-        self._go_on()
+        self._next_batch()
 
     def ask(self) -> Proposal | Pause | None:
         """Return the next trial of the batch."""
@@ -80,7 +153,7 @@ class FactoredSearch(Search):
         self._num_out -= 1
         self._findings.tell(trial, result)
         if not self._batch and not self._num_out:
-            self._go_on()
+            self._next_batch()
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return True for a curve that is at the target, or cannot be the first there."""
@@ -108,7 +181,7 @@ class FactoredSearch(Search):
             for point in front(points(self._findings, self._assigned))
         ]
 
-    def _go_on(self) -> None:
+    def _next_batch(self) -> None:
         self._batch = next((batch for batch in self._flow if batch), [])
 
     def _stages(self) -> Iterator[list[Proposal]]:
@@ -126,7 +199,7 @@ class FactoredSearch(Search):
             yield from self._repeats()
 
     def _speed(self) -> Iterator[list[Proposal]]:
-        for num_probes in looks(self._settings.max_probes):
+        for num_probes in looks(self._spec.probes):
             yield from look(self._findings, num_probes, self.probe_budget)
             if num_probes == 1:
                 yield from check_systems(self._findings)
@@ -140,7 +213,7 @@ class FactoredSearch(Search):
             for curve in group.curves
         ]
         assigned = [(group, key) for group, key in found if key is not None]
-        limit = self._settings.trials
+        limit = self._spec.trials
         if limit is not None and limit < len(assigned):
             rng = random.Random(f"factored of {self._problem.seed}")
             assigned[1:] = rng.sample(assigned[1:], limit - 1)
@@ -167,8 +240,6 @@ class FactoredSearch(Search):
             yield from train(findings, curves, until=1)  # no probe has said how fast they are
         value = value_to_reach(findings, target)
         self._racing = race = Race(findings, curves, value)
-        if not race.has_clock:
-            findings.notes.append(f"no curve has a figure of {RATE}: the race counts epochs")
         yield from race.run()
         if race.best_s == math.inf:
             best = max((each.figures[0] for each in curves if each.figures), default=math.nan)
@@ -178,7 +249,7 @@ class FactoredSearch(Search):
             )
             return
         near = [each for each in curves if race.reached_s(each) <= race.best_s * (1 + SLACK)]
-        for repeat in range(1, self._settings.seeds):
+        for repeat in range(1, self._spec.num_seeds(self._problem)):
             again = [findings.curve(each.config, repeat) for each in near]
             self._racing = Race(findings, [*again, *near], value, slack=SLACK)
             yield from self._racing.run()
@@ -186,7 +257,7 @@ class FactoredSearch(Search):
     def _repeats(self) -> Iterator[list[Proposal]]:
         """Train with further seeds what decides, and probe its settings until they are settled."""
         findings, assigned = self._findings, self._assigned
-        yield from repeat_near_front(findings, assigned, self._settings.seeds)
+        yield from repeat_near_front(findings, assigned, self._spec.num_seeds(self._problem))
         yield from self._settle(
             lambda: [each.group for each in near_front(findings, points(findings, assigned))]
         )

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from orchestrator.kernel.candidates import (
-    NUM_EXAMPLES,
-    Candidates,
-    Merged,
-    distinct_values,
-)
 from orchestrator.kernel.problem import config_of, key_of, varied_within
-from orchestrator.search import Grid, Optuna, Random
+from orchestrator.search import Grid
 from orchestrator.space.domains import choice
 from tests.orchestrator.search.playing import Config, problem, small_batches_only
 
@@ -23,7 +17,6 @@ def test_combinations_are_counted_merged_and_excluded() -> None:
     assert found.num_excluded == 15
     assert len(found.keys) == 1 + 15
     assert found.baseline_added  # lr 0.1 is not one of the three points
-    assert found.merged == [Merged(stated={"prefetch": 4}, canonical={"prefetch": 2})]
 
 
 def test_a_baseline_on_the_grid_is_not_added() -> None:
@@ -38,41 +31,6 @@ def test_a_config_and_its_key_are_each_other_s_inverse() -> None:
     config = {**asked.base, "workers": 3, "batch": 1000}
     assert config_of(asked, key_of(asked, config)) == config
     assert key_of(asked, dict(reversed(config.items()))) == key_of(asked, config)
-
-
-def test_the_baseline_is_first_and_never_counted_as_new() -> None:
-    asked = problem()
-    found = Candidates(problem=asked)
-    assert not found.add(asked.baseline)
-    assert found.add({**asked.baseline, "batch": 1000})
-    assert not found.add({**asked.baseline, "batch": 1000}), "once is enough"
-    assert [found.config(key)["batch"] for key in found.keys] == [100, 1000]
-    assert (found.num_combinations, found.num_merged, found.baseline_added) == (3, 1, False)
-
-
-def test_a_config_that_is_excluded_twice_counts_once() -> None:
-    asked = problem(constraints=small_batches_only())
-    found = Candidates(problem=asked)
-    found.add_all([{**asked.baseline, "batch": 1000}] * 2)
-    assert (found.num_excluded, found.num_merged, len(found.keys)) == (1, 1, 1)
-
-
-def test_examples_of_what_was_merged_are_few_and_differ_in_their_knobs() -> None:
-    found = Candidates(problem=problem())
-    found.add_all({**found.problem.base, "prefetch": ahead} for ahead in range(2, 20))
-    assert found.num_merged == 17
-    assert found.merged == [Merged(stated={"prefetch": 3}, canonical={"prefetch": 2})]
-    assert len(found.merged) <= NUM_EXAMPLES
-
-
-def test_searches_without_a_choice_have_their_configs_beforehand() -> None:
-    assert Grid().candidates(problem()) is not None
-    assert Random(3).candidates(problem()) is not None
-    assert Optuna(3).candidates(problem()) is None
-
-
-def test_values_keep_their_first_order_without_repetitions() -> None:
-    assert distinct_values([3, 1, 3, 2, 1]) == (3, 1, 2)
 
 
 def test_values_that_give_a_config_where_the_space_has_it() -> None:

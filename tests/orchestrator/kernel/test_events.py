@@ -8,9 +8,7 @@ import pytest
 
 from orchestrator.kernel.events import (
     DAMAGED,
-    KINDS,
     Asked,
-    Checked,
     Continued,
     Cut,
     Ended,
@@ -58,10 +56,6 @@ def test_an_event_is_read_back_as_it_was_written(event: Event) -> None:
     assert decode(encode(timed)) == timed
 
 
-def test_there_is_one_of_each() -> None:
-    assert {type(event) for event in ONE_OF_EACH} == set(KINDS.values())
-
-
 def test_blocks_and_output_are_not_in_the_journal() -> None:
     result = TrialResult(state=TrialState.COMPLETED, blocks=[[0, 0, 8, 80, 0.5, 0]], output="text")
     written = json.loads(encode(Finished(at=1.0, trial_id="a", result=result)))
@@ -88,14 +82,3 @@ def test_a_kind_of_a_later_version_is_none() -> None:
 def test_an_event_of_wrong_types_is_refused(event: bytes, why: str) -> None:
     with pytest.raises(DAMAGED, match=why):
         decode(event)
-
-
-def test_a_trial_is_asked_for_first_and_ends_once() -> None:
-    checked, ended = Checked(), Finished(trial_id="a", result=TrialResult(state=TrialState.FAILED))
-    with pytest.raises(ValueError, match="was never asked for"):
-        checked.check(ended)
-    for event in ONE_OF_EACH[2:8]:
-        checked.check(event)
-    checked.check(ended)
-    with pytest.raises(ValueError, match="has ended before"):
-        checked.check(ended)

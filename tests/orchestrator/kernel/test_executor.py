@@ -76,8 +76,3 @@ def test_a_rank_finds_the_others_by_torchrun_s_names() -> None:
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": "2950",
     }
-
-
-def test_a_rank_without_gpus_sees_none() -> None:
-    """An empty value hides all: a trial on the CPU must not touch another trial's GPU."""
-    assert Rank().environment()["CUDA_VISIBLE_DEVICES"] == ""

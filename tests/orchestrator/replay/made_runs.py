@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ STEPS = 1000
 """Steps of an epoch, in blocks of ten."""
 
 
-def made_run(epochs: int = 3, *, blocks: bool = False, **fields: object) -> RecordedRun:
+def made_run(epochs: int = 3, **fields: object) -> RecordedRun:
     """Return a run whose accuracy after an epoch is a tenth of the epochs."""
     each_s = TRAIN_S + EVAL_S
     reports = [
@@ -45,14 +44,8 @@ def made_run(epochs: int = 3, *, blocks: bool = False, **fields: object) -> Reco
         metrics={**(reports[-1].metrics if reports else {}), "peak_rss_gib": 2.0, "headroom": 1.2},
         tags={"cpu_model": "made"},
         budget=Budget(epochs=epochs),
-        blocks=[row for epoch in range(epochs) for row in made_blocks(epoch)] if blocks else (),
     )
     return replace(whole, **fields)  # type: ignore[arg-type]
-
-
-def made_blocks(epoch: int) -> list[Sequence[float]]:
-    """Return the blocks of an epoch of 1,000 steps, ten each, that takes TRAIN_S."""
-    return [(epoch, 10 * index, 10, 80, TRAIN_S / 100, 0) for index in range(100)]
 
 
 def failed_run(wall_s: float = 7.0, state: TrialState = TrialState.FAILED) -> RecordedRun:

@@ -1,4 +1,4 @@
-"""The recorded runs of a run directory, from its journal and its blocks of steps."""
+"""The recorded runs of a run directory, from its journal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.journal import Journal
 from orchestrator.replay.recorded import RecordedTable, read_recorded
-from orchestrator.replay.setup import Replay
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
@@ -22,7 +21,7 @@ NINE = Budget(epochs=9)
 
 
 class Recorder:
-    """Writes a journal and its blocks, at times of a clock of its own."""
+    """Writes a journal, at times of its own clock."""
 
     def __init__(self, folder: Path, record: SweepRecord | None = None) -> None:
         self.folder, self.at = folder, 100.0
@@ -30,7 +29,6 @@ class Recorder:
         record = record or make_record()
         directory.write_sweep(record)
         self._journal = Journal(directory.journal, now=lambda: self.at)
-        self._steps = Journal(folder / "steps.jsonl", now=lambda: self.at)
         append(self._journal, "sweep", sweep=record.to_json())
         directory.release()
 
@@ -40,7 +38,6 @@ class Recorder:
     def starts(self, trial: Trial, restored_epochs: int = 0) -> None:
         restored = {"restored_epochs": restored_epochs} if restored_epochs else {}
         append(self._journal, "started", trial_id=trial.id, node="here", cores=2, **restored)
-        append(self._steps, "started", trial_id=trial.id)
 
     def reports(self, trial: Trial, epoch: int, elapsed_s: float, restored: int = 0) -> None:
         report = Report(
@@ -48,7 +45,6 @@ class Recorder:
             metrics={"val_acc": epoch / 10}, restored_epochs=restored,
         )  # fmt: skip
         append(self._journal, "report", trial_id=trial.id, report=report.to_json())
-        append(self._steps, "blocks", trial_id=trial.id, blocks=[(epoch - 1, 0, 10, 80, 1.0, 0)])
 
     def ends(
         self, trial: Trial, wall_s: float | None, state: str = "completed", reason: str = ""
@@ -61,7 +57,6 @@ class Recorder:
 
     def table(self) -> RecordedTable:
         self._journal.close()
-        self._steps.close()
         return read_recorded(self.folder)
 
 
@@ -70,7 +65,7 @@ def recorder(tmp_path: Path) -> Recorder:
     return Recorder(tmp_path / "run")
 
 
-def test_a_run_has_its_reports_blocks_and_times(recorder: Recorder) -> None:
+def test_a_run_has_its_reports_and_times(recorder: Recorder) -> None:
     trial = made_trial(budget=Budget(epochs=2))
     recorder.asks(trial)
     recorder.starts(trial)
@@ -82,7 +77,6 @@ def test_a_run_has_its_reports_blocks_and_times(recorder: Recorder) -> None:
     run = recording.run
     assert recording.trial == trial
     assert [(report.elapsed_s, report.epoch) for report in run.reports] == [(5.0, 1), (9.0, 2)]
-    assert [block[0] for block in run.blocks] == [0, 1]
     assert (run.wall_s, run.held_s) == (10.0, 12.0)
     assert run.metrics == {"val_acc": 0.2, "peak_rss_gib": 1.0}
 
@@ -186,12 +180,3 @@ def test_the_machine_is_the_recorded_one_unless_stated(tmp_path: Path) -> None:
     table = recorder.table()
     assert [node.cpus for node in table.machine().nodes] == [6]
     assert [node.cpus for node in table.machine(cores=40, nodes=2).nodes] == [40, 40]
-
-
-def test_the_recorded_trainings_took_what_they_held_their_cores_for(recorder: Recorder) -> None:
-    for name, wall_s in (("a", 10.0), ("b", 5.0)):
-        trial = made_trial(name)
-        recorder.asks(trial)
-        recorder.ends(trial, wall_s)
-    table = recorder.table()
-    assert Replay(table=table, machine=table.machine()).trials_s == [10.0, 5.0]

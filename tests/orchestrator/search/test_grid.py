@@ -1,4 +1,4 @@
-"""Grid search: every combination once, each round in a new order."""
+"""Grid search: every combination once, each round in a new order; extension."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import SweepFileError, collecting_problems
-from orchestrator.search import Grid
+from orchestrator.kernel.search import Proposal, Search, SearchSpec
+from orchestrator.search import Asha, Factored, Grid, Random
 from orchestrator.space.domains import choice, integers, uniform
-from tests.orchestrator.search.playing import Config, key, play, problem
+from tests.orchestrator.search.playing import Config, key, play, problem, six_configs
 
 
 def test_every_combination_is_tried_once() -> None:
@@ -31,16 +32,6 @@ def test_rounds_have_orders_of_their_own() -> None:
     assert len({tuple(order) for order in rounds}) == 3
 
 
-def test_a_limited_grid_is_drawn_from_all_of_it() -> None:
-    drawn = {
-        key(config)
-        for seed in range(8)
-        for config in play(Grid(trials=6).start(problem(seed=seed))).configs
-    }
-
-    assert len(drawn) > 20
-
-
 def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
     space = Config(batch=choice(*range(1, 2000)), workers=choice(*range(2000)), lr=uniform(0.1, 1))
 
@@ -57,6 +48,38 @@ def test_a_count_below_one_is_refused(bad: dict[str, Any]) -> None:
     name, value = next(iter(bad.items()))
     with pytest.raises(SweepFileError, match=f"Grid: {name} = {value!r} is not allowed"):
         Grid(**bad)
+
+
+def test_what_was_refused_has_its_default_so_that_the_sweep_file_is_read_to_its_end() -> None:
     with collecting_problems() as problems:
-        Grid(**bad)
-    assert len(problems) == 1
+        made = [Grid(points=-3), Factored(probes=0), Random(trials=0)]
+        rungs = [Asha(grace=-3), Asha(grace=1, factor=1), Asha(grace="x")]  # type: ignore[arg-type]
+    assert len(problems) == 6
+    assert made[:2] == [Grid(), Factored()]
+    assert [each.rungs(9) for each in rungs] == [[1, 3]] * 3
+
+
+def extended(search: Search, trials: int) -> Search:
+    assert search.extends
+    search.extend(trials)
+    return search
+
+
+@pytest.mark.parametrize("spec", [Grid(points=2, trials=4), Random(4)], ids=["grid", "random"])
+@pytest.mark.parametrize("asked_before", [0, 2, 4])
+def test_an_extended_search_asks_for_as_many_more(spec: SearchSpec, asked_before: int) -> None:
+    search = spec.start(problem())
+    before = [proposal for _ in range(asked_before) if (proposal := search.ask())]
+    configs = [dict(one.config) for one in before if isinstance(one, Proposal)]
+    configs += play(extended(search, 7)).configs
+    assert len(configs) == 7
+    assert all(configs.count(config) == 1 for config in configs)
+    first = play(spec.start(problem())).configs
+    assert configs[:4] == first, "those that it was started with come first"
+
+
+def test_new_configs_are_repeated_as_the_others_and_a_used_up_space_has_no_more() -> None:
+    trials = play(extended(Grid(trials=2).start(six_configs(repeats=2)), 4)).trials
+    assert [trial.repeat for trial in trials] == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert len(play(extended(Grid(trials=5).start(six_configs()), 100)).trials) == 6
+    assert len(play(extended(Grid(trials=5).start(six_configs()), 3)).trials) == 5

@@ -1,4 +1,4 @@
-"""What an Optuna study is told: directions, bounds, and what cannot run."""
+"""Optuna: samplers in a sweep file; directions, bounds and what cannot run in a study."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from optuna.distributions import IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import Trial, TrialState
 
+from orchestrator.errors import SweepFileError
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.search import Optuna, Sampler
 from orchestrator.search.optuna_study import CAN_RUN, ToldStudy
 from orchestrator.trial import TrialResult
 from orchestrator.trial import TrialState as State
@@ -39,22 +41,6 @@ def test_bounds_are_constraints_and_the_others_directions() -> None:
     )
 
 
-def test_a_config_exactly_on_its_bound_keeps_it() -> None:
-    told = told_study(maximize("speed"), at_least("acc", 0.8))
-    told.conclude(asked(told), [completed(speed=7.0, acc=0.8)])
-
-    assert told.study.best_trial.number == 0
-
-
-def test_both_bounds_of_one_metric_are_told() -> None:
-    told = told_study(maximize("speed"), at_least("gib", 1.0), at_most("gib", 2.0))
-    told.conclude(asked(told), [completed(speed=7.0, gib=3.0)])
-
-    assert told.study.trials[0].constraints == {
-        CAN_RUN: -1.0, "gib maximize 1.0": -2.0, "gib minimize 2.0": 0.5
-    }  # fmt: skip
-
-
 def test_what_cannot_run_waits_for_a_value_and_is_told_as_the_worst() -> None:
     """A loss of 0, made up before there is any, would be the best of all."""
     told = told_study(minimize("loss"), at_most("gib", 2.0))
@@ -78,3 +64,22 @@ def test_a_config_without_a_figure_of_a_bound_teaches_nothing() -> None:
     told.conclude(asked(told), [completed(speed=7.0)])
 
     assert told.study.trials[0].state is TrialState.FAIL
+
+
+def test_a_sampler_may_be_given_by_its_name() -> None:
+    assert Optuna(9, sampler="gp") == Optuna(9, sampler=Sampler.GP)
+    assert Optuna(9, sampler="gp").with_trials(3) == Optuna(3, sampler=Sampler.GP)
+
+
+def test_an_unknown_sampler_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(SweepFileError) as refused:
+        Optuna(9, sampler="sobel")
+
+    assert "Optuna: sampler = 'sobel' is not allowed; did you mean 'sobol'?" in str(refused.value)
+    assert "allowed: tpe, nsga2, gp, sobol" in str(refused.value)
+
+
+def test_earlier_results_change_what_all_but_sobol_s_sequence_suggests() -> None:
+    assert {sampler: Optuna(sampler=sampler).warm_starts for sampler in Sampler} == {
+        "tpe": True, "nsga2": True, "gp": True, "sobol": False
+    }  # fmt: skip

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.kernel.problem import SearchProblem
-from orchestrator.kernel.search import Search, SearchSpec
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.machine import requires
 from orchestrator.search import SEARCHES, Grid, Optuna, Random
 from orchestrator.search.grid import every_combination
-from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.judge import Judge, Results
-from orchestrator.search.stages.repeats import Repeating
-from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.space.configs import canonical
-from orchestrator.space.domains import choice, integers, loguniform
-from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from orchestrator.space.domains import choice, integers
+from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
-    Game,
     asked_in,
     completed,
     key,
@@ -34,7 +26,6 @@ from tests.orchestrator.search.playing import (
     replay,
     small_batches_only,
     smooth,
-    trial_of,
 )
 
 SPECS: dict[str, SearchSpec] = {
@@ -56,28 +47,6 @@ def spec(request: pytest.FixtureRequest) -> SearchSpec:
 def num_configs(spec: SearchSpec) -> int:
     """Return the fewest distinct configs that a search has in the space of these tests."""
     return getattr(spec, "trials", None) or 12
-
-
-class Fastest(Judge):
-    """Names the fastest config, to be repeated and to be confirmed."""
-
-    def finalists(self, results: Results, *, most: int = 2) -> Sequence[Mapping[str, Any]]:
-        done = [(r.metrics["samples_per_s"], t.config) for t, r in results if r.metrics]
-        return [max(done, key=lambda pair: pair[0])[1]] if done else []
-
-    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
-        return self.finalists(results)
-
-    def recommended(self, results: Results) -> Mapping[str, Any] | None:
-        return next(iter(self.finalists(results)), None)
-
-
-def confirmed(spec: SearchSpec, at: SearchProblem) -> Search:
-    """The search with repeats of the fastest config after it, and two confirm runs of that."""
-    judge = Fastest()
-    confirming = Confirming(analyses=InterimAnalyses(first=2, last=2), judge=judge)
-    repeating = Repeating(runs=at.repeats, max_runs=at.repeats + 1, judge=judge)
-    return Stages(at, [Searching(spec.start(at)), repeating, confirming])
 
 
 def test_every_search_has_a_name_on_the_command_line() -> None:
@@ -133,15 +102,6 @@ def test_a_small_space_is_tried_whole_and_then_left(spec: SearchSpec) -> None:
     assert len(game.trials) == 3  # without workers, prefetch is the same
 
 
-def test_a_space_in_which_nothing_varies_is_one_config(spec: SearchSpec) -> None:
-    fixed = Config(lr=0.5)
-
-    assert play(spec.start(problem(space=fixed, baseline=fixed))).configs == [
-        {"lr": 0.5, "workers": 0, "prefetch": 2, "batch": 100}
-    ]
-    assert len(play(spec.start(problem(space=fixed))).configs) == 2
-
-
 def test_an_infeasible_config_is_not_run_again(spec: SearchSpec) -> None:
     def answer(trial: Trial) -> TrialResult:
         if trial.config["workers"] == 6:
@@ -153,16 +113,6 @@ def test_an_infeasible_config_is_not_run_again(spec: SearchSpec) -> None:
 
     assert {count for one, count in runs.items() if one[1] == 6} <= {1}
     assert {count for one, count in runs.items() if one[1] != 6} == {3}
-
-
-def test_no_trial_is_stopped(spec: SearchSpec) -> None:
-    search = spec.start(problem())
-    asked = search.ask()
-    assert asked is not None
-    trial = trial_of(asked)  # type: ignore[arg-type]
-    report = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={"val_acc": 0.0})
-
-    assert not search.should_stop(trial, report)
 
 
 def test_the_seed_makes_the_plan(spec: SearchSpec) -> None:
@@ -203,19 +153,12 @@ def test_the_same_calls_give_the_same_answers(
 ) -> None:
     at = problem(seed=seed, repeats=repeats, constraints=small_batches_only())
     spec = SPECS[name].with_trials(8)
-    game = play(confirmed(spec, at), awkward, capacity=capacity, order=order)
+    game = play(spec.start(at), awkward, capacity=capacity, order=order)
 
-    assert replay(confirmed(spec, at), game.calls) == asked_in(game.calls)
+    assert replay(spec.start(at), game.calls) == asked_in(game.calls)
     # Whatever was replayed so far, the rest is what it would have been.
     part = game.calls[: int(len(game.calls) * cut)]
-    assert replay(confirmed(spec, at), part) == asked_in(part)
-    assert_in_order(game)
-
-
-def assert_in_order(game: Game) -> None:
-    """Confirm trials come last, one at a time."""
-    stages = [trial.stage for trial in game.trials]
-    assert stages == sorted(stages, key=lambda stage: stage is Stage.CONFIRM)
+    assert replay(spec.start(at), part) == asked_in(part)
 
 
 @st.composite
@@ -259,26 +202,6 @@ def test_every_config_of_a_small_space_is_asked_for_once(
 ) -> None:
     spec = Grid(points=9) if name == "grid" else SPECS[name].with_trials(500)
     assert_all_once(spec, space, seed, capacity)
-
-
-def test_gaussian_processes_ask_for_every_config_of_a_small_space_once() -> None:
-    space = Config(workers=choice(0, 3), prefetch=choice(1, 2), batch=integers(100, 103))
-    assert_all_once(SPECS["gp"].with_trials(500), space, seed=0, capacity=2)
-
-
-@pytest.mark.parametrize("name", SPECS)
-def test_every_value_lies_in_its_domain(name: str) -> None:
-    space = Config(
-        lr=loguniform(1e-3, 1.0), workers=integers(0, 6), batch=integers(2, 4096, log=True)
-    )
-    at = problem(space=space, constraints=odd_batches_without_workers())
-    game = play(SPECS[name].start(at), capacity=3)
-
-    assert len(game.configs) >= num_configs(SPECS[name])
-    for config in game.configs:
-        assert all(domain.contains(config[name]) for name, domain in at.domains.items())
-        assert config["prefetch"] == 2
-        assert at.admissible(config)
 
 
 def test_nothing_a_trial_can_become_upsets_a_search(spec: SearchSpec) -> None:

@@ -30,7 +30,10 @@ def test_an_option_of_the_last_version_works_and_names_the_new_one(
         (["--out", "a", "--resume", "b"], "--out and --resume contradict each other"),
         (["--no-mlflow", "--experiment", "a"], "--experiment and --no-mlflow contradict"),
         (["--address", "a:1", "--executor", "inline"], "--address and --executor inline"),
-        (["--executor", "replay", "--table", "a", "--data-root", "a"], "replay reads no data"),
+        (
+            ["--executor", "replay", "--table", "a", "--data-root", "a"],
+            "replay has that of its table",
+        ),
         (["--executor", "replay"], "no table to replay"),
         (["--table", "a"], "--table is for replays"),
     ],

@@ -24,8 +24,7 @@ def test_the_plan_says_all_of_it() -> None:
         "            amp: choice('off', 'fp16') [both]",
         # 36 combinations; 6 of the 12 without workers are merged; 4 of 4 workers x 4 ranks left out
         "train       10 trials: 26 configs, 2 runs each",
-        "            merged as the same: 6 of 36 combinations, where it has no effect: "
-        "prefetch=4 as prefetch=2",
+        "            merged as the same: 6 of 36 combinations",
         "            excluded by the sweep's constraints: 4 configs",
         "            cannot run here: 21 configs, one row each, not run",
         "                 10  needs 2 GPUs, the largest node has 0 "

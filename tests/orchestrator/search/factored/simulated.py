@@ -14,14 +14,11 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from statistics import fmean, median
 from typing import Any
 
-from orchestrator.kernel.problem import Key, SearchProblem, key_of
+from orchestrator.kernel.problem import SearchProblem, key_of
 from orchestrator.kernel.search import Proposal, Search
 from orchestrator.metrics import maximize
-from orchestrator.search import Factored
-from orchestrator.search.factored.factors import Factors
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.problem import search_problem
@@ -257,91 +254,3 @@ class Machine:
         wall_s = self.setup_s + (epoch - done) * SAMPLES / rate
         state = TrialState.STOPPED if stopped else TrialState.COMPLETED
         return wall_s, reports, TrialResult(state=state, metrics=metrics, wall_s=wall_s)
-
-
-@dataclass
-class Score:
-    """How good what a machine ran is, against the truth.
-
-    Attributes:
-        share: Core-time over that of the whole grid.
-        hypervolume: Of the composed front by its true values, over that of the true front.
-        regret: True speed that the recommended config gives away, as a fraction of the best one's
-            that is within the tolerance.
-    """
-
-    share: float
-    hypervolume: float
-    regret: float
-    probes: int
-    trained: int
-
-
-def true_score(machine: Machine) -> Score:
-    """Score the composed front: by the runs' figures chosen, by the truth's scored."""
-    factors = Factored().factors(machine.problem)
-    truth = machine.truth
-    configs = [machine.problem.base | factors.candidates.config(k) for k in factors.candidates.keys]
-    grid_s = sum(EPOCHS * SAMPLES / truth.speed(c) + machine.setup_s for c in configs)
-    logs, accs = _measured(machine, factors)
-    keys = factors.candidates.keys
-    composed = {
-        key: (fmean(logs[factors.setting_of(key)]), fmean(accs[factors.curve_of(key)]))
-        for key in keys
-        if factors.setting_of(key) in logs and factors.curve_of(key) in accs
-    }
-    true = {k: _truth_of(truth, factors.candidates.config(k)) for k in keys}
-    reference = median(s for s, _ in true.values()), max(a for _, a in true.values()) - 0.02
-    chosen = [true[key] for key in composed if not _is_dominated(composed[key], composed.values())]
-    volume = hypervolume(chosen, reference) / hypervolume(list(true.values()), reference)
-    tolerance = machine.problem.accuracy_tolerance
-    picked = _recommended(composed, tolerance)
-    fastest = max(s for s, a in true.values() if a >= max(a for _, a in true.values()) - tolerance)
-    trained = [r for t, r in machine.results if t.stage is Stage.TRAIN]
-    return Score(
-        share=machine.core_s / grid_s,
-        hypervolume=volume,
-        regret=-math.expm1(true[picked][0] - fastest),
-        probes=sum(t.stage is Stage.PROBE for t, _ in machine.results),
-        trained=sum(r.state is TrialState.COMPLETED for r in trained),
-    )
-
-
-def _truth_of(truth: Truth, config: Mapping[str, Any]) -> tuple[float, float]:
-    return math.log(truth.speed(config)), truth.accuracy(config)
-
-
-def _measured(
-    machine: Machine, factors: Factors
-) -> tuple[dict[Key, list[float]], dict[Key, list[float]]]:
-    logs: dict[Key, list[float]] = {}
-    accs: dict[Key, list[float]] = {}
-    for trial, result in machine.results:
-        key = key_of(machine.problem, trial.config)
-        if trial.stage is Stage.PROBE and result.metrics:
-            logs.setdefault(factors.setting_of(key), []).append(
-                math.log(result.metrics["samples_per_s"])
-            )
-        if trial.stage is Stage.TRAIN and result.state is TrialState.COMPLETED:
-            accs.setdefault(factors.curve_of(key), []).append(result.metrics["val_acc"])
-    return logs, accs
-
-
-def _recommended(composed: Mapping[Key, tuple[float, float]], tolerance: float) -> Key:
-    best = max(accuracy for _, accuracy in composed.values())
-    able = {k: speed for k, (speed, acc) in composed.items() if acc >= best - tolerance}
-    return max(able, key=lambda key: able[key])
-
-
-def _is_dominated(point: tuple[float, float], others: Any) -> bool:  # noqa: ANN401
-    return any(o != point and o[0] >= point[0] and o[1] >= point[1] for o in others)
-
-
-def hypervolume(points: list[tuple[float, float]], reference: tuple[float, float]) -> float:
-    """Return the area that points dominate beyond a reference, both axes maximised."""
-    area, height = 0.0, reference[1]
-    for x, y in sorted(points, reverse=True):
-        if x > reference[0] and y > height:
-            area += (x - reference[0]) * (y - height)
-            height = y
-    return area

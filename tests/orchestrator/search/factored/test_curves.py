@@ -1,4 +1,4 @@
-"""Curves: rungs, what is left at them, and that nothing is trained twice."""
+"""Curves: rungs, what is left at them, nothing trained twice; the composed front."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ import pytest
 
 from orchestrator.metrics import maximize
 from orchestrator.search import Factored
-from orchestrator.search.factored.curves import rungs, survivors, unbeaten
+from orchestrator.search.factored.curves import (
+    Point,
+    front,
+    near_front,
+    points,
+    rungs,
+    survivors,
+    unbeaten,
+)
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.goals import goals_of
 from orchestrator.search.factored.speeds import Speeds
 from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored.simulated import Machine, Truth, problem
@@ -24,10 +32,6 @@ from tests.orchestrator.search.playing import completed
 )
 def test_rungs_are_whole_epochs(epochs: int, expected: tuple[int, ...]) -> None:
     assert rungs(epochs) == expected
-
-
-def test_a_limit_of_steps_leaves_no_rungs() -> None:
-    assert rungs(9, has_steps=True) == (9,)
 
 
 def findings(*objectives: str) -> Findings:
@@ -74,11 +78,6 @@ def test_a_curve_that_was_trained_further_has_no_lead_by_that() -> None:
     assert list(unbeaten(of_two, left, kept=(), epochs=3).values()) == list(left.values())
 
 
-def test_with_two_learned_objectives_the_front_is_left() -> None:
-    known = curves((0.9, 0.1), (0.1, 0.9), (0.05, 0.05), (0.01, 0.02))
-    assert survivors(findings("val_acc", "test_f1"), known, kept=(), epochs=1) == known[:3]
-
-
 def two_groups(speed: float, figure: float) -> tuple[Findings, dict[Group, list[Curve]]]:
     """A first group of speed 1,000 and accuracy 0.9, and a second one."""
     known = findings()
@@ -117,3 +116,41 @@ def test_each_part_of_a_curve_goes_on_where_the_last_one_ended() -> None:
     assert pauses <= {(1,), (1, 3), (1, 3, None), (None,)}
     ended = [len(curve) for (_, repeat), curve in parts.items() if repeat == 0]
     assert (len(ended), ended.count(3) < len(ended)) == (20, True)
+
+
+def made_points(known: Findings, *found: tuple[float, ...]) -> list[Point]:
+    group = known.factors.groups[0]
+    return [
+        Point(group=group, config=(i,), log_speed=speed, figures=figures)
+        for i, (speed, *figures) in enumerate(found)
+    ]
+
+
+def test_half_a_tolerance_below_a_faster_one_is_within_noise() -> None:
+    known = findings()
+    some = made_points(known, (2.0, 0.97), (1.0, 0.968), (1.0, 0.967), (3.0, 0.9))
+    assert near_front(known, some) == [some[0], some[1], some[3]]
+    assert front(some) == [some[3], some[0]], "the fastest first"
+
+
+def test_of_two_learned_figures_the_whole_front_is_near_it() -> None:
+    """One that is faster and worse in a single figure beats nothing."""
+    known = findings("val_acc", "val_f1_acc")
+    some = made_points(known, (2.0, 0.97, 0.7), (1.0, 0.95, 0.9), (1.0, 0.95, 0.69))
+    assert near_front(known, some) == front(some) == some[:2]
+
+
+def test_points_are_of_whole_curves_with_the_fastest_setting() -> None:
+    known = findings()
+    group = known.factors.groups[0]
+    for rate, setting in enumerate(group.settings, start=1):
+        known.speeds.add(setting, completed(samples_per_s=1000.0 + rate))
+    whole, part = (group.configs[group.settings[0], curve] for curve in group.curves[:2])
+    for repeat, accuracy in enumerate((0.9, 0.92)):
+        curve = known.curve(whole, repeat)
+        curve.seen(9, (accuracy,))
+        curve.is_over = True
+    known.curve(part).seen(1, (0.99,))
+    (point,) = points(known, [(group, whole), (group, part)])
+    assert point.figures == pytest.approx((0.91,))
+    assert point.log_speed == known.speeds.mean(group.settings[-1])

@@ -10,7 +10,7 @@ from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
 from orchestrator.search import Factored
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.goals import goals_of
 from orchestrator.search.factored.speeds import Speeds
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.factored.simulated import problem
@@ -45,18 +45,6 @@ def test_of_equally_fast_settings_the_cheapest_is_trained_with(findings: Finding
     assert findings.speeds.mean(best[-1]) < findings.speeds.mean(best[1])
 
 
-def test_costs_of_the_sweeps_own_decide(findings: Findings) -> None:
-    findings.problem = replace(findings.problem, costs=("peak_rss_gib",))
-    group = findings.factors.groups[0]
-    for setting in group.settings:
-        key, _ = group.to_probe(setting)
-        result = completed(samples_per_s=1000.0, peak_rss_gib=9.0 - key[0])
-        findings.tell(trial(findings, key, Stage.PROBE), result)
-    trained = findings.trained_with(group, group.curves[0])
-    assert trained is not None
-    assert trained[0] == 8
-
-
 def told(findings: Findings, *results: tuple[int | None, TrialResult]) -> Curve:
     key = findings.factors.candidates.keys[0]
     for pause, result in results:
@@ -88,9 +76,3 @@ def test_a_curve_without_figures_is_lost(findings: Findings, result: TrialResult
     curve = told(findings, (1, result))
     assert (curve.is_lost, curve.is_over, curve.figures) == (True, True, None)
     assert findings.mean_figures(curve.config) is None
-
-
-def test_step_times_of_contaminated_parts_do_not_count(findings: Findings) -> None:
-    tags = {"contaminated": "30 % of its cores' time"}
-    part = replace(paused(val_acc=0.5, epochs=1, step_ms=9.0), tags=tags)
-    assert told(findings, (1, part)).step_ms == []

@@ -1,20 +1,21 @@
-"""Roles that do not hold: paired curves, and the time of a step."""
+"""Roles that do not hold: fingerprints of probes, paired curves, and the time of a step."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from orchestrator.search import Factored
 from orchestrator.search.factored.findings import Findings, Fingerprint
-from orchestrator.search.factored.goal import goals_of
-from orchestrator.search.factored.roles import check_learning, check_systems
+from orchestrator.search.factored.goals import goals_of
+from orchestrator.search.factored.roles import check_learning, check_systems, suspects
 from orchestrator.search.factored.speeds import Speeds
 from orchestrator.space.knob import Role
-from tests.orchestrator.search.factored.simulated import problem
+from tests.orchestrator.search.factored.simulated import LARGE, problem
 from tests.orchestrator.search.playing import completed, trial_of
 
 
@@ -66,12 +67,6 @@ def test_curves_that_differ_or_might_make_the_knob_both(differences: list[float]
     assert "it counts as both here, speed and learning" in note
 
 
-def test_equal_batches_are_no_reason_to_train() -> None:
-    findings = findings_of(order_by_workers=False)
-    assert list(check_systems(findings)) == []
-    assert findings.notes == []
-
-
 def with_steps(slow: float, spread: float, seed: int, probes: int, parts: int = 1) -> list[str]:
     """Notes on the learning rate: the slowed one takes so many times as long."""
     rng, findings = random.Random(seed), findings_of()
@@ -95,15 +90,6 @@ def test_a_learning_rate_that_slows_steps_by_a_fifth_is_found(probes: int) -> No
     assert all("lr=0.3" in note for (note,) in notes)
 
 
-def test_every_part_of_a_curve_counts() -> None:
-    """A noise that hides an effect from one part of each curve does not from three."""
-    found = [
-        [len(with_steps(1.25, 0.08, seed, 3, parts)) for seed in range(20)] for parts in (1, 3)
-    ]
-    assert sum(found[0]) < 15
-    assert sum(found[1]) == 20
-
-
 def test_one_slow_part_of_a_curve_hides_no_effect() -> None:
     """As the first part does that touches its memory, say: the curve's other parts tell."""
     rng, notes = random.Random(0), list[str]()
@@ -125,3 +111,37 @@ def test_one_slow_part_of_a_curve_hides_no_effect() -> None:
 def test_noise_is_not_taken_for_an_effect(spread: float) -> None:
     for parts in (1, 3):
         assert sum(len(with_steps(1.0, spread, seed, 3, parts)) for seed in range(100)) <= 1
+
+
+def probed(of: Callable[[Mapping[str, Any]], tuple[str, float]]) -> Findings:
+    """Findings after a probe of each setting, whose batches and first loss are given."""
+    factors = Factored().factors(problem(LARGE))
+    goals = goals_of(factors.problem)
+    findings = Findings(factors, goals, Speeds(goals, 4, 0.05))
+    for group in factors.groups:
+        for setting in group.settings:
+            key, _ = group.to_probe(setting)
+            config = findings.config(key)
+            batches, first_loss = of(config)
+            findings.speeds.add(setting, completed(samples_per_s=1000.0 + config["workers"]))
+            findings.fingerprints[key] = Fingerprint(batches=batches, first_loss=first_loss)
+    return findings
+
+
+def test_groups_may_differ_and_losses_in_their_last_bits() -> None:
+    found = probed(lambda c: (f"{c['batch']}", 2.3 + c["batch"] + 1e-6 * c["workers"]))
+    assert suspects(found) == []
+
+
+@pytest.mark.parametrize("knob", ["workers", "prefetch", "pin"])
+def test_the_knob_that_changes_the_batches_is_found_with_a_pair_that_shows_it(knob: str) -> None:
+    found = probed(lambda c: (f"{c['batch']} {c[knob]}", 2.3))
+    (suspect,) = suspects(found)
+    assert (suspect.knob, suspect.differ) == (knob, "batches")
+    one, other = map(found.config, suspect.pair)
+    assert {name for name in one if one[name] != other[name]} <= {knob, "prefetch"}
+
+
+def test_a_trainable_without_fingerprints_has_none() -> None:
+    found = probed(lambda c: ("", math.nan))
+    assert suspects(found) == []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
 import pytest
@@ -15,14 +13,12 @@ from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored.simulated import (
-    LARGE,
-    Config,
+    EPOCHS,
+    SAMPLES,
     Machine,
-    Score,
     Truth,
     problem,
-    true_score,
-)  # fmt: skip
+)
 from tests.orchestrator.search.playing import asked_in, journalled
 
 SEEDS = range(12)
@@ -30,27 +26,6 @@ SEEDS = range(12)
 
 def ran(here: SearchProblem, truth: Truth, slots: int = 1) -> Machine:
     return Machine(truth, here, slots=slots, draw=truth.seed).run(Factored().start(here))
-
-
-@pytest.fixture(scope="module")
-def scores() -> list[Score]:
-    return [true_score(ran(problem(seed=seed), Truth(seed))) for seed in SEEDS]
-
-
-def test_an_eighth_of_the_grid_gives_its_front(scores: list[Score]) -> None:
-    assert median(score.share for score in scores) < 0.11
-    assert max(score.share for score in scores) < 1 / 7
-    assert median(score.hypervolume for score in scores) >= 0.99
-
-
-def test_the_recommended_config_is_nearly_as_fast_as_the_true_one(scores: list[Score]) -> None:
-    assert median(score.regret for score in scores) <= 0.02
-
-
-def test_of_1920_configs_a_25th_of_the_grid_will_do() -> None:
-    score = true_score(ran(problem(LARGE), Truth(2)))
-    assert score.share < 1 / 25
-    assert score.hypervolume > 0.95
 
 
 def replayed(search: FactoredSearch, calls: list[tuple[Any, ...]]) -> list[object]:
@@ -82,13 +57,6 @@ def test_the_stages_follow_each_other_and_no_trial_is_asked_for_twice() -> None:
     first_train = next(i for i, t in enumerate(trials) if t.stage is Stage.TRAIN)
     assert all(t.repeat < 6 for t in trials[:first_train])
     assert max(t.repeat for t in trials if t.stage is Stage.TRAIN) == 2
-
-
-def test_a_diverging_curve_is_left_and_the_others_go_on() -> None:
-    machine = ran(problem(), Truth(4, infeasible=lambda config: config["lr"] == 0.3))
-    whole = [t for t, _ in machine.results if t.stage is Stage.TRAIN and not t.budget.pause_after]
-    assert whole
-    assert 0.3 not in {trial.config["lr"] for trial in whole}
 
 
 def test_without_objectives_that_are_learned_one_curve_a_group_is_trained() -> None:
@@ -124,13 +92,6 @@ def test_a_loader_whose_order_depends_on_its_workers_makes_groups_of_them(seed: 
     assert len([t for t in trials if t.stage is Stage.PROBE and t.repeat == 0]) == 36
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_learning_rate_that_slows_steps_is_named(seed: int) -> None:
-    (note,) = notes_of(Truth(seed, slow_lr=1.3))[0]
-    assert note.startswith("lr is declared learning, and its steps take +")
-    assert "at lr=0.3" in note
-
-
 def test_without_fingerprints_roles_are_taken_on_trust_and_this_is_said_once() -> None:
     here = problem()
     search = Stages(here, [Searching(Factored().start(here))])
@@ -139,8 +100,9 @@ def test_without_fingerprints_roles_are_taken_on_trust_and_this_is_said_once() -
     assert "taken on trust" in note
 
 
-@pytest.mark.parametrize("of", [lambda c: True, lambda c: c["batch"] == 64])
-def test_a_group_that_cannot_run_is_left_out(of: Callable[[Any], bool]) -> None:
-    machine = ran(problem(), Truth(1, infeasible=of))
-    trained = {t.config["batch"] for t, _ in machine.results if t.stage is Stage.TRAIN}
-    assert trained == (set() if of(Config().__dict__ | {"batch": 1}) else {128, 256, 512})
+def test_an_eighth_of_the_grid_will_do() -> None:
+    machine = ran(problem(), Truth(2))
+    factors = Factored().factors(machine.problem)
+    configs = [factors.candidates.config(key) for key in factors.candidates.keys]
+    grid_s = sum(EPOCHS * SAMPLES / machine.truth.speed(config) for config in configs)
+    assert machine.core_s < grid_s / 8

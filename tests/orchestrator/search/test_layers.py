@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from orchestrator.search.stopping.layers import epsilon_net, non_dominated_layers, ordered, top
+from orchestrator.search.layers import epsilon_net, non_dominated_layers, ordered, top
 
 SIGNS = ([1.0], [-1.0], [1.0, 1.0], [1.0, -1.0], [-1.0, 1.0, 1.0])
 """Directions of one, two and three objectives."""
@@ -88,16 +88,3 @@ def test_the_top_are_the_beginning_of_the_order(keep: int) -> None:
         ]
         assert ordered(points, signs) == order
         assert top(points, signs, keep) == set(order[:keep])
-
-
-def test_the_order_is_not_taken_for_ranks() -> None:
-    """An order [2, 0, 1] says that point 2 is first; read as ranks it says that point 1 is."""
-    points = [(5.0,), (4.0,), (9.0,)]
-    assert ordered(points, [1.0]) == [2, 0, 1]
-    assert top(points, [1.0], 1) == {2}
-
-
-def test_the_scale_of_an_objective_does_not_matter() -> None:
-    points = [(1.0, 0.91), (2.0, 0.90), (3.0, 0.5), (4.0, 0.1)]
-    scaled = [(1000 * speed, accuracy) for speed, accuracy in points]
-    assert ordered(points, [1.0, 1.0]) == ordered(scaled, [1.0, 1.0])

@@ -12,12 +12,11 @@ from orchestrator.kernel.problem import SearchProblem
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.rules import fastest_within
 from orchestrator.search import Factored
-from orchestrator.search.factored.clock import Race, value_to_reach
-from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.goal import goals_of
+from orchestrator.search.factored.findings import Findings
+from orchestrator.search.factored.goals import goals_of
+from orchestrator.search.factored.race import value_to_reach
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.factored.speeds import Speeds
-from orchestrator.space.domains import choice
 from orchestrator.trial import Stage
 from tests.orchestrator.search.factored import simulated
 from tests.orchestrator.search.factored.simulated import SAMPLES, Machine, Truth, problem
@@ -75,17 +74,6 @@ def test_the_winner_is_that_of_all_curves_in_full(
     assert search._racing.best_s == pytest.approx(min(map(reached_s, trained)))
 
 
-def test_the_race_takes_less_than_all_curves_in_full(
-    raced: tuple[Machine, FactoredSearch],
-) -> None:
-    machine, _ = raced
-    trained = [(t, r) for t, r in machine.results if t.stage is Stage.TRAIN]
-    raced_s = sum(result.wall_s or 0.0 for _, result in trained)
-    configs = {str(trial.config): trial.config for trial, _ in trained}.values()
-    whole_s = sum(EPOCHS * SAMPLES / TRUTH.speed(config) for config in configs)
-    assert raced_s < 0.5 * whole_s
-
-
 def test_a_target_that_nothing_reaches_is_said() -> None:
     here = to_target(at_least("val_acc", 0.999), epochs=9)
     search = Factored().start(here)
@@ -93,19 +81,6 @@ def test_a_target_that_nothing_reaches_is_said() -> None:
     assert isinstance(search, FactoredSearch)
     (note,) = search.notes()
     assert note.startswith("no curve reached val_acc 0.999 in 9 epochs; the best got to 0.9")
-
-
-def test_a_target_near_the_best_takes_the_best_first() -> None:
-    here = to_target(maximize("val_acc", tolerance=0.005), epochs=9)
-    search = Factored(seeds=1).start(here)
-    machine = Machine(TRUTH, here).run(search)
-    best = max(r.metrics["val_acc"] for t, r in machine.results if t.stage is Stage.TRAIN)
-    assert isinstance(search, FactoredSearch)
-    assert search._racing is not None
-    assert search._racing.best_s < math.inf
-    whole = [t for t, _ in machine.results if t.stage is Stage.TRAIN and not t.budget.pause_after]
-    assert best > 0.9
-    assert whole, "a relative target takes whole trainings"
 
 
 def made(*curves: list[float], **changes: Any) -> Findings:  # noqa: ANN401
@@ -140,32 +115,3 @@ def test_what_is_raced_to_is_what_the_tables_count_to(
     target = findings.goals.target
     assert target is not None
     assert value_to_reach(findings, target) == pytest.approx(value)
-
-
-def test_without_settings_to_choose_the_trainings_are_the_clock() -> None:
-    """Epochs alone would prefer small batches: they take fewer of them, and longer."""
-    space = simulated.Config(batch=choice(64, 512), lr=choice(0.03, 0.1))
-    target = at_least("val_acc", 0.9)
-    here = replace(problem(space, epochs=9), target=target)
-    here = replace(here, objectives=(minimize("time_to_accuracy_s"), maximize("val_acc")))
-    search = Factored(seeds=1).start(here)
-    machine = Machine(TRUTH, here).run(search)
-    assert isinstance(search, FactoredSearch)
-    race = search._racing
-    assert race is not None
-    assert {trial.stage for trial, _ in machine.results} == {Stage.TRAIN}
-    winner = min(race._curves, key=race.reached_s)
-
-    def true_s(curve: Curve) -> float:
-        config = search._findings.config(curve.config)
-        epochs = [e for e in range(1, 10) if TRUTH.accuracy(config, e) >= 0.9]
-        return min(epochs, default=math.inf) * SAMPLES / TRUTH.speed(config)
-
-    assert true_s(winner) == min(map(true_s, race._curves)) < math.inf
-    assert not search.notes()
-
-
-def test_a_race_of_trainings_without_a_speed_says_what_it_counts() -> None:
-    findings = made([0.5], [0.6])
-    race = Race(findings, list(findings.curves.values()), 0.9)
-    assert not race.has_clock

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from orchestrator.derived import EXACT, target_value
@@ -35,7 +34,7 @@ class Race:
 
     Args:
         findings: What is known.
-        curves: The curves. Those that were trained for something else go on from where they are.
+        curves: The curves. Those that were trained for something else continue where they are.
         target: The figure to reach, the larger the better; of the first learned objective.
         slack: Time beyond the best one that is allowed, as a fraction of it.
     """
@@ -55,18 +54,11 @@ class Race:
             racing.sort(key=lambda curve: curve.figures or (-math.inf,), reverse=True)
             soonest = min(self._time_at(curve, curve.epochs + 1) for curve in racing)
             horizon = max(horizon * GROWTH, soonest)
-            asked = [(each, self._proposal(each, horizon)) for each in racing]
-            before = {each: each.epochs for each, proposal in asked if proposal is not None}
-            yield [proposal for _, proposal in asked if proposal is not None]
+            until = {each: self._epochs_at(each, horizon) for each in racing}
+            before = {each: each.epochs for each in racing if until[each] > each.epochs}
+            yield [self._findings.training(each, until[each]) for each in before]
             for curve, epochs in before.items():
                 curve.is_over |= curve.epochs == epochs  # it does not get any further
-
-    @property
-    def has_clock(self) -> bool:
-        """Return True if the speed of any curve is known."""
-        settings = map(self._findings.factors.setting_of, (each.config for each in self._curves))
-        rates = map(self._findings.speeds.samples_per_s, settings)
-        return not all(map(math.isnan, rates))
 
     def is_ended(self, curve: Curve) -> bool:
         """Return True if the curve has reached the target, cannot be the first, or is whole."""
@@ -96,16 +88,7 @@ class Race:
         wait = self._findings.speeds.metrics(setting).get("epoch_start_s", 0.0) if samples else 0.0
         return epochs * (wait + (samples or 1.0) / (1.0 if math.isnan(rate) else rate))
 
-    def _proposal(self, curve: Curve, horizon: float) -> Proposal | None:
-        """Return the training of a curve until ``horizon``; None where it is there already."""
-        problem = self._findings.problem
+    def _epochs_at(self, curve: Curve, horizon: float) -> int:
+        """Return the whole epochs of a curve by ``horizon``, at most those of its budget."""
         epochs = math.floor(horizon / self._time_at(curve, 1) + 1e-9)
-        until = min(epochs, problem.budget.epochs)
-        if until <= curve.epochs:
-            return None
-        pause = until if until < problem.budget.epochs else None
-        return Proposal(
-            config=self._findings.config(curve.config),
-            budget=replace(problem.budget, pause_after=pause),
-            repeat=curve.repeat,
-        )
+        return min(epochs, self._findings.problem.budget.epochs)

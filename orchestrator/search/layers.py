@@ -88,15 +88,7 @@ def top(points: Sequence[Point], signs: Sequence[float], keep: int) -> set[int]:
     """
     if len(signs) == 1:
         return set(sorted(range(len(points)), key=lambda i: -points[i][0] * signs[0])[:keep])
-    chosen: list[int] = []
-    for layer in non_dominated_layers(points, signs):
-        if len(chosen) + len(layer) > keep:
-            net = epsilon_net([_signed(points[i], signs) for i in layer])
-            layer = [layer[i] for i in net[: max(keep - len(chosen), 0)]]
-        chosen += layer
-        if len(chosen) >= keep:
-            break
-    return set(chosen)
+    return set(ordered(points, signs)[:keep])
 
 
 def _signed(point: Point, signs: Sequence[float]) -> tuple[float, ...]:
@@ -118,12 +110,9 @@ def _is_dominated(point: Point, layer: Sequence[int], better: Sequence[Point]) -
 
 def _scaled(points: Sequence[Point]) -> list[tuple[float, ...]]:
     """Return ``points`` with each objective from 0 to 1; one that is the same everywhere is 0."""
-    lows = [min(column) for column in zip(*points, strict=True)]
-    spans = [max(column) - low for column, low in zip(zip(*points, strict=True), lows, strict=True)]
+    ranges = [(min(column), max(column) - min(column)) for column in zip(*points, strict=True)]
     return [
-        tuple(
-            (x - low) / span if span else 0.0 for x, low, span in zip(p, lows, spans, strict=True)
-        )
+        tuple((x - low) / span if span else 0.0 for x, (low, span) in zip(p, ranges, strict=True))
         for p in points
     ]
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from orchestrator.search import Factored
+from orchestrator.search.factored.probes import SETTLING
 from orchestrator.search.factored.search import FactoredSearch
-from orchestrator.search.factored.seeds import SETTLING
 from orchestrator.trial import Stage
 from tests.orchestrator.search.factored.simulated import Machine, Truth, problem
 
@@ -42,7 +42,7 @@ def test_speeds_that_hardly_differ_are_known_already(seed: int) -> None:
 def test_more_probes_find_a_faster_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over all groups and ten draws, against a search that does not settle."""
     settled = given_away()
-    monkeypatch.setattr("orchestrator.search.factored.seeds.SETTLING", 0)
+    monkeypatch.setattr("orchestrator.search.factored.probes.SETTLING", 0)
     assert settled < given_away()
 
 

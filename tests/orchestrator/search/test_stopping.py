@@ -1,0 +1,183 @@
+"""Asha: its rungs, what it compares by, what it refuses; where trials end."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import SweepError
+from orchestrator.kernel.search import Proposal
+from orchestrator.metrics import at_least, at_most, maximize, minimize
+from orchestrator.search import Asha, Grid, Random
+from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.search.stopping import Rung
+from orchestrator.trial import Budget, Report, Stage
+from tests.orchestrator.search.playing import play, problem, trial_of
+from tests.orchestrator.search.test_layers import peeled, spread
+
+SPEED, ACCURACY, MEMORY = maximize("samples_per_s"), maximize("val_acc"), at_most("peak_rss_gib", 8)
+OF = problem(epochs=9, objectives=(SPEED, ACCURACY))
+
+
+@pytest.mark.parametrize(
+    ("asha", "epochs", "rungs"),
+    [
+        (Asha(grace=1), 10, [1, 3, 9]),
+        (Asha(grace=2, factor=4), 40, [2, 8, 32]),
+        (Asha(), 9, [1, 3]),
+        (Asha(), 20, [3, 9]),
+        (Asha(), 2, [1]),
+        (Asha(), 1, []),
+        (Asha(grace=9), 9, []),
+    ],
+)
+def test_rungs_lie_below_the_budget(asha: Asha, epochs: int, rungs: list[int]) -> None:
+    assert asha.rungs(epochs) == rungs
+
+
+def test_goals_are_those_stated_or_all_objectives_but_conditions() -> None:
+    loss = minimize("train_loss")
+    assert Asha().goals((SPEED, ACCURACY, MEMORY)) == [SPEED, ACCURACY]
+    assert Asha("train_loss").goals((SPEED, loss)) == [loss]
+    assert Asha((loss, "val_acc")).goals((SPEED, ACCURACY)) == [loss, ACCURACY]
+
+
+def test_about_as_many_train_on_as_halving_leaves() -> None:
+    assert Asha(grace=3).epochs_trained(27, 27) == 27 * 3 + 9 * 6 + 3 * 18
+    assert Asha(grace=9).epochs_trained(27, 9) == 27 * 9
+
+
+@pytest.mark.parametrize("wrong", [{"factor": 1}, {"factor": 2.5}, {"grace": 0}, {"grace": "1"}])
+def test_what_is_no_number_of_epochs_or_no_reduction_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SweepError, match=f"Asha: {next(iter(wrong))} = "):
+        Asha(**wrong)
+
+
+# -- rungs
+
+FIGURES = {
+    "a": {"val_acc": 0.7, "peak_rss_gib": 4.0},
+    "too large": {"val_acc": 0.9, "peak_rss_gib": 12.0},
+    "larger": {"val_acc": 0.95, "peak_rss_gib": 30.0},
+    "diverged": {"val_acc": math.nan, "peak_rss_gib": 4.0},
+    "b": {"val_acc": 0.8, "peak_rss_gib": 8.0},
+    "silent": {"peak_rss_gib": 4.0},
+    "not measured": {"val_acc": 0.75},
+}
+ORDER = ["b", "not measured", "a", "larger", "too large"]
+
+
+@pytest.mark.parametrize("keep", range(8))
+def test_what_violates_a_condition_is_last_and_without_a_figure_never_best(keep: int) -> None:
+    rung = Rung([ACCURACY], [MEMORY])
+    for name, metrics in FIGURES.items():
+        rung.add(name, metrics)
+    assert rung.best(keep) == set(ORDER[:keep])
+
+
+AIMS = (
+    ([ACCURACY], []),
+    ([minimize("train_loss")], []),
+    ([SPEED, ACCURACY, minimize("train_loss")], []),
+    ([SPEED, ACCURACY], [at_least("val_acc", 2)]),
+)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_best_are_those_of_the_definition(seed: int) -> None:
+    """Layers peeled one by one, each spread out by its distances, those that violate last."""
+    rng = random.Random(seed)
+    goals, bounds = rng.choice(AIMS)
+    rung, known = Rung(goals, bounds), list[dict[str, float]]()
+    for name in range(rng.randint(1, 12)):
+        metrics = ("samples_per_s", "val_acc", "train_loss")
+        drawn = {m: float(rng.randrange(7)) if rng.random() < 0.9 else math.nan for m in metrics}
+        known.append(drawn)
+        rung.add(name, drawn)
+    order: list[int] = []
+    signs = [goal.sign for goal in goals]
+    points = [tuple(each[goal.metric] for goal in goals) for each in known]
+    able = [name for name in range(len(known)) if not any(map(math.isnan, points[name]))]
+    for violates in (False, True):
+        group = [n for n in able if bool(bounds and known[n]["val_acc"] < 2) is violates]
+        for layer in peeled([points[name] for name in group], signs):
+            signed = [
+                tuple(x * sign for x, sign in zip(points[group[i]], signs, strict=True))
+                for i in layer
+            ]
+            order += [group[layer[i]] for i in spread(signed)]
+    for keep in range(len(known) + 1):
+        assert rung.best(keep) == set(order[:keep])
+
+
+def test_of_n_at_a_rung_the_best_third_trains_on_and_the_baseline_in_any_case() -> None:
+    search = Asha("val_acc", grace=1, factor=3).start(Grid().start(OF), OF)
+    accuracies = [0.1, 0.5, 0.4, 0.3, 0.2, 0.45, 0.6]
+    stops = []
+    for number, accuracy in enumerate(accuracies):
+        config = {**OF.baseline, "lr": 0.1 + number / 100}
+        trial = trial_of(Proposal(config=config, budget=OF.budget))
+        reports = [
+            Report(step=1, epoch=epoch, samples=1, elapsed_s=1.0, metrics={"val_acc": accuracy})
+            for epoch in (1, 2)
+        ]
+        stops.append([search.should_stop(trial, report) for report in reports])
+    assert [any(each) for each in stops] == [False, False, True, True, True, False, False]
+
+
+def test_a_trial_without_the_figure_trains_on_until_it_has_one() -> None:
+    search = Asha("val_acc", grace=1, factor=3).start(Grid().start(OF), OF)
+    trials = []
+    for _ in range(3):
+        proposal = search.ask()
+        assert isinstance(proposal, Proposal)
+        trials.append(trial_of(proposal))
+
+    def stops(trial: int, epoch: int, **metrics: float) -> bool:
+        given = Report(step=epoch, epoch=epoch, samples=epoch, elapsed_s=1.0, metrics=metrics)
+        return search.should_stop(trials[trial], given)
+
+    assert not stops(1, 1, val_acc=0.5)
+    assert not stops(2, 1, train_loss=3.0)
+    assert stops(2, 2, val_acc=0.4), "compared at its first report with the figure"
+    assert stops(2, 2, val_acc=0.4), "its process may not have heard of it yet"
+    assert not stops(2, 1, val_acc=0.6), "a retry comes to the rung once more"
+
+
+# -- the search around which it is
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stage": Stage.PROBE},
+        {"budget": replace(OF.budget, pause_after=2)},
+        {"budget": Budget(epochs=2)},
+        {"budget": replace(OF.budget, evaluated=False)},
+    ],
+    ids=["probe", "own pause", "shorter", "speed alone"],
+)
+def test_what_is_no_whole_training_is_left_alone(changes: dict[str, Any]) -> None:
+    search = Asha("val_acc", grace=1).start(Grid().start(OF), OF)
+    whole = Proposal(config={**OF.baseline, "lr": 0.5}, budget=OF.budget)
+    good, bad = (
+        Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={"val_acc": accuracy})
+        for accuracy in (0.9, 0.0)
+    )
+    other = replace(whole, config={**OF.baseline, "lr": 0.6})
+    assert not search.should_stop(trial_of(other), good)
+    assert not search.should_stop(trial_of(replace(whole, **changes)), bad)
+    assert search.should_stop(trial_of(whole), bad)
+
+
+def test_a_search_is_extended_and_heard_through_it() -> None:
+    search = Asha("val_acc").start(Random(3).start(OF), OF)
+    assert Stages(OF, [Searching(search)]).extends
+    assert len(play(search).configs) == 3
+    search.extend(5)
+    assert len(play(search).configs) == 2
+    assert search.notes() == []
