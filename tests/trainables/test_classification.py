@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, log_loss, roc_auc_score
 
-from orchestrator import Sweep, Trainable, choice, maximize
-from orchestrator.sweep.checks import findings
 from trainables import classification
-from trainables.classification import OBJECTIVES, classified
-from trainables.graphsage import graphsage
-from trainables.lenet import lenet
-from trainables.mlp import mlp
-from trainables.rgat import rgat
+from trainables.classification import classified
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
@@ -58,15 +51,3 @@ def test_losses_of_half_precision_are_summed_in_full(monkeypatch: pytest.MonkeyP
     scores = torch.zeros(100_000, 3, dtype=torch.bfloat16)
     labels = torch.zeros(len(scores), dtype=torch.int64)
     assert classified("val", scores, labels)["val_loss"] == pytest.approx(math.log(3), rel=1e-6)
-
-
-@pytest.mark.parametrize("trainable", [lenet, mlp, graphsage, rgat], ids=lambda t: t.name)
-def test_a_sweep_of_a_classifier_may_name_any_of_them(trainable: Trainable[Any]) -> None:
-    for objective in OBJECTIVES:
-        sweep = Sweep(
-            trainable,
-            question="Which?",
-            space={"lr": choice(0.1, 0.2)},
-            objectives=[maximize("samples_per_s"), objective],
-        )
-        assert list(findings(sweep)) == []

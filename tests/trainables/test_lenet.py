@@ -83,11 +83,6 @@ def test_each_data_path_fetches_in_its_own_way(monkeypatch: pytest.MonkeyPatch) 
     assert fetched("resident") == (0, 0, 0)
 
 
-def test_resident_images_have_no_loader() -> None:
-    config = quick(num_workers=3, prefetch_factor=5, pin_memory=True, non_blocking=True)
-    assert canonical(config) == QUICK
-
-
 # -- knobs whose effect is inside a step
 
 

@@ -57,12 +57,6 @@ def test_a_step_that_the_loss_scale_skips_is_a_step() -> None:
     assert math.isfinite(reports.metric("train_loss")[-1])
 
 
-def test_lines_of_several_ranks_say_of_which_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    loss = EpochLoss(Ranks(index=1, count=2, device=torch.device("cpu")), RUN, log_every=2)
-    counted(loss, 3.0, 2.0, 1.0)
-    assert capsys.readouterr().out == "rank 1, step 2: loss 2.000000\n"
-
-
 def test_logged_steps_are_counted_over_the_epochs(capsys: pytest.CaptureFixture[str]) -> None:
     loss = counted(EpochLoss(ALONE, RUN, log_every=4), 6.0, 5.0, 4.0)
     loss.mean(0)

@@ -57,16 +57,6 @@ def test_full_batching_is_a_step_an_epoch_over_all_images() -> None:
     ]
 
 
-def test_knobs_of_a_loader_mean_nothing_without_one() -> None:
-    loader = {"num_workers": 2, "pin_memory": True, "prefetch": "thread", "data_path": "batched"}
-    assert quick(**loader) == QUICK
-    full = quick(batching="full", data_placement="host")
-    assert (
-        quick(batching="full", data_placement="host", batch_size=7, drop_last=True, **loader)
-        == full
-    )
-
-
 @pytest.mark.parametrize(
     ("knobs", "collated", "loaders"),
     [

@@ -60,21 +60,6 @@ def test_a_sparse_gradient_holds_the_rows_of_the_batch_and_a_dense_one_all() -> 
     assert isinstance(dense.optimizers.tables, torch.optim.Adam)
 
 
-def test_rows_that_no_batch_holds_rest_with_sparse_adam_and_go_on_with_adam() -> None:
-    moved = {}
-    kinds: tuple[EmbeddingKind, ...] = ("sparse", "dense")
-    for kind in kinds:
-        trained = Trained(kind)
-        trained.step(a_batch(0))
-        trained.optimizers.zero_grad()
-        before = trained.tables.own.weight.detach().clone()
-        trained.step(a_batch(1, nodes=10))
-        changed = (trained.tables.own.weight != before).any(1)
-        assert changed[:10].all()
-        moved[kind] = bool(changed[10:].any())
-    assert moved == {"sparse": False, "dense": True}
-
-
 def test_the_loss_is_that_of_skip_gram_with_negative_sampling() -> None:
     scores = torch.tensor([[2.0, -1.0, 0.5], [0.0, 3.0, -3.0]])
     sigmoid = torch.sigmoid

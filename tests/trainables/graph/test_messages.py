@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainables.graph.graphs import random_block, symmetric_graph
+from tests.trainables.graph.graphs import random_block
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.messages import (
     Aggregator,
@@ -92,20 +92,6 @@ def test_a_gpu_gives_what_the_cpu_gives(aggregator: Aggregator, dtype: torch.dty
     torch.testing.assert_close(there.grad.cpu().float(), x.grad, rtol=tolerance, atol=tolerance)
 
 
-INDPTR, INDICES = (torch.from_numpy(array) for array in symmetric_graph())
-GRAPH = Adjacency.symmetric(INDPTR, INDICES)
-
-
 def neighbours(adjacency: Adjacency, target: int) -> list[int]:
     first, last = adjacency.indptr[target : target + 2].tolist()
     return adjacency.indices[first:last].tolist()
-
-
-def test_a_symmetric_graph_stays_one_copy_where_it_moves_to() -> None:
-    moved = GRAPH.to(torch.device("meta"))
-    assert moved.out_indices is moved.indices
-    assert moved.indices.device.type == "meta"
-    _, block = random_block()
-    there = block.to(torch.device("meta"))
-    assert there.out_indices is not there.indices
-    assert Adjacency(INDPTR, INDICES).to(torch.device("meta")).out_indices is None

@@ -71,8 +71,3 @@ def heard_by_seed(sample: Sample, seed: int) -> list[int]:
     indptr, indices = block.indptr.numpy(), block.indices.numpy()
     ids: list[int] = sample.targets[indices[indptr[seed] : indptr[seed + 1]]].tolist()
     return ids
-
-
-def test_no_seeds_are_an_empty_sample() -> None:
-    sample = sampler(3, 7).sample(SEEDS[:0], 0)
-    assert len(sample.targets) == sample.blocks[0].num_targets == 0

@@ -77,14 +77,6 @@ def test_a_damaged_one_is_built_again(tmp_path: Path, damage: str) -> None:
     assert map_array(array).tolist() == [0, 1, 2]
 
 
-def test_a_changed_source_replaces_what_it_was(tmp_path: Path) -> None:
-    old = conversion("s1").prepare(tmp_path / "cache", build)
-    new = conversion("s2").prepare(tmp_path / "cache", build)
-    assert new.path != old.path
-    assert not old.path.exists()
-    assert new.fingerprint == old.fingerprint  # the content is what counts
-
-
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(DataError, match=r"n cannot be converted: .*cache.*") as error:

@@ -13,8 +13,6 @@ from orchestrator.trainable import Trainable
 from trainables.data.layouts.known import HETEROGENEOUS, HOMOGENEOUS, IMAGES, MAG240M_FILES, Layout
 from trainables.data.layouts.ogb_meta import Meta, numbered, split_folder
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
-from trainables.data.sets.ogb_hetero import OGBN_AIFB
-from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
 from trainables.graphsage import graphsage
 from trainables.lenet import lenet
 from trainables.mlp import mlp
@@ -53,19 +51,6 @@ def test_a_folder_is_taken_or_said_to_be_what_it_is(
     message = str(refused.value)
     assert message.startswith(f"{folder} holds {layout.what}")
     assert f"trained on by {' and '.join(layout.trainables)}" in message
-
-
-def test_the_folder_of_a_set_by_name_is_said_to_be_what_it_is(
-    test_data: Path, tmp_path: Path
-) -> None:
-    """Of another kind than the name says, in its place under the data root."""
-    (tmp_path / "ogbn_aifb").symlink_to(test_data / "ogb/ogbn_products")
-    (tmp_path / "ogbn_products").symlink_to(test_data / "ogb/ogbn_aifb")
-    folders = DataFolders(root=tmp_path, cache=tmp_path / "cache")
-    with pytest.raises(DataError, match=r"ogbn_aifb holds a homogeneous .*\n.*graphsage and"):
-        OGBN_AIFB.prepare(folders)
-    with pytest.raises(DataError, match=r"ogbn_products holds a heterogeneous .*\n.*by rgat;"):
-        OGBN_PRODUCTS.prepare(folders)
 
 
 UNDESCRIBED = Meta(split="", num_classes=None, both_ways=False)

@@ -70,18 +70,6 @@ def test_ogbs_class_reads_what_is_generated(layout: Path) -> None:
     assert dataset.edge_index("paper", "paper").max() < dataset.num_papers
 
 
-def test_nodes_of_all_types_share_one_space(store: RelationalStore, layout: Path) -> None:
-    assert [(kind.name, kind.offset) for kind in store.schema.node_types] == [
-        ("author", 0), ("institution", 2448), ("paper", 2478)
-    ]  # fmt: skip
-    assert store.num_nodes == 2448 + 30 + 2435
-    assert store.schema.target == "paper"
-    labels = np.load(layout / LABELS)
-    assert np.array_equal(store.labels[2478:], np.where(np.isnan(labels), -1, labels))
-    assert (store.labels[:2478] == -1).all()
-    assert store.num_classes == store.labels.max() + 1
-
-
 def test_every_relation_is_there_in_both_directions(store: RelationalStore, layout: Path) -> None:
     found = edges_of(store)
     offsets = {kind.name: kind.offset for kind in store.schema.node_types}

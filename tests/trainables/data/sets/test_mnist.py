@@ -60,19 +60,6 @@ def test_writes_nothing_beside_its_input(
     assert capfd.readouterr() == ("", "")
 
 
-def test_takes_files_unpacked_or_packed_otherwise(
-    prepared: PreparedData, raw: Path, folders: DataFolders
-) -> None:
-    """Only the content counts: torchvision would download what was packed again."""
-    unpacked = raw / TRAIN_LABELS.removesuffix(".gz")
-    unpacked.write_bytes(gzip.decompress((raw / TRAIN_LABELS).read_bytes()))
-    (raw / TRAIN_LABELS).unlink()
-    (raw / TEST_LABELS).write_bytes(
-        gzip.compress(gzip.decompress((raw / TEST_LABELS).read_bytes()), compresslevel=1)
-    )
-    assert MNIST.prepare(folders).fingerprint == prepared.fingerprint
-
-
 def test_absent(folders: DataFolders, no_network: None) -> None:
     assert not MNIST.present(folders)
     with pytest.raises(DataError, match="mnist: there is no folder") as error:
@@ -114,8 +101,3 @@ FAULTS: dict[str, tuple[Break, str]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_named(raw: Path, folders: DataFolders, fault: str) -> None:
     assert_named(FAULTS[fault], MNIST, raw, folders)
-
-
-def test_of_mnist_five_thousand_are_held_out(prepared: PreparedData) -> None:
-    split = ImageData.open(prepared.path).split()
-    assert [len(split.train), len(split.val)] == [55_000, 5_000]

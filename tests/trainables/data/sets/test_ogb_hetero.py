@@ -149,14 +149,6 @@ def test_without_a_description_split_and_classes_are_found(
     assert (data.name, data.facts["classes"], data.facts["val"]) == ("ogbn-library", 2, 1)
 
 
-def test_another_graph_in_the_folder_of_a_public_set_is_not_called_so(
-    library: Path, folders: DataFolders
-) -> None:
-    library.rename(library.with_name("ogbn_mag"))
-    assert OGBN_MAG.headers(folders).name == "ogbn-mag-like-10-nodes"
-    assert OGBN_MAG.prepare(folders).name == "ogbn-mag-like-10-nodes"
-
-
 def test_of_several_splits_one_is_named(library: Path, folders: DataFolders) -> None:
     (library / "meta_dict.json").unlink()
     shutil.copytree(library / "split/random", library / "split/time")

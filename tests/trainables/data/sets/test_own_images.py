@@ -77,15 +77,6 @@ def test_mnist_s_size_alone_is_not_mnist(
     assert MNIST.at(str(folder)).headers(folders).name == "fashion"
 
 
-def test_images_of_another_size_are_refused(tmp_path: Path, folders: DataFolders) -> None:
-    for part in ("train", "t10k"):
-        write(tmp_path / "big" / f"{part}-images-idx3-ubyte", np.zeros((4, 32, 32)))
-        write(tmp_path / "big" / f"{part}-labels-idx1-ubyte", np.arange(4))
-    with pytest.raises(DataError, match="images of 32 x 32 pixels") as refused:
-        MNIST.at(str(tmp_path / "big")).headers(folders)
-    assert refused.value.hint == "the networks here take 28 x 28"
-
-
 @pytest.mark.parametrize(
     ("trainable", "config"),
     [(lenet, LeNetConfig(data_path="batched", batch_size=8)), (mlp, MlpConfig(batch_size=8))],

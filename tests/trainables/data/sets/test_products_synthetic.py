@@ -38,15 +38,6 @@ def test_is_undirected_without_loops_and_doubles(store: GraphStore) -> None:
     assert not (targets == store.indices).any()
 
 
-def test_is_split_by_popularity(store: GraphStore) -> None:
-    degrees = np.diff(store.indptr)
-    train, val, test = (degrees[nodes] for nodes in (store.train, store.val, store.test))
-    assert train.min() >= val.max() >= val.min() >= test.max()
-    assert [len(part) for part in (train, val, test)] == [2449, 490, 21_551]
-    every = np.concatenate([store.train, store.val, store.test])
-    assert np.array_equal(np.sort(every), np.arange(store.num_nodes))
-
-
 def test_is_the_same_every_time(tmp_path: Path) -> None:
     small = PRODUCTS_SYNTHETIC.at("0.001")
     first, second = (
