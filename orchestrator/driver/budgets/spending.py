@@ -6,10 +6,8 @@ rest on it depend on the clock, so the control loop journals them.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from orchestrator.driver.budgets.budgets import (
     LEAST_CONFIGS,
@@ -55,7 +53,7 @@ class Spending:
         self._to_start: dict[str, Trial] = {}
         self._ended = Amount()
         self._interleaved_since: float | None = None
-        self._durations: dict[str, list[float]] = defaultdict(list)
+        self._durations: dict[str, tuple[float, int]] = {}  # their sum and their number
         self._tried: set[str] = set()
 
     # -- what is counted
@@ -111,7 +109,8 @@ class Spending:
             if seconds is not None:
                 kind = _kind(trial.budget)
                 for name in (kind, kind + _key(trial.config)):
-                    self._durations[name].append(float(seconds))
+                    total, num = self._durations.get(name, (0.0, 0))
+                    self._durations[name] = total + float(seconds), num + 1
         if held is not None:
             self._release(held, at)
 
@@ -227,8 +226,8 @@ class Spending:
 
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""
-        own = self._durations.get(_kind(self._expected.budget) + _key(config))
-        seconds = fmean(own) if own else self._trial_s(self._expected.budget)
+        whole = self._expected.budget
+        seconds = self._mean_s(_kind(whole) + _key(config)) or self._trial_s(whole)
         return None if seconds is None else self._one(seconds)
 
     def _one(self, seconds: float) -> Amount:
@@ -236,10 +235,12 @@ class Spending:
 
     def _trial_s(self, budget: Budget) -> float | None:
         """Return the mean seconds of a trial with a budget: as seen, else as a whole one takes."""
-        for kind in (_kind(budget), _kind(self._expected.budget)):
-            if seen := self._durations.get(kind):
-                return fmean(seen)
-        return self._expected.trial_s
+        seen = self._mean_s(_kind(budget)) or self._mean_s(_kind(self._expected.budget))
+        return self._expected.trial_s if seen is None else seen
+
+    def _mean_s(self, name: str) -> float | None:
+        total, num = self._durations.get(name, (0.0, 0))
+        return total / num if num else None
 
 
 def _kind(budget: Budget) -> str:
