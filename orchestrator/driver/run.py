@@ -54,12 +54,7 @@ from orchestrator.driver.signals import (
     raise_if_terminated,
     signals_raise,
 )
-from orchestrator.driver.starting import (
-    preparing_data,
-    showing,
-    starting_executor,
-    write_note,
-)
+from orchestrator.driver.starting import preparing_data, showing, starting_executor, write_note
 from orchestrator.driver.trackers import Trackers, make_trackers, write_results
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
@@ -92,18 +87,13 @@ def run(options: Options, command_line: Sequence[str]) -> int:
             return _run(options, command_line)
         except KeyboardInterrupt:
             word = "terminated" if Terminated.number else "interrupted"
-            _say_before_the_start(f"{word} before anything was started", options)
-            return exit_code_of_interrupt()
+            text, code = f"{word} before anything was started", exit_code_of_interrupt()
         except ExecutorLost as lost:
-            _say_before_the_start(f"error: {lost}; no trial was started", options)
-            return EXIT_UNFINISHED
-
-
-def _say_before_the_start(text: str, options: Options) -> None:
-    """Say why nothing was started, and how a run that was resumed is gone on with."""
-    sys.stderr.write(f"{text}\n")
-    if options.resume is not None:
-        sys.stderr.write(f"to resume: {typed('orchestrator', ['--resume', options.resume])}\n")
+            text, code = f"error: {lost}; no trial was started", EXIT_UNFINISHED
+        sys.stderr.write(f"{text}\n")
+        if options.resume is not None:
+            sys.stderr.write(f"to resume: {typed('orchestrator', ['--resume', options.resume])}\n")
+        return code
 
 
 def _run(options: Options, command_line: Sequence[str]) -> int:
@@ -130,7 +120,7 @@ class _Parts:
     trials: int | None
     load: MachineLoad | None
 
-    def how_to_go_on(self) -> str:
+    def how_to_resume(self) -> str:
         if not self.directory.has_begun:
             return "nothing was started: start it again"
         if self.request.replay is not None:
@@ -195,11 +185,11 @@ def _explaining_the_end(parts: _Parts) -> int:
             raise
         text = "interrupted: the tables and the report may be missing, the journal is not"
         text = "\n" * sys.stderr.isatty() + text  # below the keys that were pressed
-        sys.stderr.write(f"{text}\n{parts.how_to_go_on()}\n")
+        sys.stderr.write(f"{text}\n{parts.how_to_resume()}\n")
         return exit_code_of_interrupt()
     except OSError as error:
         text = parts.directory.explained(error)
-        sys.stderr.write(f"error: {text}\n{parts.how_to_go_on()}\n")
+        sys.stderr.write(f"error: {text}\n{parts.how_to_resume()}\n")
         return EXIT_UNFINISHED
 
 
@@ -261,7 +251,7 @@ def _run_trials(parts: _Parts) -> int:
             analyst.write_candidates(parts.directory.path)
             recommends = _print_the_end(parts, trackers, code)
     if late and not code:
-        sys.stderr.write(f"{parts.how_to_go_on()}\n")
+        sys.stderr.write(f"{parts.how_to_resume()}\n")
         return 128 + late[0]
     return code or (0 if recommends else EXIT_NO_ANSWER)
 
@@ -302,7 +292,7 @@ def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> bool:
     if parts.request.replay is not None:
         lines += replay_lines(parts.executor)
     if code:
-        lines.append(parts.how_to_go_on())
+        lines.append(parts.how_to_resume())
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
     return recommends

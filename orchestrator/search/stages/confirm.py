@@ -157,7 +157,8 @@ class Confirming(Phase):
             return WAIT
         if self._configs is None:
             self._configs = self._to_compare(ledger)
-            if not _same(self._configs, self._compared_before):
+            before = self._compared_before
+            if len(self._configs) != len(before) or any(c not in before for c in self._configs):
                 self._num_rounds = 0
         if self._to_test is None and (self._round or self._goes_on(ledger)):
             return self._confirm(ledger)
@@ -295,8 +296,3 @@ class Confirming(Phase):
             repeat=self._next_repeat - 1,
             isolated=True,
         )
-
-
-def _same(configs: Sequence[Config], others: Sequence[Config]) -> bool:
-    """Return True if the configs are the same, in whatever order."""
-    return len(configs) == len(others) and all(config in others for config in configs)

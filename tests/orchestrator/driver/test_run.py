@@ -192,7 +192,7 @@ def test_an_interrupt_tells_how_to_go_on_with_what_has_begun_alone(
 
     monkeypatch.setattr(driver_run, "_run_trials", interrupted)
     directory = RunDirectory(tmp_path / "run")
-    parts = cast("Any", SimpleNamespace(directory=directory, how_to_go_on=lambda: "to go on"))
+    parts = cast("Any", SimpleNamespace(directory=directory, how_to_resume=lambda: "to go on"))
     directory.journal.touch()
     with pytest.raises(KeyboardInterrupt):
         driver_run._explaining_the_end(parts)
