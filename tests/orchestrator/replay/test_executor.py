@@ -190,18 +190,6 @@ def test_events_of_one_moment_come_reports_first_then_by_id() -> None:
     assert at_4 == [("epoch 3", "b-0"), ("end", "a-0"), ("end", "c-0")]
 
 
-def test_an_interrupt_starts_and_ends_nothing_more() -> None:
-    told = Told(launches("a", "b"))
-
-    def stop(_trial: Trial, _report: Report) -> bool:
-        told.interrupted = True
-        return False
-
-    told.stops = stop
-    played(told, ("a", seconds(10)), ("b", seconds(4)))
-    assert told.when("end") == []
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
     rng = random.Random(seed)

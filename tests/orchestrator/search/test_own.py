@@ -13,8 +13,7 @@ import pytest
 from orchestrator.errors import SweepFileError
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
-from orchestrator.search import SEARCHES
-from orchestrator.search.own import OwnSearch, outside_of, require_start, started, with_trials
+from orchestrator.search.own import outside_of, require_start, started, with_trials
 from orchestrator.space.domains import choice, integers, uniform
 from orchestrator.trial import Report, Trial, TrialResult
 from tests.orchestrator.search.playing import (
@@ -186,13 +185,3 @@ def test_what_is_no_search_is_refused_before_anything_runs(returned: object, sai
     refused = refusal(lambda: require_start(Spec({"start": lambda _: returned}), problem()))
     assert said in refused.message
     assert refused.hint == "allowed: a Search: class Mine(Search)"
-
-
-@pytest.mark.parametrize("name", [name for name in SEARCHES if name != "gp"])
-def test_the_rules_leave_every_search_of_the_package_alone(name: str) -> None:
-    """They are not held to them. So this shows that the rules refuse nothing that is right."""
-    spec = SEARCHES[name].with_trials(12)
-    at = problem(baseline=Config(lr=3.0, workers=1, prefetch=3), repeats=2)
-    assert not isinstance(started(spec, at), OwnSearch)
-    held = play(OwnSearch(spec.start(at), at), capacity=2)
-    assert held.configs == play(spec.start(at), capacity=2).configs

@@ -11,7 +11,6 @@ from typing import Any
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
 from tests.conftest import ROOT, RunCli
-from tests.orchestrator.in_process import run_main
 from tests.orchestrator.journalled import lines_of
 
 PAGE = ROOT / "docs/own-search.md"
@@ -84,19 +83,6 @@ def test_an_error_in_the_search_ends_the_run_with_its_place_and_mended_it_goes_o
     resumed = run_cli("--resume", out, *COMMON)
     assert resumed.returncode == 0, resumed.stderr
     assert len(configs_asked(out)) == 2
-
-
-def test_a_search_that_cannot_start_is_refused_by_the_plan(tmp_path: Path) -> None:
-    file = write_example(tmp_path)
-    text = file.read_text()
-    file.write_text(text.replace("class Descending(Search)", "class Descending"))
-    planned = run_main(file, "--plan", "--no-mlflow")
-    assert planned.returncode == 2
-    assert "start() of Descent returned a Descending" in planned.stderr
-    file.write_text(text.replace("return Descent(trials)", "Descent(trials)"))
-    planned = run_main(file, "--plan", "--no-mlflow", "--trials", "2")
-    assert planned.returncode == 2
-    assert "with_trials() of Descent returned None" in planned.stderr
 
 
 def test_the_page_names_every_field_and_method_that_a_search_has() -> None:

@@ -202,10 +202,3 @@ def test_every_config_of_a_small_space_is_asked_for_once(
 ) -> None:
     spec = Grid(points=9) if name == "grid" else SPECS[name].with_trials(500)
     assert_all_once(spec, space, seed, capacity)
-
-
-def test_nothing_a_trial_can_become_upsets_a_search(spec: SearchSpec) -> None:
-    for state in TrialState:
-        result = TrialResult(state=state)
-        game = play(spec.start(problem(repeats=2)), lambda _, same=result: same)  # type: ignore[misc]
-        assert len({key(config) for config in game.configs}) >= num_configs(spec)

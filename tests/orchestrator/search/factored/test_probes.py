@@ -37,25 +37,3 @@ def test_speeds_that_differ_from_run_to_run_are_probed_until_a_third_more(seed: 
 @pytest.mark.parametrize("seed", range(3))
 def test_speeds_that_hardly_differ_are_known_already(seed: int) -> None:
     assert num_probes(searched(0.005, seed)[0])[1] == 0
-
-
-def test_more_probes_find_a_faster_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over all groups and ten draws, against a search that does not settle."""
-    settled = given_away()
-    monkeypatch.setattr("orchestrator.search.factored.probes.SETTLING", 0)
-    assert settled < given_away()
-
-
-def given_away() -> float:
-    """Return the speed that the chosen settings lack, summed."""
-    lost = 0.0
-    for seed in range(10):
-        machine, search = searched(NOISE, seed)
-        findings = search._findings
-        for group in findings.factors.groups:
-            speeds = {
-                setting: machine.truth.speed(findings.config(group.to_probe(setting)[0]))
-                for setting in group.settings
-            }
-            lost += 1 - speeds[findings.fastest(group)] / max(speeds.values())
-    return lost
