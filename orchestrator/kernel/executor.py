@@ -21,9 +21,8 @@ from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
 LEAVE_SIGNAL = signal.SIGUSR2
 """Sent to a trial that is to end immediately and to report its progress.
 
-A signal of its own: SIGTERM and SIGINT mean an end without a report, to libraries too, and SIGUSR1
-is what schedulers such as Slurm send. Python runs its handler between two bytecodes, so amid a step
-too.
+SIGTERM and SIGINT mean an end without a report, to libraries too, and schedulers such as Slurm send
+SIGUSR1. Python runs its handler between two bytecodes, so amid a step too.
 """
 
 SHORT_S: Final = 0.5
@@ -60,7 +59,7 @@ class Conductor(Protocol):
 
 
 class ExecutorLost(Exception):
-    """An executor that cannot go on: what it runs trials with has died, as the message says."""
+    """An executor that cannot continue: what it runs trials with has died, see the message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +105,7 @@ class Executor:
         """Return why nodes could not run the trials, each with its node's name.
 
         Raises:
-            ExecutorLost: It cannot go on.
+            ExecutorLost: It cannot continue.
         """
         return ()
 
@@ -114,7 +113,7 @@ class Executor:
         """Run everything that ``conductor`` hands out; leave no process behind.
 
         Raises:
-            ExecutorLost: It cannot go on; trials that were running have no row.
+            ExecutorLost: It cannot continue; trials that were running have no row.
         """
         raise NotImplementedError
 
@@ -153,7 +152,7 @@ class Limits:
     Attributes:
         time_limit_s: It is infeasible if it takes longer, or None.
         retries: Number of further attempts if it fails.
-        memory_gib: Memory of its own that it may have, or None for its share of the node it runs
+        memory_gib: Memory that it may have, or None for its share of the node it runs
             on.
     """
 

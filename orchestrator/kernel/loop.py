@@ -254,7 +254,7 @@ class ControlLoop:
         self._results[trial.id] = result
         if result.state is TrialState.NOT_RUN:
             self._search.skip(trial)
-            return  # a resumed sweep runs it, and tells the search then
+            return  # a resumed sweep runs it; the search receives that result
         for asked in (trial, *self._merged.pop(trial.id, [])):
             self._search.tell(asked, result)
 

@@ -38,7 +38,7 @@ class Trials(Protocol):
         """Return what an executor runs: one trial, or several that share their cores.
 
         Raises:
-            OSError: The run cannot go on here: its temporary folder is full or missing.
+            OSError: The run cannot continue here: its temporary folder is full or missing.
         """
 
     def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:

@@ -14,7 +14,7 @@ from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
 
 class Pause(Enum):
-    """The answer of a search that has nothing to ask for until it is told more."""
+    """The answer of a search that has nothing to ask for until a result is there."""
 
     WAIT = "wait"
 

@@ -55,7 +55,7 @@ class _Asked:
 
     Attributes:
         trial: Optuna's own trial, or None for a baseline that lies outside the space.
-        num_open: Runs that are still to be asked for or to be told.
+        num_open: Runs that are still to be asked for or to end.
         results: Results of the others.
     """
 
@@ -65,7 +65,7 @@ class _Asked:
 
 
 class OptunaSearch(Search):
-    """A search that asks for what a sampler suggests, and tells it the mean over repeats.
+    """A search that asks for what a sampler suggests, and gives it the mean over repeats.
 
     The baseline comes first, then the best configs of earlier runs, then what the sampler
     suggests. The first run of each config is asked for as it is suggested, the others at random
@@ -169,7 +169,7 @@ class OptunaSearch(Search):
                 self._excluded.add(key_of(self._problem, config))
                 self._told.tell_infeasible(trial)
             else:
-                # Not told its result a second time: that would draw the sampler to it again.
+                # It does not get its result a second time: that would draw the sampler to it again.
                 self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
         other = self._unasked.nearest(varied)
         return None if other is None else (self._config(other), self._enqueued(other))

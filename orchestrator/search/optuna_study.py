@@ -39,7 +39,7 @@ class Score:
 
 
 class ToldStudy:
-    """A study, told what configs have shown.
+    """A study that receives what configs have shown.
 
     Args:
         objectives: Those without a bound are the study's directions, the others constraints.

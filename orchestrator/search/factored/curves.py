@@ -17,8 +17,8 @@ RUNGS: Final = (1 / 9, 1 / 3, 1.0)
 """Fractions of the epochs after which the weaker curves of a group are left."""
 
 KEPT: Final = 2 / 3
-"""Fraction of a group's curves that goes on from each rung. Half would leave curves that learn more
-slowly and end higher."""
+"""Fraction of a group's curves that train on from each rung. Half would leave curves that learn
+more slowly and end higher."""
 
 KEPT_OF_ALL: Final = 1 / 3
 """The same where the best of all curves alone is looked for."""
@@ -56,7 +56,7 @@ def train_in_rungs(
 ) -> Iterator[list[Proposal]]:
     """Train all curves to the first rung, the better part of each group to the next, and so on.
 
-    Paused curves go on from where they are. The curves in ``kept`` are never left.
+    Paused curves continue where they are. The curves in ``kept`` are never left.
     """
     problem = findings.problem
     at = rungs(problem.budget.epochs, has_steps=problem.budget.steps is not None)

@@ -174,7 +174,7 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
     The curves of a setting run alike but for the learning knobs. For each of these knobs the
     logarithms of the step times are compared between its values, within blocks of runs that differ
     in the knob alone. A curve may have been trained in several parts. Two comparisons share the
-    level: of all parts, each beside the same part of other curves, which has the more runs; and of
+    level: of all parts, each with the same part of other curves, which has the more runs; and of
     the curves' median parts, which a single slow one does not hide an effect from.
 
     Args:

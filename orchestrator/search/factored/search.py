@@ -58,7 +58,7 @@ class Factored(SearchSpec):
             each with the batches that it works ahead, for a steady state.
         confirm_steps: Steps of a confirm run that is compared, at most. More rounds of short runs
             tell two configs apart sooner than a few long ones.
-        seeds: Trainings of a curve at most, each with a seed of its own. Curves of the front and
+        seeds: Trainings of a curve at most, each with another seed. Curves of the front and
             near it are trained again.
         trials: Curves to train at most, the baseline's among them, drawn from all at random.
             None: all of them.

@@ -22,7 +22,7 @@ ASSUMED_SPREAD: Final = 0.03
 """Spread between runs of a config while none was run twice, as a fraction of the speed."""
 
 ASSUMED_RUNS: Final = 4
-"""Degrees of freedom that the assumption counts as beside what was measured."""
+"""Degrees of freedom that the assumption counts as, in addition to what was measured."""
 
 CLEAN: Final = "false"
 """Tag ``contaminated`` of a run that other load did not disturb."""
