@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,6 +51,8 @@ class Factors:
         self.candidates = candidates
         self.problem = candidates.problem
         self.roles = dict(roles or self.problem.roles)
+        self._setting = self._places(Role.SYSTEMS, Role.BOTH)
+        self._curve = self._places(Role.LEARNING, Role.BOTH)
 
     def as_both(self, knob: str) -> Factors:
         """Return the same space with ``knob`` changing speed and learning."""
@@ -58,11 +60,11 @@ class Factors:
 
     def setting_of(self, key: Key) -> Key:
         """Return the values that the time of a step depends on."""
-        return self._values(key, Role.SYSTEMS, Role.BOTH)
+        return _at(key, self._setting)
 
     def curve_of(self, key: Key) -> Key:
         """Return the values that learning depends on."""
-        return self._values(key, Role.LEARNING, Role.BOTH)
+        return _at(key, self._curve)
 
     def varied(self, role: Role) -> list[str]:
         """Return the knobs of a role that have more than one value among the candidates."""
@@ -72,16 +74,15 @@ class Factors:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The groups, the baseline's first."""
+        learning, both = self._places(Role.LEARNING), self._places(Role.BOTH)
         baseline = self.candidates.keys[0]
-        learning = self._values(baseline, Role.LEARNING)
+        learned = _at(baseline, learning)
         # A stable sort: the curve that learns as the baseline does comes first in each group.
-        keys = sorted(
-            self.candidates.keys, key=lambda key: self._values(key, Role.LEARNING) != learning
-        )
+        keys = sorted(self.candidates.keys, key=lambda key: _at(key, learning) != learned)
         configs: dict[Key, dict[tuple[Key, Key], Key]] = {}
         for key in [baseline, *keys]:
             pair = self.setting_of(key), self.curve_of(key)
-            configs.setdefault(self._values(key, Role.BOTH), {})[pair] = key
+            configs.setdefault(_at(key, both), {})[pair] = key
         return tuple(_group(name, members) for name, members in configs.items())
 
     @property
@@ -94,16 +95,12 @@ class Factors:
         """True where a group has more than one setting: otherwise there is nothing to probe."""
         return any(len(group.settings) > 1 for group in self.groups)
 
-    def _values(self, key: Key, *roles: Role) -> Key:
-        return tuple([value for place, value in enumerate(key) if place in self._places(roles)])
+    def _places(self, *roles: Role) -> list[int]:
+        return [place for place, name in enumerate(self.problem.base) if self.roles[name] in roles]
 
-    def _places(self, roles: tuple[Role, ...]) -> frozenset[int]:
-        known = self.__dict__.setdefault("_known_places", {})
-        if roles not in known:
-            names = enumerate(self.problem.base)
-            known[roles] = frozenset(place for place, n in names if self.roles[n] in roles)
-        found: frozenset[int] = known[roles]
-        return found
+
+def _at(key: Key, places: Sequence[int]) -> Key:
+    return tuple([key[place] for place in places])
 
 
 def _group(name: Key, configs: Mapping[tuple[Key, Key], Key]) -> Group:
