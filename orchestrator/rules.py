@@ -51,16 +51,10 @@ class SelectionRule:
 
     def to_json(self) -> dict[str, Any]:
         """Return what of it is not at its default, as ``sweep.json`` has it."""
-        default = SelectionRule()
         names = ("metric", "tolerance", "relative", "weights", "name", "source")
-        given = {name: getattr(self, name) for name in names}
-        changed = {name: v for name, v in given.items() if v != getattr(default, name)}
+        default = SelectionRule()
+        changed = {n: v for n in names if (v := getattr(self, n)) != getattr(default, n)}
         return {"kind": str(self.kind), **changed}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> SelectionRule:
-        """Return the inverse of :meth:`to_json`, without the function."""
-        return cls(**{**data, "kind": RuleKind(data["kind"])})
 
 
 def fastest_within(

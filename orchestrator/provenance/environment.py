@@ -24,7 +24,6 @@ TIMED_PACKAGES: Final = ("python", "glibc", "torch", "torchvision", "dgl", "nump
 """Packages that run inside a timed step; glibc is its allocator."""
 
 _GIT_TIMEOUT_S: Final = 10
-_CPUFREQ: Final = "cpu0/cpufreq"
 
 
 def environment(sweep_file: Path) -> dict[str, Any]:
@@ -89,23 +88,16 @@ def cpu_model() -> str:
 
 def _gpus() -> list[str]:
     """Return name and memory of each NVIDIA GPU; none where NVML does not answer."""
-    try:
-        import pynvml
+    import pynvml
 
+    gpus = []
+    with suppress(pynvml.NVMLError):
         pynvml.nvmlInit()
-    except Exception:  # noqa: BLE001 - no package, no driver, no permission: nothing to record
-        return []
-    try:
-        handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
-        return [
-            f"{pynvml.nvmlDeviceGetName(handle)}, "
-            f"{pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30:.0f} GiB"
-            for handle in handles
-        ]
-    except pynvml.NVMLError:
-        return []
-    finally:
-        pynvml.nvmlShutdown()
+        for index in range(pynvml.nvmlDeviceGetCount()):
+            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+            gib = pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30
+            gpus.append(f"{pynvml.nvmlDeviceGetName(handle)}, {gib:.0f} GiB")
+    return gpus
 
 
 # -- the tags of a node
@@ -136,12 +128,10 @@ def clock_policy(cpus: Path) -> str:
     Args:
         cpus: ``/sys/devices/system/cpu``.
     """
-    governor = _read(cpus / _CPUFREQ / "scaling_governor")
-    words = {"0": "on", "1": "off"}
-    turbo = words.get(_read(cpus / "intel_pstate" / "no_turbo"), "")
-    if not turbo:
-        turbo = {"0": "off", "1": "on"}.get(_read(cpus / "cpufreq" / "boost"), "")
-    return ", ".join([*([governor] if governor else []), *([f"turbo {turbo}"] if turbo else [])])
+    governor = _read(cpus / "cpu0/cpufreq/scaling_governor")
+    is_on = {"0": "turbo on", "1": "turbo off"}.get(_read(cpus / "intel_pstate" / "no_turbo"))
+    boosts = {"0": "turbo off", "1": "turbo on"}.get(_read(cpus / "cpufreq" / "boost"))
+    return ", ".join(filter(None, (governor, is_on or boosts)))
 
 
 def nodes_record(names: tuple[str, ...]) -> dict[str, dict[str, str]]:

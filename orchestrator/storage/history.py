@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +51,7 @@ TRIAL_COLUMNS = (
     "curve",
 )
 """Columns of the trials table before those of knobs, metrics and tags."""
+_TEXTS = ("reason", "node", "device", "isolation")
 
 
 def cell_text(value: object) -> str:
@@ -132,42 +133,37 @@ class TrialHistory:
 
     def row(self) -> dict[str, Any]:
         """Return its row of the trials table by column name; unknown cells are absent."""
-        return {name: value for name, value in self._row() if value is not None}
+        row = self.asked()
+        if (result := self.result) is not None:
+            at = result.started_at
+            row |= {
+                "state": result.state.value,
+                **{name: getattr(result, name) or None for name in _TEXTS},
+                "cores": result.cores,
+                "started_at": None if at is None else datetime.fromtimestamp(at, UTC),
+                "wall_s": result.wall_s,
+                **{f"tags.{tag}": verdict for tag, verdict in result.tags.items()},
+            }
+        if self.concluded is not None:
+            row |= {f"metrics.{metric}": figure for metric, figure in self.figures().items()}
+        return {name: value for name, value in row.items() if value is not None}
 
     def asked(self) -> dict[str, Any]:
         """Return the cells of its row that are known before it has ended."""
-        return {name: value for name, value in self._asked() if value is not None}
-
-    def _row(self) -> Iterator[tuple[str, Any]]:
-        yield from self._asked()
-        if self.result is not None:
-            yield from _result_cells(self.result)
-        if self.concluded is not None:
-            for metric, figure in self.figures().items():
-                yield f"metrics.{metric}", figure
-
-    def _asked(self) -> Iterator[tuple[str, Any]]:
         trial = self.trial
-        yield "trial_id", trial.id
-        yield "stage", trial.stage.value
-        yield "seed", trial.seed
-        yield "repeat", trial.repeat
-        yield "data", self.data or None
-        yield "curve", trial.curve or None
-        for knob, setting in trial.config.items():
-            yield f"params.{knob}", cell_text(setting) if isinstance(setting, tuple) else setting
-
-
-def _result_cells(result: TrialResult) -> Iterator[tuple[str, Any]]:
-    yield "state", result.state.value
-    for name in ("reason", "node", "device", "isolation"):
-        yield name, getattr(result, name) or None
-    yield "cores", result.cores
-    if result.started_at is not None:
-        yield "started_at", datetime.fromtimestamp(result.started_at, UTC)
-    yield "wall_s", result.wall_s
-    for tag, verdict in result.tags.items():
-        yield f"tags.{tag}", verdict
+        cells = {
+            "trial_id": trial.id,
+            "stage": trial.stage.value,
+            "seed": trial.seed,
+            "repeat": trial.repeat,
+            "data": self.data or None,
+            "curve": trial.curve or None,
+            **{
+                f"params.{knob}": cell_text(setting) if isinstance(setting, tuple) else setting
+                for knob, setting in trial.config.items()
+            },
+        }
+        return {name: value for name, value in cells.items() if value is not None}
 
 
 @dataclass(kw_only=True)

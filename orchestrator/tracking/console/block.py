@@ -100,22 +100,20 @@ def _overall(scene: Scene, width: int) -> Iterator[RenderableType]:
     if not now.num_total:
         yield counts
         return
-    done = now.num_done + sum(share_done(trial) for trial in now.running)
     room = width - counts.cell_len - 2
     bar = ProgressBar(
         total=now.num_total,
-        completed=done,
+        completed=now.num_done + sum(map(share_done, now.running)),
         width=min(room if room >= _LEAST_BAR else width, _MOST_BAR),
         complete_style="green",
         finished_style="green",
     )
-    if room < _LEAST_BAR:
-        yield bar
-        yield counts
-        return
-    line = Table.grid(padding=(0, 2))
-    line.add_row(bar, counts)
-    yield line
+    if room >= _LEAST_BAR:
+        line = Table.grid(padding=(0, 2))
+        line.add_row(bar, counts)
+        yield line
+    else:
+        yield from (bar, counts)
 
 
 def _counts(scene: Scene) -> Iterator[Text]:
