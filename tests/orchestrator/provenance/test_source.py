@@ -7,7 +7,6 @@ import importlib.util
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,17 +163,6 @@ def test_a_function_that_was_typed_in_is_told_by_its_code() -> None:
     assert source_hash(made("1 + config.x")) != source_hash(made("2 + config.x"))
 
 
-def test_the_hash_of_a_real_trainable_is_quick() -> None:
-    from trainables.settings import LoaderKnobs, uses_cuda
-
-    trainable = Trainable(uses_cuda, LoaderKnobs, name="real")  # type: ignore[arg-type]
-    source_hash(trainable)
-    began = time.perf_counter()
-    source_hash(trainable)
-
-    assert time.perf_counter() - began < 0.05
-
-
 # -- the text of a function
 
 MODULE = """
@@ -238,11 +226,3 @@ def test_what_it_is_made_of_counts(tmp_path: Path, name: str, was: str, becomes:
     changed = MODULE.replace(was, becomes)
     assert changed != MODULE
     assert text_of(tmp_path / "a", name) != text_of(tmp_path / "b", name, changed)
-
-
-def test_it_can_be_read(tmp_path: Path) -> None:
-    assert text_of(tmp_path, "made").splitlines()[1:] == [
-        "holds = lambda config: config.workers < 4",
-        "reason = 'too many'",
-    ]
-    assert text_of(tmp_path, "instance") == "sweep_of_mine.Callable_"

@@ -38,19 +38,6 @@ def test_a_link_in_its_place_is_replaced_and_not_written_to(tmp_path: Path) -> N
     assert (link.read_text(), other.read_text()) == ("ours", "somebody's")
 
 
-def test_two_at_once_do_not_meet(tmp_path: Path) -> None:
-    path = tmp_path / "front.png"
-
-    def write(beside: Path) -> None:
-        text("of the other", path)
-        assert path.read_text() == "of the other"
-        beside.write_text("ours")
-
-    replace_file(path, write)
-    assert path.read_text() == "ours"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_an_error_names_the_file_itself_and_nothing_is_left(tmp_path: Path) -> None:
     folder, absent = tmp_path / "report.html", tmp_path / "absent" / "report.html"
     folder.mkdir()

@@ -26,18 +26,6 @@ def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> 
     RunDirectory(tmp_path / "run").release()
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(RunDirectoryError, match="cannot be written"):
-        RunDirectory(tmp_path / "file" / "run")
-
-
-def test_a_folder_made_for_a_run_that_never_began_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    RunDirectory(tmp_path / "runs" / "speed" / "run").release()
-    assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
-
-
 def test_a_folder_that_was_there_or_has_a_journal_is_kept(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     RunDirectory(tmp_path / "there").release()

@@ -83,22 +83,6 @@ def test_configs_that_cannot_run_leave_one_line_a_reason(
     assert "\n".join(terminal.seen()).count("infeasible") == 1
 
 
-def test_the_time_left_is_known_before_the_first_trial_ends(
-    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
-    scribe.sweep(num_planned=4)
-    assert "time left not known yet" in last_view(terminal, tracker.tick)[0]
-    trial = scribe.asked(make_trial(0))
-    scribe.started(trial)
-    scribe.reported(trial, 1)  # a third of a trial took 1 s: 2 s more, then 3 trials of 3 s
-    began = time.time()
-    monkeypatch.setattr(time, "time", lambda: began + 1.0)
-    assert re.search(r"about 0:1[01234] left$", last_view(terminal, tracker.tick)[0])
-    tracker.close(0)
-
-
 def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,21 +117,6 @@ def test_what_is_written_meanwhile_stands_above_the_view(
     assert [line for line in seen if "0 of 4 done" in line] == [seen[4]]
     tracker.close(0)
     assert terminal.seen() == seen[:4]
-
-
-def test_after_an_interrupt_the_view_says_what_happens(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = ConsoleTracker(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
-    scribe.sweep()
-    scribe.started(scribe.asked(make_trial(0)))
-    tracker.interrupted("interrupted: no further trial starts")
-    assert last_view(terminal, tracker.tick)
-    seen = terminal.seen()
-    assert seen[2].endswith("! interrupted: no further trial starts")
-    assert "stopping:  1 running  3 to come" in seen
-    scribe.ended(130)
-    tracker.phase("writing the tables")
-    assert terminal.seen()[3:] == ["writing the tables"]
 
 
 def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.storage.history import read_history
 from orchestrator.tracking.console.progress import Progress, phase_of, phase_of_trial, progress_of
-from orchestrator.trial import Stage, Trial, TrialState
+from orchestrator.trial import Stage, Trial
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_record, make_trial
 
 
@@ -38,17 +38,6 @@ def test_the_rest_is_known_where_it_is_planned(
     now = progress(scribe)
     left_s = None if now.left_s is None else 3 * now.left_s
     assert (now.num_waiting, now.num_total, left_s) == known
-
-
-def test_trials_are_counted_by_state(scribe: Scribe) -> None:
-    scribe.sweep(num_planned=6)
-    scribe.whole(make_trial(0))
-    scribe.whole(make_trial(1), TrialState.INFEASIBLE)
-    scribe.started(scribe.asked(make_trial(2)))
-    now = progress(scribe)
-    assert now.states == {TrialState.COMPLETED: 1, TrialState.INFEASIBLE: 1}
-    assert [trial.trial.id for trial in now.running] == [make_trial(2).id]
-    assert (now.num_waiting, now.num_total) == (3, 6)
 
 
 @pytest.mark.parametrize(("most_running", "left_s"), [(1, 4.5), (3, 1.5), (9, 0.5)])

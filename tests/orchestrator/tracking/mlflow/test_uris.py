@@ -12,7 +12,6 @@ import pytest
 from orchestrator.errors import SweepError
 from orchestrator.tracking.mlflow.uris import (
     checked_uri,
-    default_uri,
     how_to_open,
     shown,
     shown_words,
@@ -112,11 +111,6 @@ def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
     words = [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
     assert shlex.split(command) == words
     assert then.startswith("then http://127.0.0.1:5000/#/experiments/1/runs/2?")
-
-
-@pytest.mark.parametrize("name", ["a b", "x#y", "\u00e9"])
-def test_the_database_lies_in_the_folder_of_the_runs(tmp_path: Path, name: str) -> None:
-    assert checked_uri(default_uri(tmp_path / name)) == f"sqlite:///{tmp_path}/{name}/mlflow.db"
 
 
 def test_the_address_opens_the_run_among_models_not_prompts() -> None:
