@@ -8,8 +8,10 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.util import resolve_name
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from orchestrator.locations import syntax_tree
@@ -43,13 +45,14 @@ def source_hash(trainable: Trainable[Any]) -> str:
     for name in sorted(sources):
         digest.update(name.encode() + b"\0" + sources[name] + b"\0")
     if not sources:  # typed in by hand, so there is no file
-        digest.update(_code_text(getattr(function, "__code__", None)).encode())
+        digest.update(source_text(function).encode())
     return digest.hexdigest()[:_HASH_LENGTH]
 
 
 def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
     """Add a module, and all that it imports from the folders of its package, to ``sources``."""
-    root, top = _root(name, file), name.partition(".")[0]
+    depth = name.count(".") + (file.name == "__init__.py")
+    root, top = file.resolve().parents[depth], name.partition(".")[0]
     installed = any(part in INSTALLED for part in root.parts)
     roots = [root] if installed else list(dict.fromkeys([root, *folders_after(file)]))
     excluded, files = {_OWN}, {name: file}
@@ -72,12 +75,6 @@ def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
             excluded.add(name)
 
 
-def _root(name: str, file: Path) -> Path:
-    """Return the folder from which ``name`` was imported."""
-    depth = name.count(".") + (file.name == "__init__.py")
-    return file.resolve().parents[depth]
-
-
 def _file_of(name: str, root: Path) -> Path | None:
     """Return the file of a module under ``root``: its own, or its package's."""
     path = root.joinpath(*name.split("."))
@@ -97,14 +94,11 @@ def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
             for alias in node.names:
                 yield from _with_packages(alias.name)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parents = package.split(".")
-                above = parents[: len(parents) - node.level + 1]
-                base = ".".join([*above, *([base] if base else [])])
-            yield from _with_packages(base)
-            for alias in node.names:  # a name, or a module of the package
-                yield f"{base}.{alias.name}"
+            with suppress(ImportError):  # beyond the top: it is not imported after all
+                base = resolve_name("." * node.level + (node.module or ""), package)
+                yield from _with_packages(base)
+                for alias in node.names:  # a name, or a module of the package
+                    yield f"{base}.{alias.name}"
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -118,13 +112,6 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 def _with_packages(name: str) -> Iterator[str]:
     parts = name.split(".")
     return (".".join(parts[: end + 1]) for end in range(len(parts)))
-
-
-def _code_text(code: CodeType | None) -> str:
-    if code is None:
-        return ""
-    parts = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return " ".join([code.co_code.hex(), *code.co_names, *parts])
 
 
 # -- the text of a function
@@ -161,9 +148,11 @@ def _text_of_value(value: object) -> str:
 
 
 def _code(function: FunctionType) -> str:
-    tree, first = syntax_tree(function.__code__.co_filename), function.__code__.co_firstlineno
-    parts = [ast.unparse(node) for node in ast.walk(tree or ast.Module([], [])) if _at(node, first)]
-    return " ".join(parts) or function.__code__.co_code.hex()
+    code = function.__code__
+    tree = syntax_tree(code.co_filename) or ast.Module([], [])
+    parts = [ast.unparse(node) for node in ast.walk(tree) if _at(node, code.co_firstlineno)]
+    constants = [each for each in code.co_consts if isinstance(each, _PLAIN)]
+    return " ".join(parts) or f"{code.co_code.hex()} {code.co_names} {constants}"
 
 
 def _at(node: ast.AST, line: int) -> bool:
