@@ -24,7 +24,7 @@ def test_a_constraint_that_raises_is_named_with_its_line_and_the_config() -> Non
 
     with pytest.raises(SweepFileError, match="a constraint raised KeyError") as refused:
         objection(broken, {}, MACHINE)
-    assert "test_constraints.py:" in refused.value.message
+    assert "test_machine.py:" in refused.value.message
     assert refused.value.hint == "for {}"
 
 
