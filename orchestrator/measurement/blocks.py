@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 MAX_BLOCKS_PER_EPOCH = 256
 """Most blocks of an epoch; a longer one has longer blocks."""
@@ -209,11 +209,6 @@ def num_whole(num_steps: int, *, burst: int, begins: bool) -> int:
     size = 2 * burst
     middle = (num_steps - start - tail) // size * size
     return start + middle if middle > 0 else 0
-
-
-def to_rows(blocks: Sequence[Block]) -> list[Any]:
-    """Return blocks as they are sent and stored."""
-    return [block.to_row() for block in blocks]
 
 
 class Phase(StrEnum):

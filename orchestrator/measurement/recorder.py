@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from orchestrator.measurement.blocks import Row, to_rows
+from orchestrator.measurement.blocks import Row
 from orchestrator.measurement.clocks import Copies, clock_for
 from orchestrator.measurement.context import Context
 from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
@@ -133,7 +133,7 @@ class Recorder:
         """Return the blocks of steps since this was last called."""
         blocks = self.timer.blocks[self._num_sent :]
         self._num_sent = len(self.timer.blocks)
-        return to_rows(blocks)
+        return [block.to_row() for block in blocks]
 
     def recording(self, progress: Progress) -> Recording:
         """Return everything measured so far."""

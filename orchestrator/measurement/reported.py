@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from numbers import Complex, Real
 from typing import Any, Final
 
 from orchestrator.metrics import is_accuracy
@@ -30,23 +29,19 @@ def checked_figures(metrics: Mapping[str, Any], num_steps: int) -> dict[str, flo
 
 def _single(value: Any) -> float:  # noqa: ANN401 - whatever it is
     """Return a number, or the only one of an array of any shape."""
-    is_complex = isinstance(value, Complex) and not isinstance(value, Real)
-    if is_complex or getattr(getattr(value, "dtype", None), "kind", "") == "c":
-        raise TypeError  # NumPy would leave out its imaginary part
     item = getattr(value, "item", None) if getattr(value, "shape", None) else None
     return float(value if item is None else item())
 
 
 def _checked(name: str, value: Any, num_steps: int) -> float:  # noqa: ANN401 - whatever it is
+    kind = type(value).__name__
+    refused = TypeError(f"{name} is reported as a {kind}: report one number")
     if isinstance(value, (str, bytes)):
-        raise TypeError(f"{name} is reported as {value[:40]!r}: report a number")
+        raise refused
     try:
         figure = _single(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
-        kind = type(value).__name__
-        shape = getattr(value, "shape", None)
-        of_shape = f" of shape {tuple(shape)}" if shape else ""
-        raise TypeError(f"{name} is reported as a {kind}{of_shape}: report one number") from None
+        raise refused from None
     if math.isinf(figure) or (math.isnan(figure) and name.endswith("loss")):
         raise FloatingPointError(f"{name} is {figure} after step {num_steps}")
     if is_accuracy(name) and (figure > 1 or figure < 0):

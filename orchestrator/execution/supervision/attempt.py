@@ -219,19 +219,16 @@ class Attempt:
         """Return the outcome where no message came since a process has ended, or is stuck."""
         if (code := self._group.poll()) is not None:
             # Its last message may have come after the wait for one and before it exited.
-            last = self._group.receive(0)
-            return self._handled(last) if last else self._died(code)
+            if last := self._group.receive(0):
+                return self._handled(last)
+            ending = endings.exit_ending("the training process", code, self._monitor.telemetry)
+            if self._group.others:
+                ending = self._first_failure({0: RankEnd(code=code)})
+            return self._ended(self._row(*ending))
         if self._group.failed_ranks():
             return self._lost_a_rank()
         reason = self._monitor.stall.reason()
         return self._ended(self._row(TrialState.FAILED, reason)) if reason else None
-
-    def _died(self, code: int) -> TrialResult:
-        """Return the row where rank 0 has ended without a result."""
-        if self._group.others:
-            return self._ended(self._row(*self._first_failure({0: RankEnd(code=code)})))
-        process = "the training process"
-        return self._ended(self._row(*endings.exit_ending(process, code, self._monitor.telemetry)))
 
     def _lost_a_rank(self) -> TrialResult | None:
         """Return the row where a rank other than 0 has failed.
@@ -286,10 +283,13 @@ class Attempt:
         self.notes += [telemetry.note] if telemetry.note else []
         tags = {**node_tags(), "allocator": self._launch.demand.allocator}
         tags |= {**(last.tags if last else {}), **self._monitor.tags(), **self._tags}
+        metrics = {**(last.metrics if last else {}), **telemetry.figures()}
+        if 0 < self._earlier_epochs <= (self.restored_epochs or 0):
+            metrics["earlier_epochs"] = self._earlier_epochs  # of an earlier trial of the curve
         return TrialResult(
             state=state,
             reason=reason,
-            metrics={**(last.metrics if last else {}), **telemetry.figures(), **self._earlier()},
+            metrics=metrics,
             tags=tags,
             started_at=self._clock.began_at,
             wall_s=round(self._clock.now(), 3),
@@ -298,8 +298,3 @@ class Attempt:
             cores=len(self._lease.cores),
             isolation=str(self._lease.isolation),
         )
-
-    def _earlier(self) -> dict[str, float]:
-        """Return how many of its epochs an earlier trial of the curve has trained, if any."""
-        has_gone_on = 0 < self._earlier_epochs <= (self.restored_epochs or 0)
-        return {"earlier_epochs": self._earlier_epochs} if has_gone_on else {}

@@ -82,27 +82,20 @@ class MemoryGuard:
         self.limit = limit
         self._exact, self._clock = exact, clock
         self._read_at_s = float("-inf")
-        self._read_from = limit.num_bytes
 
     def exceeded(self, sample: TreeSample) -> int | None:
         """Return the trial's memory in bytes if that is above the limit, else None.
 
         The sum over processes is cheap and never too low, as it counts a shared page several
-        times. Only above the limit is the exact figure read. It is read again once half of the
-        room that was left has been added to the sum, or some time has passed.
+        times. Only above the limit is the exact figure read, and now and then read again.
         """
         if sample.anonymous_bytes <= self.limit.num_bytes:
             return None
         began = self._clock()
-        if sample.anonymous_bytes <= self._read_from and began < self._read_at_s:
+        if began < self._read_at_s:
             return None
         exact = self._exact(sample.pids)
         ended = self._clock()
         self._read_at_s = ended + max(READ_AGAIN_S, (ended - began) / _EXACT_SHARE)
         # The processes have ended meanwhile, or may not be read: the kernel's limits remain.
-        if exact is None:
-            return None
-        if exact > self.limit.num_bytes:
-            return exact
-        self._read_from = sample.anonymous_bytes + (self.limit.num_bytes - exact) // 2
-        return None
+        return exact if exact is not None and exact > self.limit.num_bytes else None
