@@ -15,7 +15,7 @@ from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.local import LocalExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Executor, ExecutorLost, Launch
-from orchestrator.trial import Isolation, Stage, Trial, TrialState
+from orchestrator.trial import Isolation, Stage, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 from tests.orchestrator.execution.supervised import PRELOAD
 
@@ -79,29 +79,6 @@ def test_a_trial_that_reports_early_is_said_to_begin_again(
     local.run(conductor)
     assert conductor.was_started == ["first-of-all"] * 2
     assert conductor.notes == ["trial first- takes longer than 0.5 s: Ray begins it again"]
-
-
-class Told(Recorder):
-    """Keeps the order of starts and notes."""
-
-    def __init__(self, launches: list[Launch]) -> None:
-        super().__init__(launches)
-        self.told: list[str] = []
-
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        self.told.append("start")
-        super().started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
-
-    def note(self, text: str) -> None:
-        self.told.append(text.partition(",")[0])
-
-
-def test_a_trial_that_is_tried_again_before_it_reports_has_two_starts(
-    local: LocalExecutor, launch_of: LaunchOf
-) -> None:
-    conductor = Told([shared(launch_of("a", act="raise", step_ms=0, retries=1))])
-    local.run(conductor)
-    assert conductor.told == ["start", "trial a is tried again", "start"]
 
 
 @pytest.mark.parametrize("what", ["interleaved", "probe beside others", "GPUs", "ranks"])

@@ -28,10 +28,7 @@ class Config:
     num_workers: int = systems(
         default=0, ge=0, doc="loader processes", applies=lambda config: not config.resident
     )
-    persistent_workers: bool = systems(default=False, doc="keep them")
     steps: int = both(default=60, ge=1, doc="steps an epoch")
-    scratch_mib: int = both(default=0, ge=0, doc="memory that a step asks for, fills, gives back")
-    allocator: Literal["default", "tuned"] = systems(default="tuned", doc="as it says")
     after: Literal["", "raise", "die"] = systems(default="", doc="what a second call does")
 
 
@@ -67,14 +64,12 @@ def train(config: Config, run: Run) -> None:
     workers = config.num_workers
     loader: DataLoader[Tensor] = DataLoader(
         Rows(config), batch_size=None, num_workers=workers, worker_init_fn=_one_thread,
-        persistent_workers=config.persistent_workers and workers > 0,
     )  # fmt: skip
     for _ in run.epochs():
         for rows in run.batches(resident(config) if config.resident else loader, samples=len):
             network(rows).square().mean().backward()
             optimizer.step()
             optimizer.zero_grad()
-            torch.ones(config.scratch_mib * 2**18)
             spin_until = time.perf_counter() + config.python_ms / 1000
             while time.perf_counter() < spin_until:
                 pass
@@ -90,7 +85,7 @@ def _one_thread(_: int) -> None:
 
 def demand(config: Config, machine: Machine) -> Demand:
     workers = config.num_workers
-    return Demand(workers=workers, burst=max(2 * workers, 1), allocator=config.allocator)
+    return Demand(workers=workers, burst=max(2 * workers, 1))
 
 
 planted = Trainable(

@@ -112,14 +112,6 @@ def test_the_start_of_an_epoch_that_the_budget_ends_early_is_no_steady_state() -
     assert listener.reports[-1].tags["rate"] == "steady"
 
 
-def test_an_epoch_cut_short_adds_to_the_rate_of_whole_ones_that_are_too_short() -> None:
-    clock = FakeClock()
-    of = context(burst=32, budget=Budget(epochs=100, steps=99 + 97))
-    run, listener = trained(of, SlowLoader(clock, 99, start_s=5.0), clock)
-    assert [block.num_steps for block in run.recording().blocks] == [99, 97]
-    assert listener.reports[-1].tags["rate"] == "epochs"
-
-
 # -- budgets
 
 

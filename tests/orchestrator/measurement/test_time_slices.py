@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pytest
 
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.run import Run
-from orchestrator.measurement.time_slices import MIN_ROUNDS, TimeSlices, num_batches_of
+from orchestrator.measurement.time_slices import MIN_ROUNDS, TimeSlices
 from orchestrator.trial import Budget, Report
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, context
 
 OTHERS_S = 0.2
 SLICE_S = 0.1
 STEP_S = 0.004
-
-
-class Unsized:
-    """Loader that does not tell its number of batches."""
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(100))
 
 
 class Waiting:
@@ -73,11 +66,6 @@ def test_no_time_of_others_is_in_any_figure() -> None:
     assert sum(block.num_steps for block in blocks) == 300
 
 
-def test_an_epoch_of_unknown_length_counts_once_it_is_done() -> None:
-    _, _, progress = trained(Budget(epochs=3), Unsized())
-    assert {round(3 * share, 6) for share in progress} == {0, 1, 2}
-
-
 @pytest.mark.parametrize("burst", [1, 4])
 def test_the_first_round_of_a_slice_is_no_steady_state(burst: int) -> None:
     blocks, _, progress = trained(Budget(epochs=1), range(200), burst=burst)
@@ -109,18 +97,6 @@ def test_no_slice_begins_in_the_last_round_of_an_epoch() -> None:
 
     last = [block for block in blocks if block.first_step + block.num_steps == 27]
     assert [(block.num_steps, block.end) for block in last] == [(4, Dropped.EPOCH_END)] * 2
-
-
-@pytest.mark.parametrize("error", [TypeError, ValueError, AttributeError, NotImplementedError])
-def test_a_loader_may_refuse_to_tell_its_length(error: type[Exception]) -> None:
-    class Refusing(Unsized):
-        def __len__(self) -> int:
-            raise error("it depends")
-
-    assert num_batches_of(Refusing()) is None
-    assert num_batches_of(Unsized()) is None
-    assert num_batches_of([]) is None
-    assert num_batches_of([1, 2]) == 2
 
 
 def test_a_slice_holds_several_rounds_of_the_loader() -> None:

@@ -66,13 +66,6 @@ def test_another_allocator_of_the_user_is_taken_out(allocator: str, top_pad: str
     assert environment.get("MALLOC_TOP_PAD_") == top_pad
 
 
-@pytest.mark.skipif(find_jemalloc() is None, reason="jemalloc is not installed")
-def test_jemalloc_has_its_own_settings_and_not_the_users() -> None:
-    environment = allocator_environment("jemalloc", USERS_OWN)
-    assert environment["MALLOC_CONF"] == "dirty_decay_ms:-1,muzzy_decay_ms:-1"
-    assert "jemalloc" in environment["LD_PRELOAD"].split(":")[0]
-
-
 def test_jemalloc_that_is_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.system.allocators.find_jemalloc", lambda: None)
     with pytest.raises(LookupError, match="jemalloc is not installed"):

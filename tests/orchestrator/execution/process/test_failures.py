@@ -15,7 +15,6 @@ from orchestrator.execution.process.failures import (
     may_end_otherwise,
 )
 from orchestrator.trial import TrialState
-from tests.orchestrator.odd_errors import NotText, Unwritable
 
 CUDA = (
     "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.64 GiB of "
@@ -52,11 +51,6 @@ def test_a_lack_of_memory_is_infeasible(error: BaseException, message: str) -> N
     assert outcome["reason"].startswith(f"out of memory {message}")
 
 
-def test_a_failure_before_training_says_so() -> None:
-    reason = failure(MemoryError("too much"), None)["reason"]
-    assert reason == "out of memory before training began: MemoryError: too much"
-
-
 def test_a_diverged_loss_is_infeasible() -> None:
     outcome = failure(FloatingPointError("loss is nan at step 3"), 2)
     assert outcome["state"] is TrialState.INFEASIBLE
@@ -75,21 +69,6 @@ def test_a_diverged_loss_is_infeasible() -> None:
 )
 def test_any_other_error_is_a_failure(error: Exception) -> None:
     assert failure(error, 3)["state"] is TrialState.FAILED
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (Unwritable(), "Unwritable: (writing it raised RuntimeError)"),
-        (NotText(), "NotText: (writing it raised TypeError)"),
-        (SystemExit("no GPU here"), "SystemExit: no GPU here"),
-        (KeyboardInterrupt(), "KeyboardInterrupt"),
-        (ValueError("\ud800\x1b[2J"), "ValueError: \\ud800\\x1b[2J"),
-    ],
-)
-def test_a_reason_is_found_whatever_was_raised(error: BaseException, reason: str) -> None:
-    outcome = failure(error, 3)
-    assert (outcome["state"], outcome["reason"]) == (TrialState.FAILED, reason)
 
 
 def test_a_killed_worker_is_lost_and_a_crashed_one_is_not() -> None:

@@ -30,12 +30,6 @@ def test_ranks_share_the_cores_of_their_trial(
     assert [rank.num_cores for rank in ranks] == [len(own) for own in expected]
 
 
-def test_cores_that_are_not_leased_bind_no_rank(tmp_path: Path) -> None:
-    lease = Lease(cores=(2, 3), isolation=Isolation.SHARED)
-    (rank,) = ranks_of(launch_of(tmp_path), lease, [()], attempt=0)
-    assert (rank.cores, rank.num_cores) == ((), 2)
-
-
 def test_ranks_find_each_other_and_their_gpus(tmp_path: Path) -> None:
     launch = launch_of(tmp_path, demand=Demand(ranks=2))
     lease = Lease(cores=(0, 1), isolation=Isolation.LEASED)

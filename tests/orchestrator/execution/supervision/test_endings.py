@@ -13,7 +13,6 @@ from orchestrator.execution.supervision.endings import (
     first_failure,
     keep_completed,
     merge_rerun,
-    rerun_tag,
     result_ending,
 )
 from orchestrator.execution.telemetry.sampler import Telemetry
@@ -119,13 +118,6 @@ def test_the_rank_that_failed_for_a_cause_of_its_own_comes_first(
     assert ending == (state, reason)
 
 
-def test_a_rank_that_the_kernel_killed_makes_its_trial_infeasible() -> None:
-    ends = {0: end(VICTIM, 1.0, lost_a_rank=True), 1: RankEnd(code=-9)}
-    (state, reason), _ = first_failure(ends, telemetry(killed=True))
-    assert state is TrialState.INFEASIBLE
-    assert reason.startswith("out of memory: the kernel killed rank 1 at 3.1 GiB\n")
-
-
 @pytest.mark.parametrize("again", [True, False])
 def test_the_first_rank_says_whether_another_attempt_may_end_otherwise(again: bool) -> None:
     victim = end(VICTIM, lost_a_rank=True, again=True)
@@ -159,8 +151,3 @@ def test_the_contaminated_run_stands_where_the_second_did_not_complete() -> None
         "contaminated: 12 % went to others; the second run was failed: it was killed"
     )
     assert row.tags["attempts"] == "2"
-
-
-def test_a_rerun_says_why() -> None:
-    assert rerun_tag(FIRST) == {"rerun": "contaminated: 12 % went to others"}
-    assert rerun_tag(None) == {}

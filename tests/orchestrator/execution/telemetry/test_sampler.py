@@ -95,15 +95,6 @@ def test_others_leases_are_counted_from_the_second_period_on(now: SimpleNamespac
     assert telemetry.figures()["others_cores"] == 3
 
 
-def test_without_cores_of_its_own_nothing_is_claimed(now: SimpleNamespace) -> None:
-    telemetry = Telemetry()
-    telemetry.sample(PIDS)
-    now.s += 10
-    telemetry.sample(PIDS)
-    assert telemetry.tags() == {}
-    assert not {"foreign_share", "steal_share", "run_queue_share"} & set(telemetry.figures())
-
-
 def test_kills_before_the_attempt_are_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     kills = [3]
     monkeypatch.setattr("orchestrator.system.cgroup.Cgroups.memory_kills", lambda _: kills[0])
