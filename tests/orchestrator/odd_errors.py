@@ -12,15 +12,6 @@ class Unwritable(BaseException):
     __repr__ = __str__
 
 
-class Incomparable(Exception):
-    """Raises when it is compared."""
-
-    def __eq__(self, other: object) -> bool:
-        raise RuntimeError("not to be compared")
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 class NotText(Exception):
     """Its text is no string."""
 
