@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
@@ -108,12 +109,7 @@ def _overall(scene: Scene, width: int) -> Iterator[RenderableType]:
         complete_style="green",
         finished_style="green",
     )
-    if room >= _LEAST_BAR:
-        line = Table.grid(padding=(0, 2))
-        line.add_row(bar, counts)
-        yield line
-    else:
-        yield from (bar, counts)
+    yield Columns([bar, counts], padding=(0, 2))
 
 
 def _counts(scene: Scene) -> Iterator[Text]:

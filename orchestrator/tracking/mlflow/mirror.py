@@ -117,13 +117,15 @@ class Mirror:
         last_ms = milliseconds(history.last_at)
         for trial_id, child in self._run.children.items():
             if history.trials[trial_id].running:
-                store.end(child.run_id, Status.KILLED, last_ms)
+                store.client.set_terminated(child.run_id, Status.KILLED, last_ms)
         code = history.exit_code if exit_code is None else exit_code
         write_answer(store, self._run, is_whole=code == 0)
-        store.end(self._run.parent_id, parent_status(130 if code is None else code), last_ms)
+        store.client.set_terminated(
+            self._run.parent_id, parent_status(130 if code is None else code), last_ms
+        )
         for path in map(self._run.run_dir.joinpath, ARTIFACTS):
             if path.exists():
-                store.upload(self._run.parent_id, path)
+                store.client.log_artifact(self._run.parent_id, str(path))
         upload_front(store, self._run)
 
     def _new_events(self) -> Iterator[Event]:
@@ -151,13 +153,13 @@ class Mirror:
 
     def _parent(self, store: Store, parents: list[Run]) -> str:
         for extra in parents[1:]:
-            store.delete(extra.info.run_id)
+            store.client.delete_run(extra.info.run_id)
         history, tags = self._run.history, parent_tags(self._run)
         if not parents:
             name = f"{history.sweep.name} {self._run.run_dir.name}"
             return store.create(name, milliseconds(history.began_at), tags)
         run_id = str(parents[0].info.run_id)
-        store.reopen(run_id)
+        store.client.update_run(run_id, Status.RUNNING)
         # Until it has ended again an answer would be an earlier one.
         store.write(run_id, tags={name: tags[name] for name in (NOTE_TAG, RUN_DIR_TAG)})
         return run_id
@@ -170,7 +172,7 @@ class Mirror:
         if trial is None:  # of a copy of the run directory
             return
         if began != attempt(trial) or trial.trial.id in self._run.children:
-            store.delete(run_id)
+            store.client.delete_run(run_id)
             return
         has_ended = run.info.status != Status.RUNNING and "state" in known
         role = known.get(ROLE_TAG, "")
@@ -189,7 +191,9 @@ class Mirror:
         )
         child.num_reports, child.has_params = len(trial.reports), True
         if result is not None:
-            store.end(child.run_id, STATUS[result.state], milliseconds(trial.finished_at))
+            store.client.set_terminated(
+                child.run_id, STATUS[result.state], milliseconds(trial.finished_at)
+            )
             child.ended = True
 
     def _child(self, store: Store, trial: TrialHistory) -> Child:
@@ -197,7 +201,7 @@ class Mirror:
         if child is not None and child.attempt == attempt(trial):
             return child
         if child is not None:  # started anew: MLflow cannot take points back
-            store.delete(child.run_id)
+            store.client.delete_run(child.run_id)
         began = trial.started_at if trial.started_at is not None else trial.finished_at
         baseline = self._run.history.sweep.baseline
         places = {PARENT_TAG: self._run.parent_id, SWEEP_TAG: self._run.history.key}

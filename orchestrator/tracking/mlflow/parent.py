@@ -178,7 +178,7 @@ def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
         run: The run.
         is_whole: True where the sweep has run to its end; without it no params are written.
     """
-    answer, present = read_answer(run.run_dir), store.data(run.parent_id)
+    answer, present = read_answer(run.run_dir), store.client.get_run(run.parent_id).data
     texts = {f"{PARAM_PREFIX}{k}": cell_text(v)[:MAX_TEXT] for k, v in answer.config.items()}
     new = {name: text for name, text in texts.items() if name not in present.params}
     old = [n for n in (*present.params, *present.tags) if n.startswith(PARAM_PREFIX)]
@@ -198,14 +198,15 @@ def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
         if role != child.role:
             store.write(child.run_id, tags={ROLE_TAG: role})
             child.role = role
-    store.tag_experiment(view_tags(shown_of(run, at_ms)))
+    for name, view in view_tags(shown_of(run, at_ms)).items():
+        store.client.set_experiment_tag(store.experiment_id, name, view)
 
 
 def upload_front(store: Store, run: MirroredRun) -> None:
     """Add the front as a file that MLflow's pages show as a table."""
     answer = read_answer(run.run_dir)
     if answer.front:
-        store.upload_text(run.parent_id, _FRONT_TABLE, answer.front_table())
+        store.client.log_text(run.parent_id, answer.front_table(), _FRONT_TABLE)
         tables = json.dumps([{"path": _FRONT_TABLE, "type": "table"}])
         store.write(run.parent_id, tags={_TABLES_TAG: tables})
 

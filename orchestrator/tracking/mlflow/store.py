@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from mlflow.entities import Metric, Param, Run, RunData, RunTag
+from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from orchestrator.tracking.mlflow.content import SWEEP_TAG, MirroredRun, Point, Status
+from orchestrator.tracking.mlflow.content import SWEEP_TAG, MirroredRun, Point
 from orchestrator.tracking.mlflow.uris import artifact_root, sqlite_path
 
 
 class Store:
-    """One experiment of one MLflow."""
+    """One experiment of one MLflow.
+
+    Attributes:
+        client: MLflow's own client.
+        experiment_id: MLflow's id of the experiment.
+    """
 
     def __init__(self, uri: str, experiment: str, run: MirroredRun) -> None:
         """Connect; create the sqlite file and the experiment if they are absent.
@@ -26,30 +31,30 @@ class Store:
         """
         if (file := sqlite_path(uri)) is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-        self._client = MlflowClient(uri)
+        self.client = MlflowClient(uri)
         name, root = experiment or run.history.sweep.name, artifact_root(uri, run.run_dir)
         location = None if root is None else (root / re.sub(r"[^\w.-]", "_", name)).as_uri()
         self.experiment_id = self._experiment(name, location)
 
     def _experiment(self, name: str, location: str | None) -> str:
-        experiment = self._client.get_experiment_by_name(name)
+        experiment = self.client.get_experiment_by_name(name)
         if experiment is None:
             try:
-                return str(self._client.create_experiment(name, location))
+                return str(self.client.create_experiment(name, location))
             except MlflowException:  # another driver was quicker
-                experiment = self._client.get_experiment_by_name(name)
+                experiment = self.client.get_experiment_by_name(name)
                 if experiment is None:
                     raise
         # MLflow refuses another one of that name as long as this one is in its bin.
         if experiment.lifecycle_stage == "deleted":
-            self._client.restore_experiment(experiment.experiment_id)
+            self.client.restore_experiment(experiment.experiment_id)
         return str(experiment.experiment_id)
 
     def find(self, sweep: str) -> list[Run]:
         """Return the parent and the children of a run of a sweep, oldest first."""
         query, runs, token = f"tags.`{SWEEP_TAG}` = '{sweep}'", list[Run](), None
         while True:
-            page = self._client.search_runs([self.experiment_id], query, page_token=token)
+            page = self.client.search_runs([self.experiment_id], query, page_token=token)
             runs += page
             token = page.token
             if not token:
@@ -58,12 +63,8 @@ class Store:
     def create(self, name: str, began_ms: int, tags: Mapping[str, str]) -> str:
         """Create a run with its tags in one step; return its id."""
         # With its tags: a writer that takes over after a kill finds by them what there is.
-        created = self._client.create_run(self.experiment_id, began_ms, dict(tags), run_name=name)
+        created = self.client.create_run(self.experiment_id, began_ms, dict(tags), run_name=name)
         return str(created.info.run_id)
-
-    def delete(self, run_id: str) -> None:
-        """Move a run to MLflow's bin."""
-        self._client.delete_run(run_id)
 
     def write(
         self,
@@ -74,34 +75,9 @@ class Store:
         tags: Mapping[str, str] | None = None,
     ) -> None:
         """Write in as few requests as MLflow's limits allow."""
-        self._client.log_batch(
+        self.client.log_batch(
             run_id,
             metrics=[Metric(p.name, p.value, p.at_ms, p.step) for p in points],
             params=[Param(key, value) for key, value in (params or {}).items()],
             tags=[RunTag(key, value) for key, value in (tags or {}).items()],
         )
-
-    def end(self, run_id: str, status: Status, at_ms: int) -> None:
-        """Give a run its final status and end."""
-        self._client.set_terminated(run_id, status.value, at_ms)
-
-    def reopen(self, run_id: str) -> None:
-        """Mark a run as running again."""
-        self._client.update_run(run_id, Status.RUNNING.value)
-
-    def upload(self, run_id: str, path: object) -> None:
-        """Copy a file or a folder to a run's artifacts, over one of the same name."""
-        self._client.log_artifact(run_id, str(path))
-
-    def upload_text(self, run_id: str, name: str, text: str) -> None:
-        """Write a text to a file of a run's artifacts, over one of the same name."""
-        self._client.log_text(run_id, text, name)
-
-    def data(self, run_id: str) -> RunData:
-        """Return params, tags, and the latest of each metric of a run."""
-        return self._client.get_run(run_id).data
-
-    def tag_experiment(self, tags: Mapping[str, str]) -> None:
-        """Give the experiment some tags."""
-        for name, text in tags.items():
-            self._client.set_experiment_tag(self.experiment_id, name, text)

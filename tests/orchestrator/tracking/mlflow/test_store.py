@@ -47,7 +47,7 @@ def test_the_runs_of_a_sweep_are_found_by_its_tag_oldest_first(
     sooner = create(store, "a", 2000, **{PARENT_TAG: parent})
     create(store, "another", 1500)
     deleted = create(store, "a")
-    store.delete(deleted)
+    store.client.delete_run(deleted)
     found = connected(tmp_path, "loader").find("a")
     assert [run.info.run_id for run in found] == [parent, sooner, later]
     assert client.get_run(deleted).info.lifecycle_stage == "deleted"
