@@ -13,7 +13,6 @@ signals         the first and the second Ctrl-C or SIGTERM
 simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search
 phases          the search with the stages around it, which a plan counts too
-executors       the executors by their name on the command line
 trials          from a search's proposal to a trial and its launch
 outputs         files besides the journal, and the room for temporary ones
 analyst         the judge that searches ask, made of the analysis

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.executors import EXECUTORS
+from orchestrator.driver.options.declaration import EXECUTORS
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.durations import expected_trial_s
 from orchestrator.driver.planning.plan import extended, make_plan, make_spending, planned

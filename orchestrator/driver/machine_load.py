@@ -20,7 +20,7 @@ from orchestrator.execution.telemetry.contamination import (
 )
 from orchestrator.formats import counted
 from orchestrator.system.gpus import visible_gpus
-from orchestrator.system.processes import children_of, cpu_s_of
+from orchestrator.system.processes import ProcessTree
 from orchestrator.tracking.console.progress import GpuLoad, Load
 
 PERIOD_S: Final = 2.0
@@ -45,6 +45,7 @@ class MachineLoad:
 
     def __init__(self, root: int | None = None) -> None:
         self._root = root or os.getpid()
+        self._tree = ProcessTree()
         self._cores = sorted(os.sched_getaffinity(0))
         self._gpus: list[str] | None = None
         self._before = self._counters()
@@ -89,25 +90,12 @@ class MachineLoad:
         cores = read_core_times(self._cores)
         if cores is None:
             return None
-        return _Counters(at=time.monotonic(), cores=cores, own=_cpu_s_below(self._root))
+        return _Counters(at=time.monotonic(), cores=cores, own=self._tree.read([self._root]).cpu_s)
 
     def _read_gpus(self) -> tuple[GpuLoad, ...]:
         if self._gpus is None:
             self._gpus = [gpu.uuid for gpu in visible_gpus()]
         return tuple(load for uuid in self._gpus if (load := _gpu_load(uuid)) is not None)
-
-
-def _cpu_s_below(root: int) -> float:
-    """Return the CPU time of a process and all below it, ended ones that were waited for too."""
-    total, unvisited, seen = 0.0, [root], {root}
-    while unvisited:
-        pid = unvisited.pop()
-        with suppress(OSError, ValueError, IndexError):
-            total += cpu_s_of(pid, with_ended=True)
-        new = [child for child in children_of(pid) if child not in seen]
-        seen.update(new)
-        unvisited += new
-    return total
 
 
 def _gpu_load(uuid: str) -> GpuLoad | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from orchestrator.data import is_present
-from orchestrator.driver.executors import DEFAULT_EXECUTOR
+from orchestrator.driver.options.declaration import DEFAULT_EXECUTOR
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.text import note
 from orchestrator.driver.request import Request

@@ -1,11 +1,11 @@
-"""The declaration of one option of the command line, and the readers of option values."""
+"""The declaration of one option of the command line, readers of values, and the executors."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -119,3 +119,33 @@ def _number(text: str) -> float:
 def isolation(text: str) -> Isolation:
     """Read the name of an isolation."""
     return Isolation(one_of(*map(str, Isolation))(text))
+
+
+# -- executors
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorKind:
+    """An executor that the command line can name.
+
+    Attributes:
+        doc: Meaning, a few words of plain text.
+        on_clusters: True where it runs trials on an existing cluster too.
+        one_at_a_time: True where it never runs two trials at the same time.
+        simulated: True where it plays recorded runs, and nothing is measured.
+    """
+
+    doc: str
+    on_clusters: bool = False
+    one_at_a_time: bool = False
+    simulated: bool = False
+
+
+DEFAULT_EXECUTOR: Final = "ray"
+
+EXECUTORS: Final[Mapping[str, ExecutorKind]] = {
+    "ray": ExecutorKind(doc="Ray Tune", on_clusters=True),
+    "inline": ExecutorKind(doc="one trial after the other without it", one_at_a_time=True),
+    "replay": ExecutorKind(doc="recorded runs on a simulated clock", simulated=True),
+}
+"""The executors by name. A new one is its file in ``execution``, its entry here and its maker."""

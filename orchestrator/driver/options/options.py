@@ -15,8 +15,9 @@ from typing import Annotated, Any, Final, get_origin, get_type_hints
 from msgspec import to_builtins
 
 from orchestrator.arguments import a_path, cluster_address, one_of
-from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
 from orchestrator.driver.options.declaration import (
+    DEFAULT_EXECUTOR,
+    EXECUTORS,
     Group,
     Option,
     count,

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.arguments import some_text, whole_number
-from orchestrator.driver.executors import DEFAULT_EXECUTOR, EXECUTORS
-from orchestrator.driver.options.declaration import flag
+from orchestrator.driver.options.declaration import DEFAULT_EXECUTOR, EXECUTORS, flag
 from orchestrator.errors import SweepError, nearest
 
 MOST_NODES: Final = 10_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchestrator.driver.budgets.budgets import Expectation
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.executors import EXECUTORS
+from orchestrator.driver.options.declaration import EXECUTORS
 from orchestrator.driver.phases import capacity_of, make_phases, searched_stages
 from orchestrator.driver.planning.durations import Earlier, earlier_of
 from orchestrator.driver.request import Request

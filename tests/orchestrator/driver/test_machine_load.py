@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 
@@ -12,6 +11,7 @@ import pytest
 from orchestrator.driver import machine_load
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.execution.telemetry.contamination import CoreTimes
+from orchestrator.system.processes import ProcessTree, TreeSample
 from orchestrator.tracking.console.progress import GpuLoad
 from tests.orchestrator.made_nvml import Gpu, MadeNvml
 
@@ -29,7 +29,7 @@ class Counted:
             "read_core_times",
             lambda _: CoreTimes(busy=self.busy, nice=0.0, stolen=0.0),
         )
-        monkeypatch.setattr(machine_load, "_cpu_s_below", lambda _: self.own)
+        monkeypatch.setattr(ProcessTree, "read", lambda _, __: TreeSample(cpu_s=self.own))
 
     def after(self, seconds: float, *, own: float, others: float) -> None:
         self.at += seconds
@@ -74,12 +74,6 @@ def test_a_busy_machine_is_noted_with_the_figure(
     counted.after(1.0, own=0.5, others=others)
     text = f"other processes use {others:.1f} of {num_cores} cores"
     assert load.busy_note().startswith(text) is noted
-
-
-def test_the_time_of_children_that_have_ended_is_the_sweeps_own() -> None:
-    before = machine_load._cpu_s_below(os.getpid())
-    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
-    assert machine_load._cpu_s_below(os.getpid()) >= before + 0.05
 
 
 def test_gpus_are_read_where_there_are_some(

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.executors import EXECUTORS
-from orchestrator.driver.options.declaration import flag
+from orchestrator.driver.options.declaration import EXECUTORS, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.errors import RunDirectoryError
 from orchestrator.search import SEARCHES
