@@ -12,17 +12,31 @@ from typing import BinaryIO, Final, TextIO, cast
 
 _NO_READER: Final = (errno.EPIPE, errno.EIO)
 """Errors of a pipe without a reader and of a terminal that was closed."""
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of a full disk, which may have room again later."""
 _READ_WITHIN_MS: Final = 1000
 """Time within which a reader takes something, or it is no reader."""
 
 
 def outlast_readers() -> None:
-    """Discard output whose reader has gone, as ``head`` does, instead of failing.
+    """Discard output whose reader has gone, or whose disk is full, instead of failing.
 
     A sweep of hours is worth more than its lines. A character that the encoding lacks is escaped.
     """
     sys.stdout = _outlasting(sys.stdout)
     sys.stderr = _outlasting(sys.stderr)
+
+
+def require_written(stream: TextIO) -> None:
+    """Check that all that was written to a stream is in its file; a reader may have gone.
+
+    Raises:
+        OSError: Some of it was discarded, since the disk is full.
+    """
+    stream.flush()
+    binary = getattr(stream, "buffer", None)
+    if (lost := getattr(getattr(binary, "raw", binary), "lost", None)) is not None:
+        raise OSError(lost.errno, lost.strerror)
 
 
 def drop_what_nobody_reads() -> None:
@@ -63,12 +77,18 @@ def _outlasting(stream: TextIO) -> TextIO:
 
 
 class _File(io.FileIO):
+    lost: OSError | None = None
+    """Error of a full disk for which output was discarded."""
+
     def write(self, data: object) -> int:
         """Write; replace the file by the null device once there is no reader."""
         try:
             return super().write(data)  # type: ignore[arg-type] # a buffer, as FileIO takes it
         except OSError as error:
-            if error.errno not in _NO_READER:
+            if error.errno in _NO_READER:
+                _discard(self.fileno())
+            elif error.errno in _NO_ROOM:
+                self.lost = error
+            else:
                 raise
-            _discard(self.fileno())
         return memoryview(data).nbytes  # type: ignore[arg-type]

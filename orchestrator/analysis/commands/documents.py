@@ -13,6 +13,7 @@ import pandas as pd
 from orchestrator.analysis.columns import config_of
 from orchestrator.errors import SweepError
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.system.streams import require_written
 
 SCHEMA_VERSION: Final = 1
 """Rises where a key goes or changes its meaning; new keys may come without."""
@@ -27,7 +28,7 @@ def write_document(command: str, content: Mapping[str, Any]) -> None:
     document = {"schema_version": SCHEMA_VERSION, "command": command, **content}
     try:
         sys.stdout.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
-        sys.stdout.flush()
+        require_written(sys.stdout)
     except OSError as error:
         raise SweepError(
             f"--json: the document cannot be written: {error.strerror or error}"
