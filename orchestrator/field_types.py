@@ -178,12 +178,8 @@ def _wrong_within(value: Any, origin: type, arguments: Sequence[Any]) -> WrongFi
     if issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             return WrongField("", value, "a mapping")
-        key, each = arguments
-        for name in value:
-            if (wrong := _wrong(name, key)) is not None:
-                return WrongField("", name, f"{wrong.allowed} as a key")
         items: Iterable[tuple[object, Any, Any]] = (
-            (shown(name), item, each) for name, item in value.items()
+            (shown(name), item, arguments[1]) for name, item in value.items()
         )
     elif isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         return WrongField("", value, "a list")

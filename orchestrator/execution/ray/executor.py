@@ -23,7 +23,7 @@ from orchestrator.execution.ray.connection import (
 from orchestrator.execution.ray.local_ray import start_local
 from orchestrator.execution.ray.nodes import ServerWay, node_servers, problems_of_nodes
 from orchestrator.execution.ray.tuner import run_tuner
-from orchestrator.execution.ray.watchdog import ClusterProcesses, OwnProcesses, Watched
+from orchestrator.execution.ray.watchdog import Processes, Watched
 from orchestrator.kernel.executor import Conductor, Executor, Launch, Needs
 from orchestrator.machine import Machine
 from orchestrator.system.private_folder import private_folder
@@ -81,7 +81,7 @@ class RayExecutor(Executor):
             self._release = start_local(self._folder, is_over=is_over)
         else:
             connect(address, runtime_env)
-        self._processes = OwnProcesses() if address is None else ClusterProcesses()
+        self._processes = Processes(is_our_own=self._owns_cluster)
         self._watched = Watched(self._processes)
         self._follow_nodes()
 

@@ -58,31 +58,50 @@ def _is_worker(pid: int) -> bool:
         return True  # it has ended: no agent
 
 
-class OwnProcesses:
-    """GCS, raylet and agents of the Ray that this process has started.
+class Processes:
+    """Processes of Ray that a sweep needs.
 
-    A raylet ends with its agents, and before it ends the supervisors: their trials would fail.
+    Of our own Ray: GCS, raylet and its agents. A raylet ends with its agents, and before it ends
+    the supervisors: their trials would fail. Of a cluster: GCS and the raylet of the driver's node,
+    which are asked over the network.
     """
 
-    def __init__(self) -> None:
-        """Find them; Ray has started."""
-        self._groups = first_processes()
+    def __init__(self, *, is_our_own: bool) -> None:
+        """Find them; Ray has started, or is connected."""
+        self._groups = first_processes() if is_our_own else {}
         named = dict(self._groups)
         for pid in self._groups:
             # The raylet starts its agents before it answers, and workers afterwards.
             named |= {child: "agent" for child in children_of(pid) if not _is_worker(child)}
         # Descriptors: the number of a process may be reused.
         self._watched = {os.pidfd_open(pid): name for pid, name in named.items()}
+        self._addresses = {} if is_our_own else _addresses_of_cluster()
+        self._failures = dict.fromkeys(self._addresses, 0)
+        self._asked_at, self._asking = time.monotonic(), Lock()
 
     def lost(self) -> str:
         """Return which of them has died, as a sentence; empty while all are alive."""
         ended, _, _ = select.select(list(self._watched), [], [], 0)
         names = [self._watched[each] for each in ended]
-        names.sort(key=lambda name: name != "agent")  # the first one to die
-        return f"Ray's {names[0]} has died (Ray runs on it)" if names else ""
+        if names:
+            names.sort(key=lambda name: name != "agent")  # the first one to die
+            return f"Ray's {names[0]} has died (Ray runs on it)"
+        # Tune's thread calls this too, and an answer may take long.
+        if time.monotonic() >= self._asked_at + ASK_S and self._asking.acquire(blocking=False):
+            for name, address in self._addresses.items():
+                self._failures[name] += 1
+                with suppress(OSError):
+                    socket.create_connection(address, ANSWER_S).close()
+                    self._failures[name] = 0
+            self._asked_at = time.monotonic()
+            self._asking.release()
+        for name, (host, port) in self._addresses.items():
+            if self._failures[name] >= MOST_FAILURES:
+                return f"the cluster's {name} at {host}:{port} does not answer"
+        return ""
 
     def kill(self) -> None:
-        """Kill them and Ray's agents and workers."""
+        """Kill them and Ray's agents and workers, if they are our own."""
         kill_groups(self._groups)
 
     def close(self) -> None:
@@ -92,46 +111,14 @@ class OwnProcesses:
         self._watched = {}
 
 
-class ClusterProcesses:
-    """GCS of a cluster, and the raylet of the driver's node."""
-
-    def __init__(self) -> None:
-        """Find their addresses; Ray is connected."""
-        context = ray.get_runtime_context()
-        host, _, port = context.gcs_address.rpartition(":")
-        # An IPv6 address is in brackets there.
-        self._addresses = {"GCS": (host.strip("[]"), int(port))}
-        for node in ray.nodes():
-            if node["NodeID"] == context.get_node_id():
-                self._addresses["raylet"] = node["NodeManagerAddress"], int(node["NodeManagerPort"])
-        self._failures = dict.fromkeys(self._addresses, 0)
-        self._asked_at, self._asking = time.monotonic(), Lock()
-
-    def lost(self) -> str:
-        """Return which of them does not answer, as a sentence; empty while both do."""
-        # Tune's thread calls this too, and an answer may take long.
-        if time.monotonic() >= self._asked_at + ASK_S and self._asking.acquire(blocking=False):
-            with suppress(OSError):
-                self._ask()
-            self._asked_at = time.monotonic()
-            self._asking.release()
-        for name, (host, port) in self._addresses.items():
-            if self._failures[name] >= MOST_FAILURES:
-                return f"the cluster's {name} at {host}:{port} does not answer"
-        return ""
-
-    def _ask(self) -> None:
-        for name, address in self._addresses.items():
-            self._failures[name] += 1
-            with suppress(OSError):
-                socket.create_connection(address, ANSWER_S).close()
-                self._failures[name] = 0
-
-    def kill(self) -> None:
-        """Do nothing: the cluster is not ours."""
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+def _addresses_of_cluster() -> dict[str, tuple[str, int]]:
+    context = ray.get_runtime_context()
+    host, _, port = context.gcs_address.rpartition(":")
+    found = {"GCS": (host.strip("[]"), int(port))}  # an IPv6 address is in brackets there
+    for node in ray.nodes():
+        if node["NodeID"] == context.get_node_id():
+            found["raylet"] = node["NodeManagerAddress"], int(node["NodeManagerPort"])
+    return found
 
 
 class Abandoned(BaseException):
@@ -147,7 +134,7 @@ class Watched:
 
     is_stuck = False
 
-    def __init__(self, processes: OwnProcesses | ClusterProcesses) -> None:
+    def __init__(self, processes: Processes) -> None:
         """Run nothing yet."""
         self._processes = processes
         self._is_abandoned = Event()

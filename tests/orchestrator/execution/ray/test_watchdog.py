@@ -21,8 +21,7 @@ from orchestrator.execution.ray import watchdog
 from orchestrator.execution.ray.watchdog import (
     MOST_FAILURES,
     Abandoned,
-    ClusterProcesses,
-    OwnProcesses,
+    Processes,
     Watched,
 )
 from orchestrator.kernel.executor import ExecutorLost
@@ -49,7 +48,7 @@ def made_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, psutil.Proce
 def test_all_live_until_one_dies_and_the_others_are_killed(
     made_ray: dict[str, psutil.Process],
 ) -> None:
-    processes = OwnProcesses()
+    processes = Processes(is_our_own=True)
     try:
         assert processes.lost() == ""
         made_ray["agent"].kill()
@@ -71,7 +70,7 @@ def test_a_process_of_a_cluster_is_dead_after_several_missing_answers(
     monkeypatch.setattr(ray, "get_runtime_context", lambda: context)
     monkeypatch.setattr(ray, "nodes", list)
     monkeypatch.setattr(watchdog, "ASK_S", 0.0)
-    processes = ClusterProcesses()
+    processes = Processes(is_our_own=False)
     assert processes.lost() == ""
     listener.close()
     answers = [processes.lost() for _ in range(MOST_FAILURES)]

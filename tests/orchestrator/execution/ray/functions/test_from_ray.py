@@ -160,16 +160,7 @@ def test_all_that_is_wrong_with_a_space_is_said_in_one_go() -> None:
     assert len(problems) == 3
 
 
-def train(config: dict[str, Any]) -> None: ...
-
-
-def train_by_config(config: dict[str, Any]) -> None: ...
-
-
 def train_on_half(config: dict[str, Any]) -> None: ...
-
-
-def train_as_it_is(config: dict[str, Any]) -> None: ...
 
 
 class Other:
@@ -227,28 +218,28 @@ def test_demand_and_constraints_get_the_dictionary() -> None:
     assert fast["model"]["layers"] == [64, 64], "constraints of a sweep may ask as the function"
 
 
-# -- demands
-
-
-def test_gpus_are_those_that_ray_tune_was_asked_for() -> None:
-    fixed = from_ray(tune.with_resources(train, {"cpu": 4, "gpu": 2}), config={"n": 1})
-    by_config = from_ray(
-        tune.with_resources(
-            train_by_config,
-            lambda config: tune.PlacementGroupFactory([{"CPU": 1, "GPU": config["n"]}]),
+@pytest.mark.parametrize(
+    ("function", "others", "gpus"),
+    [
+        (tune.with_resources(lambda config: None, {"cpu": 4, "gpu": 2}), {}, 2),
+        (
+            tune.with_resources(
+                lambda config: None,
+                lambda config: tune.PlacementGroupFactory([{"CPU": 1, "GPU": config["w"]}]),
+            ),
+            {},
+            1,
         ),
-        config={"n": 2},
-    )
-    plain = from_ray(train_as_it_is, config={"n": 1})
-    of_class = from_ray(Steps, config={"w": 2}, stop={})
-
-    assert fixed.demand_of(fixed.config(), MACHINE).gpus == 2
-    assert of_class.demand_of(of_class.config(w=1), MACHINE).gpus == 1
-    assert by_config.demand_of(by_config.config(), MACHINE).gpus == 2
-    assert by_config.demand_of(by_config.config(n=0), MACHINE).gpus == 0
-    assert plain.demand_of(plain.config(), MACHINE).gpus == 0
-    told = from_ray(train_as_it_is, config={"n": 1}, gpus=1)
-    assert told.demand_of(told.config(), MACHINE).gpus == 1
+        (Steps, {"stop": {}}, 1),
+        (lambda config: None, {}, 0),
+        (lambda config: None, {"gpus": 1}, 1),
+    ],
+)
+def test_gpus_are_those_that_ray_tune_was_asked_for(
+    function: Any, others: dict[str, Any], gpus: int
+) -> None:
+    trainable = from_ray(function, config={"w": 1}, **others)
+    assert trainable.demand_of(trainable.config(), MACHINE).gpus == gpus
 
 
 def test_data_are_found_under_a_key(tmp_path: Path) -> None:
