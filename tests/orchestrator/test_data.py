@@ -13,7 +13,6 @@ from orchestrator.data import (
     PreparedData,
     find_data,
     is_path,
-    prepare_named,
 )
 from orchestrator.errors import DataError
 
@@ -58,11 +57,6 @@ def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(DataError, match="unknown data 'digit'; did you mean 'digits'") as refused:
         find_data(SETS, "digit")
     assert refused.value.hint == "allowed: products, digits, or a folder"
-
-
-def test_a_set_is_prepared_without_a_download(tmp_path: Path) -> None:
-    folders = DataFolders(root=tmp_path, cache=tmp_path / "cache")
-    assert prepare_named(SETS, "digits", folders).path == tmp_path / "cache" / "digits"
 
 
 def test_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -100,11 +100,6 @@ def test_what_does_not_fit_is_named(name: str, value: Any, said: str) -> None:  
 
 
 def test_a_value_that_cannot_be_written_is_shown_by_its_type() -> None:
-    class Broken:
-        def __repr__(self) -> str:
-            raise RuntimeError
-
-    assert shown(Broken()) == "a Broken that cannot be written"
+    assert str(wrong_fields(Fields(real=10**5000))[0]) == "real = an int that cannot be written"
     assert len(shown("x" * 10_000)) < 300
     assert shown("\udcff").encode()
-    assert str(wrong_fields(Fields(real=10**5000))[0]) == "real = an int that cannot be written"

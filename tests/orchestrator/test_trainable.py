@@ -37,11 +37,6 @@ def test_it_has_the_name_of_its_module_unless_it_is_given_one() -> None:
     assert Trainable(train, Config, name="other").name == "other"
 
 
-def test_it_demands_one_process_unless_it_says_otherwise() -> None:
-    assert Trainable(train, Config).demand_of(Config(), MACHINE) == Demand()
-    assert Trainable(train, Config, demand=demand).demand_of(Config(gpus=1), MACHINE).gpus == 1
-
-
 def test_the_first_constraint_that_does_not_hold_gives_the_reason() -> None:
     trainable = Trainable(
         train,

@@ -17,7 +17,6 @@ from orchestrator.space.configs import (
     format_setting,
     knobs_of,
     parse_setting,
-    replaced,
     values_of,
 )
 from orchestrator.space.declare import knobs, systems
@@ -73,14 +72,6 @@ class Chain:
     not_second: int = systems(default=0, doc="needs no second", applies=lambda c: c.second == 0)
     second: int = systems(default=0, doc="needs first", applies=lambda c: c.first)
     first: bool = systems(default=False, doc="the switch")
-
-
-def test_conditions_are_asked_of_canonical_values() -> None:
-    # second is idle without first, so it does not stand in the way of not_second.
-    config = Chain(first=False, second=5, third=7, not_second=9)
-
-    assert canonical(config) == Chain(not_second=9)
-    assert canonical(replaced(config, {"first": True})) == Chain(first=True, second=5, third=7)
 
 
 chains = st.builds(

@@ -126,16 +126,6 @@ def test_a_stop_ends_the_trial_and_keeps_its_actor(tune_of: StartTune, launch_of
     assert len(tune.conductor.reports["a"]) == 2, "those that came with the one before the stop"
 
 
-def test_a_message_after_the_end_stops_tunes_trial_and_is_passed_on_to_nobody(
-    tune_of: StartTune, launch_of: LaunchOf
-) -> None:
-    tune = tune_of(launch_of("a"))
-    tune.ask("1")
-    tune.launches.fail(tune.trial("1"))
-    assert tune.say("1", reports=news(1), so_far=SO_FAR)
-    assert tune.conductor.reports == {}
-
-
 def test_what_a_supervisors_death_has_ended_is_tried_again(
     tune_of: StartTune, launch_of: LaunchOf
 ) -> None:

@@ -18,11 +18,9 @@ class Thing:
 @pytest.mark.parametrize(
     ("objects", "kind", "values"),
     [
-        ([1, 2], int, [1, 2]),
         ([1, 0.5], float, [1.0, 0.5]),
         ([np.float32(0.5), np.int64(2)], float, [0.5, 2.0]),
         ([True, False], bool, [True, False]),
-        (["a", "b"], str, ["a", "b"]),
         ([None, 0.5], None, ["None", "0.5"]),
         ([[64], [64, 64], (64,)], None, ["[64]", "[64, 64]", "(64,)"]),
         (["None", None], None, ["None", "None (2)"]),
@@ -30,7 +28,7 @@ class Thing:
         ([2**70, 2**70 + 1], None, [str(2**70), str(2**70 + 1)]),
         ([Thing(), abs, dict], None, ["<test_labels.Thing object>", "abs", "dict"]),
         ([{"b", "a"}], None, ["{'a', 'b'}"]),
-        ([{}], None, ["{}"]),
+        ([np.zeros(3), np.zeros(3)], None, ["array([0., 0., 0.])", "array([0., 0., 0.]) (2)"]),
     ],
 )
 def test_each_object_has_a_value_and_comes_back_as_it_was(
@@ -48,13 +46,6 @@ def test_each_object_has_a_value_and_comes_back_as_it_was(
         assert list(get_args(labels.type)) == found
     else:
         assert labels.type is kind
-
-
-def test_arrays_are_told_apart() -> None:
-    one, other = np.zeros(10_000), np.zeros(10_000)
-    labels = Labels([one, other])
-    assert labels.object_of(labels.value_of(other)) is other
-    assert labels.object_of(labels.value_of(one)) is one
 
 
 def test_numbers_beside_an_interval_are_of_its_kind() -> None:
