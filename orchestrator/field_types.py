@@ -84,6 +84,12 @@ def with_article(name: str) -> str:
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
+def plain(value: Any) -> Any:  # noqa: ANN401 - any object
+    """Return a scalar of NumPy as Python's own; anything else as it is."""
+    is_scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
+    return value.item() if is_scalar else value
+
+
 def is_int(value: object) -> bool:
     """Return True for a whole number that tables can have; a switch is none."""
     if isinstance(value, bool) or not isinstance(value, Integral):

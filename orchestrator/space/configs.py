@@ -31,10 +31,7 @@ def domains_of(config: object) -> dict[str, Domain]:
 
 def replaced(config: C, values: Mapping[str, Any]) -> C:
     """Return ``config`` with some values replaced, unchecked: they come from checked domains."""
-    other = object.__new__(type(config))
-    other.__dict__.update(config.__dict__)
-    other.__dict__.update(values)
-    return other
+    return built(type(config), {**config.__dict__, **values})
 
 
 def built(config_class: type[C], values: Mapping[str, Any]) -> C:

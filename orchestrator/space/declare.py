@@ -51,27 +51,23 @@ class KnobSpec(TypedDict, total=False):
     applies: Callable[[Any], bool] | None
 
 
-def knob(role: Role, *, default: V, **spec: Unpack[KnobSpec]) -> V:
-    """Declare a knob; to a type checker it is a field with a value of the default's type."""
-    return cast("V", Knob(role=role, default=default, **spec))
-
-
-# A type checker takes only functions for field specifiers, hence no partial().
+# To a type checker a knob is a field with a value of the default's type. It takes only functions
+# for field specifiers, hence no partial().
 
 
 def learning(*, default: V, **spec: Unpack[KnobSpec]) -> V:
     """Declare a knob that changes what is learned, not the time of a step."""
-    return knob(Role.LEARNING, default=default, **spec)
+    return cast("V", Knob(role=Role.LEARNING, default=default, **spec))
 
 
 def systems(*, default: V, **spec: Unpack[KnobSpec]) -> V:
     """Declare a knob that changes speed only, never what is learned."""
-    return knob(Role.SYSTEMS, default=default, **spec)
+    return cast("V", Knob(role=Role.SYSTEMS, default=default, **spec))
 
 
 def both(*, default: V, **spec: Unpack[KnobSpec]) -> V:
     """Declare a knob that changes both speed and what is learned."""
-    return knob(Role.BOTH, default=default, **spec)
+    return cast("V", Knob(role=Role.BOTH, default=default, **spec))
 
 
 @dataclass_transform(
@@ -125,11 +121,6 @@ def _declared(cls: type, name: str, hint: object) -> Knob:
 
 
 def make_config_class(name: str, declared: Mapping[str, Knob]) -> type:
-    """Return a config class of these knobs, each with its type.
-
-    Args:
-        name: Name of the class.
-        declared: The knobs by name.
-    """
+    """Return a config class of these knobs by name, each with its type."""
     types = {key: value.type for key, value in declared.items()}
     return knobs(type(name, (), {**declared, "__annotations__": types}))

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from orchestrator.errors import nearest
-from orchestrator.field_types import MOST_OF_AN_INT, shown
+from orchestrator.field_types import MOST_OF_AN_INT, plain, shown
 from orchestrator.space.domains import Choice, Interval, from_ray_tune
 from orchestrator.texts import bounded, bounded_name
 
@@ -115,8 +115,7 @@ class Knob:
         Raises:
             ValueError: It is not of the type, or not in the range.
         """
-        if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
-            value = cast("Any", value).item()
+        value = plain(value)
         if self.options:
             for option in self.options:
                 if type(value) is type(option) and value == option:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from orchestrator.field_types import is_int, shown
+from orchestrator.field_types import is_int, plain, shown
 from orchestrator.space.domains import Interval
 from orchestrator.space.knob import MOST_OF_A_TEXT
 from orchestrator.texts import bounded, bounded_name
@@ -37,22 +37,22 @@ class Labels:
         Raises:
             ValueError: An object is none of the numbers that are drawn.
         """
-        plain = [_plain(each) for each in objects]
+        values = [plain(each) for each in objects]
         self._objects: dict[Any, Any] = {}
-        kind = _type_of(plain) if interval is None else _type_within(plain, interval)
+        kind = _type_of(values) if interval is None else _type_within(values, interval)
         self._is_labelled = kind is None
         if kind is None:
             for each in objects:
                 self._label(each)
             kind = Literal[tuple(self._objects)]
         else:
-            for value, each in zip(plain, objects, strict=True):
+            for value, each in zip(values, objects, strict=True):
                 self._objects.setdefault(kind(value), each)
         self.type: Any = kind
 
     def value_of(self, thing: Any) -> Any:  # noqa: ANN401 - any object
         """Return the value that stands for an object."""
-        return self._label(thing) if self._is_labelled else self.type(_plain(thing))
+        return self._label(thing) if self._is_labelled else self.type(plain(thing))
 
     def object_of(self, value: Any) -> Any:  # noqa: ANN401 - any object
         """Return the object that a value stands for: itself, if no other does."""
@@ -88,25 +88,25 @@ def _is_same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any objects
     return one is other or (has_truth and bool(one == other))
 
 
-def _type_of(plain: Sequence[Any]) -> Any:  # noqa: ANN401 - a type
+def _type_of(values: Sequence[Any]) -> Any:  # noqa: ANN401 - a type
     """Return the type of a knob that takes all of these; None where labels stand for them."""
-    kinds = {type(each) for each in plain}
+    kinds = {type(each) for each in values}
     if kinds == {bool}:
         return bool
-    if kinds and kinds <= {int, float} and all(map(_is_usual, plain)):
+    if kinds and kinds <= {int, float} and all(map(_is_usual, values)):
         return int if kinds == {int} else float
-    if kinds == {str} and all(text == bounded(text, MOST_OF_A_TEXT) for text in plain):
+    if kinds == {str} and all(text == bounded(text, MOST_OF_A_TEXT) for text in values):
         return str
     return None
 
 
-def _type_within(plain: Sequence[Any], interval: Interval) -> type:
+def _type_within(values: Sequence[Any], interval: Interval) -> type:
     """Return the type of a knob that is drawn from an interval and has these values too.
 
     Raises:
         ValueError: One of them is no such number.
     """
-    for each in plain:
+    for each in values:
         if not _is_usual(each) or (interval.integer and each != int(each)):
             what = "a whole number" if interval.integer else "a number"
             raise ValueError(f"{each!r} is not {what}, and {interval} draws such")
@@ -115,10 +115,3 @@ def _type_within(plain: Sequence[Any], interval: Interval) -> type:
 
 def _is_usual(value: Any) -> bool:  # noqa: ANN401 - any object
     return is_int(value) or (isinstance(value, float) and math.isfinite(value))
-
-
-def _plain(thing: Any) -> Any:  # noqa: ANN401 - any object
-    """Return a scalar of NumPy as Python's own; anything else as it is."""
-    if type(thing).__module__ == "numpy" and getattr(thing, "ndim", None) == 0:
-        return thing.item()
-    return thing
