@@ -21,8 +21,8 @@ from orchestrator.provenance.environment import environment, nodes_record
 from orchestrator.provenance.source import source_text
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
-from orchestrator.storage.sweep_record import KnobRecord, PublishedRecord, SweepRecord
-from orchestrator.sweep.definition import Sweep
+from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
+from orchestrator.sweep.definition import Published, Sweep
 from orchestrator.system.import_path import PROJECT
 from orchestrator.tracking.mlflow.uris import shown, shown_words
 
@@ -134,16 +134,11 @@ def _search(sweep: Sweep[Any]) -> str:
     return ", ".join(repr(part) for part in (sweep.search, sweep.stopping) if part is not None)
 
 
-def _published(sweep: Sweep[Any]) -> tuple[PublishedRecord, ...]:
+def _published(sweep: Sweep[Any]) -> tuple[Published, ...]:
     """Return the studies' figures, each with the data set that it is of."""
     sets = sweep.trainable.data
     own = sweep.data or (sets[0].name if sets else "")
-    return tuple(
-        PublishedRecord(
-            source=p.source, knobs=p.knobs, figures=p.figures, note=p.note, data=p.data or own
-        )
-        for p in sweep.published
-    )
+    return tuple(replace(study, data=study.data or own) for study in sweep.published)
 
 
 def _knob_record(sweep: Sweep[Any], name: str) -> KnobRecord:

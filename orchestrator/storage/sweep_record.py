@@ -19,6 +19,7 @@ from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, nearest_run
+from orchestrator.sweep.definition import Published
 from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.texts import bounded
@@ -58,25 +59,6 @@ class KnobRecord:
     allowed: str = ""
     type: str = "str"
     conditional: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublishedRecord:
-    """Figures of a study, shown beside ours.
-
-    Attributes:
-        source: The study.
-        knobs: The knobs that it names, by name.
-        figures: Its figures by metric.
-        note: What else to know of them.
-        data: Data set that the figures are of, or empty.
-    """
-
-    source: str
-    knobs: Mapping[str, Any] = field(default_factory=dict)
-    figures: Mapping[str, float] = field(default_factory=dict)
-    note: str = ""
-    data: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +158,7 @@ class SweepRecord:
     nodes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     capacity: Capacity = field(default_factory=Capacity)
     memory_per_trial_gib: float | None = None
-    published: tuple[PublishedRecord, ...] = ()
+    published: tuple[Published, ...] = ()
     num_planned: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     data_arguments: tuple[str, ...] = ()

@@ -16,10 +16,10 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import (
     Capacity,
     Part,
-    PublishedRecord,
     SweepRecord,
     read_sweep,
 )
+from orchestrator.sweep.definition import Published
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Isolation
 from tests.orchestrator.tracking.journals import make_record
@@ -35,7 +35,7 @@ FULL = make_record(
     isolation=Isolation.SHARED,
     constraints=("lambda c: c.lr < 1",),
     capacity=Capacity(per_node=2, total=6, interleaved_gib=3.5),
-    published=(PublishedRecord(source="a study", knobs={"lr": 0.1}, figures={"epoch_s": 9.0}),),
+    published=(Published(source="a study", knobs={"lr": 0.1}, figures={"epoch_s": 9.0}),),
     options={"executor": "inline", "set": ["lr=0.1"]},
     memory_per_trial_gib=4.0,
     nodes={"a": {"cpu_model": "some"}},

@@ -20,7 +20,8 @@ from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.wording import short, shown
 from orchestrator.space.configs import format_value
-from orchestrator.storage.sweep_record import PublishedRecord, SweepRecord
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.sweep.definition import Published
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ def studies(view: View) -> list[Study]:
     return list(studies_by_source.values())
 
 
-def _of_another_set(entry: PublishedRecord, sweep: SweepRecord) -> str:
+def _of_another_set(entry: Published, sweep: SweepRecord) -> str:
     """Return a sentence where the figures are of another data set than the run's, or nothing.
 
     Advice without figures is of no set. Records of earlier versions name none: there it is another

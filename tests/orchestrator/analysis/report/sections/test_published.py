@@ -11,7 +11,7 @@ import pytest
 from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.published import PublishedRow, studies
 from orchestrator.analysis.report.view import View
-from orchestrator.storage.sweep_record import PublishedRecord
+from orchestrator.sweep.definition import Published
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
 from tests.orchestrator.analysis.report.pages import view_of_run, with_sweep
 
@@ -19,7 +19,7 @@ from tests.orchestrator.analysis.report.pages import view_of_run, with_sweep
 def row_of(view: View, knobs: Mapping[str, object], metric: str) -> PublishedRow:
     """The row of a study with one figure at ``knobs``."""
     data = view.sweep.data
-    published = PublishedRecord(source="a study", knobs=knobs, figures={metric: 0.8}, data=data)
+    published = Published(source="a study", knobs=knobs, figures={metric: 0.8}, data=data)
     (study,) = studies(with_sweep(view, published=(published,)))
     (row,) = study.rows
     return row
@@ -106,7 +106,9 @@ def test_a_setting_that_the_sweep_fixes_otherwise_comes_with_the_options_for_it(
 def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> None:
     """A set stands in for the sweep's in this run: its accuracy says nothing of the study's."""
     figures = {"val_acc": 0.8773}
-    published = PublishedRecord(source="a study", figures=figures, note="of 20 epochs", data=named)
+    published = Published(
+        source="a study", knobs={}, figures=figures, note="of 20 epochs", data=named
+    )
     sweep = with_sweep(view, published=(published,))
     (study,) = studies(sweep)
     theirs = named or "the sweep's own data set"
@@ -119,7 +121,7 @@ def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> No
 
 
 def test_advice_without_figures_is_quoted_without_a_table(view: View) -> None:
-    advice = PublishedRecord(source="advice", knobs={"num_workers": 3}, note="Use three")
+    advice = Published(source="advice", knobs={"num_workers": 3}, figures={}, note="Use three")
     page = report_of(with_sweep(view, published=(*view.sweep.published, advice))).html
     assert "<h3>advice</h3>" in page
     assert "Use three." in page
