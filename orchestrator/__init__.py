@@ -44,13 +44,13 @@ from orchestrator.errors import (
 from orchestrator.execution.ray.functions import from_ray
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.machine import Constraint, Machine, Node, requires
-from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.metrics import Objective, Published, at_least, at_most, maximize, minimize
 from orchestrator.provenance.version import __version__
 from orchestrator.rules import fastest_within, knee, weighted
 from orchestrator.search import Asha, Factored, Grid, Optuna, Random, Sampler
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
-from orchestrator.sweep.definition import NODE, Published, Sweep
+from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation, Stage

@@ -1,12 +1,12 @@
-"""Objectives, and which metrics are accuracies or were learned."""
+"""Objectives, figures of studies, and which metrics are accuracies or were learned."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import wrong_fields
@@ -83,6 +83,26 @@ def at_least(metric: str, bound: float) -> Objective:
 def at_most(metric: str, bound: float) -> Objective:
     """Return the objective that ``metric`` is ``bound`` or less: a condition, not a goal."""
     return Objective(metric, Goal.MINIMIZE, bound=bound)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """Figures that a study published, shown beside ours.
+
+    Attributes:
+        source: The study, and its hardware.
+        knobs: The knob values that a row of ``figures`` is about.
+        figures: Metric name to value, measured the way ours is.
+        note: What differs in how it was measured.
+        data: Name of the data set that the figures are of; a run on another one does not show
+            them. Default: the sweep's ``data``.
+    """
+
+    source: str
+    knobs: Mapping[str, Any]
+    figures: Mapping[str, float]
+    note: str = ""
+    data: str = ""
 
 
 FIRST_LOSS: Final = "first_loss"

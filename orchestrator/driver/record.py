@@ -16,13 +16,13 @@ from orchestrator.data import is_path
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.metrics import Objective
+from orchestrator.metrics import Objective, Published
 from orchestrator.provenance.environment import environment, nodes_record
 from orchestrator.provenance.source import source_text
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
-from orchestrator.sweep.definition import Published, Sweep
+from orchestrator.sweep.definition import Sweep
 from orchestrator.system.import_path import PROJECT
 from orchestrator.tracking.mlflow.uris import shown, shown_words
 

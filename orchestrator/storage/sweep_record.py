@@ -15,11 +15,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 from orchestrator.errors import RunDirectoryError, SweepError
-from orchestrator.metrics import Objective
+from orchestrator.metrics import Objective, Published
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, nearest_run
-from orchestrator.sweep.definition import Published
 from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.texts import bounded

@@ -14,7 +14,7 @@ from orchestrator.field_types import shown
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.locations import caller
 from orchestrator.machine import Constraint
-from orchestrator.metrics import Objective, at_least, is_accuracy, maximize
+from orchestrator.metrics import Objective, Published, at_least, is_accuracy, maximize
 from orchestrator.rules import Rule
 from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
@@ -47,26 +47,6 @@ _Memory = Annotated[
     Annotated[float, Meta(gt=0, le=1e9)] | None, Meta(description="GiB > 0, or None")
 ]
 _Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description=f"an int >= 0 and <= {MAX_SEED}")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Published:
-    """Figures that a study published, shown beside ours.
-
-    Attributes:
-        source: The study, and its hardware.
-        knobs: The knob values that a row of ``figures`` is about.
-        figures: Metric name to value, measured the way ours is.
-        note: What differs in how it was measured.
-        data: Name of the data set that the figures are of; a run on another one does not show
-            them. Default: the sweep's ``data``.
-    """
-
-    source: str
-    knobs: Mapping[str, Any]
-    figures: Mapping[str, float]
-    note: str = ""
-    data: str = ""
 
 
 def _reported(reports: Sequence[Objective]) -> Objective | None:

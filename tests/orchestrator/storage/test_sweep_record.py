@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.metrics import at_least, at_most, minimize
+from orchestrator.metrics import Published, at_least, at_most, minimize
 from orchestrator.rules import weighted
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import (
@@ -19,7 +19,6 @@ from orchestrator.storage.sweep_record import (
     SweepRecord,
     read_sweep,
 )
-from orchestrator.sweep.definition import Published
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Isolation
 from tests.orchestrator.tracking.journals import make_record

@@ -19,9 +19,9 @@ from orchestrator.analysis.recommendation.front import sign_of
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.wording import short, shown
+from orchestrator.metrics import Published
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.sweep.definition import Published
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.published import PublishedRow, studies
 from orchestrator.analysis.report.view import View
-from orchestrator.sweep.definition import Published
+from orchestrator.metrics import Published
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
 from tests.orchestrator.analysis.report.pages import view_of_run, with_sweep
 
