@@ -72,11 +72,14 @@ def test_a_budget_cuts_the_search_says_so_and_a_larger_one_goes_on(begun: Path) 
     assert re.search(r"\nleft +nothing", done("--resume", begun, "--plan").stdout)
 
 
-def test_a_search_is_extended(folder: Path) -> None:
+def test_a_search_with_another_budget_is_extended(folder: Path) -> None:
     file, out = write_sweep(folder, search="Random(2)", confirm=1), folder / "run"
-    done(file, "--out", out, *COMMON)
+    options = ("--epochs", "1", "--steps", "7", "--set", "rigor.confirm=0")
+    done(file, "--out", out, *COMMON, *options)
+    record = json.loads((out / "sweep.json").read_text())
+    assert (record["budget"]["epochs"], record["budget"]["steps"], record["confirm"]) == (1, 7, 0)
     first = trials_of(out)
-    assert len(first[first["stage"] == "train"]) == 2
+    assert list(first["stage"]) == ["train"] * 2
 
     for arguments, message in (
         (("--trials", "1"), "the run was asked for 2 configs\n  allowed: 2 or more"),
@@ -98,17 +101,6 @@ def test_a_search_is_extended(folder: Path) -> None:
     before = journal_text(out).count('"finished"')
     done("--resume", out)
     assert journal_text(out).count('"finished"') == before, "all of it is replayed"
-
-
-def test_epochs_steps_and_confirm_runs_replace_the_sweep_s(folder: Path) -> None:
-    file, out = write_sweep(folder, epochs=5, confirm=2), folder / "run"
-    confirm = ("--set", "rigor.confirm=1", "rigor.max_confirm=1")
-    done(file, "--out", out, *COMMON, "--epochs", "2", "--steps", "7", "--trials", "2", *confirm)
-    record = json.loads((out / "sweep.json").read_text())
-    assert (record["budget"]["epochs"], record["budget"]["steps"]) == (2, 7)
-    assert (record["confirm"], record["max_confirm"]) == (1, 1)
-    assert (trials_of(out)["stage"] == "confirm").sum() in (2, 3), "a pair, or one; a test run"
-    done("--resume", out)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def train(config, run):
 
 
 SWEEP = Sweep(
-    Trainable(train, Config, name="factored", preload=["torch"], reports=[maximize("val_acc")]),
+    Trainable(train, Config, name="factored", preload=(), reports=[maximize("val_acc")]),
     question="Which wait and which step size?",
     rigor=Rigor(finalists=1, confirm=2, max_confirm=2),
     space=Config(wait_ms=choice(1.0, 3.0, 6.0), lr=choice(0.1, 0.2, 0.4, 0.5)),

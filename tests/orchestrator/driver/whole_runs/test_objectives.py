@@ -1,4 +1,4 @@
-"""Small real sweeps with objectives, rules and figures of one's own, from the command line."""
+"""Objectives, rules and figures of a sweep file, on the recorded trials of one small sweep."""
 
 from __future__ import annotations
 
@@ -56,18 +56,33 @@ SWEEP = Sweep(
 """
 
 Run = Callable[..., dict[str, Any]]
-COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared")
+COMMON = ("--no-mlflow", "--isolation", "shared")
+
+
+def written(folder: Path, fields: str) -> Path:
+    path = folder / "made.py"
+    path.write_text(SWEEP.replace("{fields}", fields))
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the sweep; return its run directory."""
+    folder = tmp_path_factory.mktemp("recorded")
+    file = written(folder, 'objectives=[maximize("val_acc"), minimize("mem_mib")],')
+    done = run_main(file, *COMMON, "--executor", "inline", "--out", folder / "r")
+    assert done.returncode == 0, done.stderr
+    return folder / "r"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run the sweep with fields of its own; return ``recommended.json``."""
+def run(tmp_path: Path, table: Path) -> Run:
+    """Replay the sweep with other fields; return ``recommended.json``."""
 
     def of(fields: str, *options: str, code: int = 0, page: bool = False) -> dict[str, Any]:
-        path = tmp_path / "made.py"
-        path.write_text(SWEEP.replace("{fields}", fields))
-        out = (*COMMON, "--out", tmp_path / "r")
-        done = run_main(path, *out, *options, page=page)
+        file = written(tmp_path, fields)
+        words = (*COMMON, "--executor", "replay", "--table", table, "--out", tmp_path / "r")
+        done = run_main(file, *words, *options, page=page)
         assert done.returncode == code, done.stderr
         content: dict[str, Any] = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
         return content
@@ -147,12 +162,11 @@ def test_a_function_chooses_and_its_choice_is_kept(
 def test_an_objective_that_no_trial_would_have_is_refused_before_anything_starts(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "made.py"
     refusals = {"cost": "cost has no prices"}
     if not local_machine().gpus:
         refusals["peak_gpu_gib"] = "peak_gpu_gib is measured on GPUs, and none is here"
     for metric, said in refusals.items():
-        path.write_text(SWEEP.replace("{fields}", f'objectives=[minimize("{metric}")],'))
-        done = run_main(path, *COMMON, "--out", tmp_path / "r")
+        file = written(tmp_path, f'objectives=[minimize("{metric}")],')
+        done = run_main(file, *COMMON, "--executor", "inline", "--out", tmp_path / "r")
         assert (done.returncode, said in done.stderr) == (2, True)
         assert not (tmp_path / "r").exists()

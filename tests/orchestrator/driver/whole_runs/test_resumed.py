@@ -7,23 +7,18 @@ import shlex
 import shutil
 import signal
 import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import ROOT, RunCli, StartCli
-from tests.leaks import MARK
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import (
     children_in_mlflow,
     finished_counts,
-    journal_text,
     trials_of,
-    wait_for,
     wait_for_finished,
     write_sweep,
 )
@@ -156,35 +151,4 @@ def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
     assert compared.groupby("params.step_ms").size().nunique() == 1
     assert trials[trials["stage"] == "train"].groupby("params.step_ms").size().max() <= 3
 
-
-@pytest.mark.slow
-def test_a_driver_killed_at_any_moment_leaves_no_process(
-    start_cli: StartCli, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    driver = start_cli(
-        write_sweep(tmp_path, "act=choice('sleep', 'spawn')", epochs=100, shared=True), "--out", out
-    )
-    wait_for(lambda: '"report"' in journal_text(out), driver)
-    driver.kill()
-    driver.wait()
-    _wait_for_none_of("orchestrator.execution.process.forkserver", seconds=30)
     # The guard in conftest fails this test if any other process is left.
-
-
-def _wait_for_none_of(command: str, *, seconds: float) -> None:
-    """Wait for the processes of this test run that run ``command``."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not [p for p in psutil.process_iter(["cmdline"]) if _is_ours(p, command)]:
-            return
-        time.sleep(0.1)
-    pytest.fail(f"{command} is still running")
-
-
-def _is_ours(process: psutil.Process, command: str) -> bool:
-    try:
-        ours = process.environ().get(MARK) == os.environ[MARK]
-    except psutil.Error:
-        return False
-    return ours and command in " ".join(process.info["cmdline"] or ())
