@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Flag, auto
+from functools import reduce
+from operator import or_
 from typing import Final
 
 
@@ -44,7 +46,7 @@ class Metric:
     """Figure that a trial may report.
 
     Attributes:
-        name: Column name without its ``metrics.`` prefix.
+        name: Column name without its ``metrics.`` prefix; its ending names its unit.
         unit: Unit, empty for counts and fractions.
         doc: Meaning, and the part of the trial that it is taken over.
         title: Name in words for an axis, unit included; "" for the name with its unit.
@@ -54,7 +56,7 @@ class Metric:
     """
 
     name: str
-    unit: str = ""
+    unit: str
     doc: str
     title: str = ""
     learned: bool = False
@@ -62,218 +64,95 @@ class Metric:
     shown: Place = Place.NOWHERE
 
 
-MEASURED: tuple[Metric, ...] = (
-    Metric(
-        name="samples_per_s",
-        title="speed (samples/s)",
-        of=Of.BATCHES,
-        unit="1/s",
-        doc="samples over time in the steady state",
-    ),
-    Metric(
-        name="samples_per_s_low",
-        of=Of.BATCHES,
-        unit="1/s",
-        doc="95 % interval of its config's rate, low end",
-    ),
-    Metric(
-        name="samples_per_s_high",
-        of=Of.BATCHES,
-        unit="1/s",
-        doc="95 % interval of its config's rate, high end",
-    ),
-    Metric(
-        name="val_acc",
-        title="validation accuracy",
-        shown=Place.TRIALS,
-        doc="validation accuracy, a fraction of 1",
-        learned=True,
-    ),
-    Metric(
-        name="test_acc",
-        title="test accuracy",
-        shown=Place.FRONT | Place.HOVER | Place.TRIALS,
-        doc="test accuracy, a fraction of 1; selected configs only",
-        learned=True,
-    ),
-    Metric(
-        name="train_loss",
-        shown=Place.TRIALS,
-        doc="mean training loss of the last epoch",
-        learned=True,
-    ),
-    Metric(name="epochs", doc="epochs trained", learned=True),
-    Metric(name="steps", doc="optimizer steps taken", learned=True),
-    Metric(
-        name="train_s",
-        of=Of.BATCHES | Of.TRAINING,
-        shown=Place.FRONT,
-        unit="s",
-        doc="time in training epochs, evaluation excluded; after a pause, of the whole curve",
-    ),
-    Metric(
-        name="epoch_s",
-        of=Of.BATCHES,
-        shown=Place.FRONT | Place.HOVER | Place.TRIALS,
-        unit="s",
-        doc="median duration of a whole epoch, its start included",
-    ),
-    Metric(
-        name="epoch_start_s",
-        of=Of.BATCHES,
-        shown=Place.FRONT,
-        unit="s",
-        doc="median wait for the first batch of an epoch",
-    ),
-    Metric(name="eval_s", of=Of.TRAINING, unit="s", doc="total time spent in evaluation"),
-    Metric(
-        name="step_ms",
-        of=Of.BATCHES,
-        shown=Place.FRONT | Place.HOVER | Place.TRIALS,
-        unit="ms",
-        doc="mean duration of a steady step",
-    ),
-    Metric(
-        name="wait_ms",
-        of=Of.BATCHES,
-        shown=Place.TRIALS,
-        unit="ms",
-        doc="mean wait for the next batch within a step",
-    ),
-    Metric(name="transfer_ms", unit="ms", doc="mean time moving a batch to the device"),
-    Metric(name="forward_ms", unit="ms", doc="mean forward time of a step, loss included"),
-    Metric(name="backward_ms", unit="ms", doc="mean backward time of a step"),
-    Metric(name="optimizer_ms", unit="ms", doc="mean optimizer time of a step"),
-    Metric(
-        name="peak_rss_gib",
-        shown=Place.FRONT | Place.HOVER | Place.TRIALS,
-        unit="GiB",
-        doc="peak resident memory of the trial's processes",
-    ),
-    Metric(name="cpu_util", of=Of.BATCHES, doc="CPU time over wall time and cores, while training"),
-    Metric(
-        name="system_time_share",
-        of=Of.BATCHES,
-        doc="kernel time over all CPU time, while training",
-    ),
-    Metric(
-        name="faults_per_step",
-        of=Of.BATCHES,
-        doc="minor page faults of the training process a step",
-    ),
-    Metric(
-        name="peak_gpu_gib",
-        of=Of.GPU,
-        shown=Place.TRIALS,
-        unit="GiB",
-        doc="peak memory allocated on the device",
-    ),
-    Metric(name="gpu_util", of=Of.GPU, doc="mean GPU utilisation, a fraction of 1"),
-    Metric(
-        name="copy_ms",
-        of=Of.GPU,
-        unit="ms",
-        doc="mean time of copies to the GPU that overlap steps",
-    ),
-    Metric(
-        name="host_ms",
-        of=Of.GPU,
-        unit="ms",
-        doc="mean host time of a step beside the device's, on GPUs",
-    ),
-    Metric(
-        name="first_epoch_s",
-        of=Of.BATCHES,
-        unit="s",
-        doc="duration of the first epoch, its start included",
-    ),
-    Metric(name="loader_only_samples_per_s", unit="1/s", doc="samples a second, loader alone"),
-    Metric(
-        name="compute_only_samples_per_s",
-        unit="1/s",
-        doc="samples a second over batches that are there already",
-    ),
-    Metric(name="headroom", doc="how many times faster the trial were if its loader were free"),
-    Metric(name="peak_pss_gib", unit="GiB", doc="peak at epoch ends, shared pages counted once"),
-    Metric(
-        name="worker_growth_mib_per_epoch",
-        shown=Place.TRIALS,
-        unit="MiB",
-        doc="median growth of the private memory of all workers that persist, from epoch to epoch",
-    ),
-    Metric(name="busy_cores", doc="mean number of cores that the trial's processes kept busy"),
-    Metric(name="foreign_share", doc="share of its own cores' time that went to other processes"),
-    Metric(name="steal_share", doc="share of its own cores' time that the hypervisor took"),
-    Metric(
-        name="run_queue_share",
-        doc="time that its threads were ready and had no core, over its cores' time",
-    ),
-    Metric(name="others_cores", doc="mean number of the node's cores that other trials had leased"),
-    Metric(name="major_faults", doc="page faults of the trial's processes that waited for a disk"),
-    Metric(
-        name="gpu_memory_gib",
-        of=Of.GPU,
-        unit="GiB",
-        doc="peak memory used on the device, by any process",
-    ),
-    Metric(name="gpu_power_w", of=Of.GPU, unit="W", doc="mean power of the trial's GPUs, summed"),
-    Metric(name="gpu_clock_mhz", of=Of.GPU, unit="MHz", doc="mean clock of the GPUs' processors"),
-    Metric(
-        name="gpu_slowed_share",
-        of=Of.GPU,
-        doc="share of the samples in which power or heat slowed a GPU",
-    ),
-    Metric(
-        name="gpu_energy_j",
-        of=Of.GPU | Of.TRAINING,
-        unit="J",
-        doc="energy by the GPUs' own counters, summed",
-    ),
-    Metric(
-        name="samples_per_s_within_low",
-        of=Of.BATCHES,
-        unit="1/s",
-        doc="lower end of 95 % within the run",
-    ),
-    Metric(
-        name="samples_per_s_within_high",
-        of=Of.BATCHES,
-        unit="1/s",
-        doc="upper end of 95 % within the run",
-    ),
-    Metric(
-        name="earlier_epochs",
-        doc="of the epochs, those that trials before this one trained up to a pause",
-        learned=True,
-    ),
-)
+_UNITS: Final = {
+    "per_s": "1/s", "ms": "ms", "gib": "GiB", "w": "W", "mhz": "MHz", "j": "J",
+    "mib_per_epoch": "MiB", "s": "s", "goodput": "1/s",
+}  # fmt: skip
+"""Unit by the end of a name, the longest first; ``_low`` and ``_high`` come after it."""
+
+_TITLES: Final = {
+    "samples_per_s": "speed (samples/s)",
+    "val_acc": "validation accuracy",
+    "test_acc": "test accuracy",
+}
+
+_MEASURED: Final = """
+samples_per_s | batches | | samples over time in the steady state
+samples_per_s_low | batches | | 95 % interval of its config's rate, low end
+samples_per_s_high | batches | | 95 % interval of its config's rate, high end
+val_acc | learned | trials | validation accuracy, a fraction of 1
+test_acc | learned | front hover trials | test accuracy, a fraction of 1; selected configs only
+train_loss | learned | trials | mean training loss of the last epoch
+epochs | learned | | epochs trained
+steps | learned | | optimizer steps taken
+train_s | batches training | front | time in training epochs without evaluation, of the whole curve
+epoch_s | batches | front hover trials | median duration of a whole epoch, its start included
+epoch_start_s | batches | front | median wait for the first batch of an epoch
+eval_s | training | | total time spent in evaluation
+step_ms | batches | front hover trials | mean duration of a steady step
+wait_ms | batches | trials | mean wait for the next batch within a step
+transfer_ms | | | mean time moving a batch to the device
+forward_ms | | | mean forward time of a step, loss included
+backward_ms | | | mean backward time of a step
+optimizer_ms | | | mean optimizer time of a step
+peak_rss_gib | | front hover trials | peak resident memory of the trial's processes
+cpu_util | batches | | CPU time over wall time and cores, while training
+system_time_share | batches | | kernel time over all CPU time, while training
+faults_per_step | batches | | minor page faults of the training process a step
+peak_gpu_gib | gpu | trials | peak memory allocated on the device
+gpu_util | gpu | | mean GPU utilisation, a fraction of 1
+copy_ms | gpu | | mean time of copies to the GPU that overlap steps
+host_ms | gpu | | mean host time of a step beside the device's, on GPUs
+first_epoch_s | batches | | duration of the first epoch, its start included
+loader_only_samples_per_s | | | samples a second, loader alone
+compute_only_samples_per_s | | | samples a second over batches that are there already
+headroom | | | how many times faster the trial were if its loader were free
+peak_pss_gib | | | peak at epoch ends, shared pages counted once
+worker_growth_mib_per_epoch | | trials | median growth of the workers' private memory an epoch
+busy_cores | | | mean number of cores that the trial's processes kept busy
+foreign_share | | | share of its own cores' time that went to other processes
+steal_share | | | share of its own cores' time that the hypervisor took
+run_queue_share | | | time that its threads were ready without a core, over its cores' time
+others_cores | | | mean number of the node's cores that other trials had leased
+major_faults | | | page faults of the trial's processes that waited for a disk
+gpu_memory_gib | gpu | | peak memory used on the device, by any process
+gpu_power_w | gpu | | mean power of the trial's GPUs, summed
+gpu_clock_mhz | gpu | | mean clock of the GPUs' processors
+gpu_slowed_share | gpu | | share of the samples in which power or heat slowed a GPU
+gpu_energy_j | gpu training | | energy by the GPUs' own counters, summed
+samples_per_s_within_low | batches | | lower end of 95 % within the run
+samples_per_s_within_high | batches | | upper end of 95 % within the run
+earlier_epochs | learned | | those of the epochs that earlier trials trained up to a pause
+"""
+"""A line a metric: its name, what it is measured of or ``learned``, where it is shown, meaning."""
+
+_DERIVED: Final = """
+time_to_accuracy_s | target training | | training time until the sweep's target was reached
+goodput | target training | | samples_per_s times the baseline's samples to the target over its own
+cost | training | | core-hours and GPU-hours of the trial by the sweep's prices
+energy_j | training | | energy of the GPUs and, where it may be read, of the CPU packages
+"""
+
+
+def _metric(line: str) -> Metric:
+    name, of, shown, doc = (cell.strip() for cell in line.split("|"))
+    bare = name.removesuffix("_low").removesuffix("_high").removesuffix("_within")
+    words = of.upper().split()
+    return Metric(
+        name=name,
+        unit=next((unit for end, unit in _UNITS.items() if f"_{bare}".endswith(f"_{end}")), ""),
+        doc=doc,
+        title=_TITLES.get(name, ""),
+        learned="LEARNED" in words,
+        of=reduce(or_, (Of[word] for word in words if word != "LEARNED"), Of.EVERY_TRIAL),
+        shown=reduce(or_, (Place[word] for word in shown.upper().split()), Place.NOWHERE),
+    )
+
+
+MEASURED: Final = tuple(map(_metric, _MEASURED.strip().splitlines()))
 """Figures that every trainable gets from the measurement, in table order."""
 
-DERIVED: tuple[Metric, ...] = (
-    Metric(
-        name="time_to_accuracy_s",
-        of=Of.TARGET | Of.TRAINING,
-        unit="s",
-        doc="training time until the sweep's target was reached; absent where it was not",
-    ),
-    Metric(
-        name="goodput",
-        of=Of.TARGET | Of.TRAINING,
-        unit="1/s",
-        doc="samples_per_s times the samples that the baseline takes to the target over its own",
-    ),
-    Metric(
-        name="cost",
-        of=Of.TRAINING,
-        doc="core-hours and GPU-hours of the trial by the sweep's prices",
-    ),
-    Metric(
-        name="energy_j",
-        of=Of.TRAINING,
-        unit="J",
-        doc="energy by the GPUs' counters and, where they may be read, the node's CPU packages'",
-    ),
-)
+DERIVED: Final = tuple(map(_metric, _DERIVED.strip().splitlines()))
 """Figures that are made for the sweeps that ask for them: as an objective, or by their prices."""
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (*MEASURED, *DERIVED)}

@@ -40,14 +40,14 @@ against_ideal = configs[["params.data_path", "params.ranks", "params.batch_size"
 against_ideal.sort_values("samples_per_s", ascending=False).round(3)
 
 # %% [markdown]
-# ## Samples to the accuracy, and goodput
+# ## Goodput
+#
+# `efficiency` is the samples that the baseline takes to the accuracy over a config's own.
 
 # %%
 goodput = an.goodput(run)
 knobs = ["params.data_path", "params.ranks", "params.batch_size", "params.lr", "params.lr_scaling"]
-result = goodput[
-    [*knobs, "metrics.samples_per_s", "samples_to_target", "efficiency", "metrics.goodput"]
-].round(3)
+result = goodput[[*knobs, "metrics.samples_per_s", "efficiency", "metrics.goodput"]].round(3)
 result
 
 # %% [markdown]
@@ -59,7 +59,7 @@ result
 an.plot.curves(run)
 
 # %%
-reached = goodput[goodput["num_reached"] > 0]
+reached = goodput.dropna(subset="metrics.goodput")
 if reached.empty:
     print(f"No config reached {goodput['target'].iloc[0]:.1%}: what is won cannot be told.")
 else:

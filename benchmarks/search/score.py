@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import moocore
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.search.truth import Truth
-from orchestrator.analysis.statistics.pareto import epsilon, front_of_points
-from orchestrator.analysis.statistics.pareto import hypervolume as volume
+from orchestrator.analysis.statistics.pareto import front_of_points
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class Scorer:
         points = np.array([self.values(config) for config in found]).reshape(-1, 2)
         return Score(
             hypervolume=hypervolume(points, self._reference) / self._best,
-            epsilon=epsilon(points, self._front),
+            epsilon=float(moocore.epsilon_mult(points, ref=self._front, maximise=True)) - 1,
             regret=float("nan") if recommended is None else self._regret(recommended),
         )
 
@@ -87,4 +87,6 @@ class Scorer:
 def hypervolume(points: Floats, reference: tuple[float, float]) -> float:
     """Return the area that points dominate beyond the reference, on log speed and accuracy."""
     logs = np.column_stack([np.log(points[:, 0]), points[:, 1]])
-    return volume(logs, (float(np.log(reference[0])), reference[1]))
+    limit = np.array([np.log(reference[0]), reference[1]])
+    beyond = logs[(logs > limit).all(axis=1)]
+    return float(moocore.hypervolume(beyond, ref=limit, maximise=True)) if len(beyond) else 0.0

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.analysis.commands.parser import parse
-from orchestrator.analysis.commands.sources import latest_run
+from orchestrator.analysis.commands.parser import latest_run, parse
 from orchestrator.arguments import EXIT_WRONG_REQUEST, typed
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.texts import bounded_lines
@@ -31,29 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(words)
     try:
         with refusing_os_errors():
-            return _command(options.command)(options)
+            from orchestrator.analysis.commands.actions import ACTIONS  # pandas takes a second
+
+            return ACTIONS[options.command](options)
     except SweepError as error:
         print(f"error: {bounded_lines(str(error))}", file=sys.stderr)
         return EXIT_WRONG_REQUEST
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-
-
-def _command(name: str) -> Callable[[argparse.Namespace], int]:
-    """Return a command; pandas takes a second to import, and the API more than that."""
-    match name:
-        case "front":
-            from orchestrator.analysis.commands.front import run
-        case "export":
-            from orchestrator.analysis.commands.export import run
-        case "open":
-            from orchestrator.analysis.commands.open import run
-        case "compare":
-            from orchestrator.analysis.commands.compare import run
-        case _:
-            from orchestrator.analysis.commands.show import run
-    return run
 
 
 def _without_words() -> int:

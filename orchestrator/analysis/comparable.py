@@ -1,9 +1,7 @@
 """Groups of rows that may be ranked together: those measured under the same conditions.
 
-A speed depends on the machine as much as on the config. Where trials of a sweep ran on
-machines or devices that differ, each kind is a table of its own; none is ranked with
-another. A condition that the sweep varies as a knob is the question, and keeps nothing
-apart: where ``device`` is varied, rows of a GPU and of a CPU are ranked together.
+A speed depends on the machine as much as on the config. A condition that the sweep varies as a knob
+is the question, and keeps nothing apart.
 """
 
 from __future__ import annotations
@@ -51,8 +49,7 @@ def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) ->
     """Return the hardware of each row's node, as far as ``sweep.json`` tells nodes apart.
 
     ``""`` where all ran on one node, and for rows that say it themselves (``tags.cpu_model``).
-    Where several did and nothing is recorded of one in ``nodes``, the node's own name: machines
-    of which nothing is known are not taken to be alike.
+    A node of which nothing is recorded is named: machines are not taken to be alike.
     """
     if "node" not in trials.columns or trials["node"].nunique() < 2:
         return pd.Series("", index=trials.index, dtype="str")

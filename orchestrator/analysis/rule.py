@@ -1,20 +1,31 @@
-"""The rule that a config is recommended by, as a sweep states it."""
+"""The rule that a config is recommended by, as a sweep states it; figures to its target."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.derived import with_tolerance
+from orchestrator.analysis.columns import rows_of
+from orchestrator.derived import (
+    CLOCK,
+    EXACT,
+    Point,
+    first_there,
+    target_value,
+    with_tolerance,
+)
+from orchestrator.derived import best_of as best_of_curve
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Goal, Objective, is_learned, maximize
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import Stage
 
 TIE_MARGIN: Final = 0.02
 """Two configs whose speeds differ by less are equally fast for any practical purpose.
@@ -22,11 +33,12 @@ TIE_MARGIN: Final = 0.02
 A sweep may set its own as ``tie_margin``.
 """
 
+TIME: Final = "metrics.time_to_accuracy_s"
+GOODPUT: Final = "metrics.goodput"
+_SPEED: Final = "metrics.samples_per_s"
+
 MAJORITY_SHARE: Final = "metrics.val_majority_share"
 """Column of the accuracy that naming the most frequent class for all would have."""
-
-EXACT: Final = 1e-9
-"""A figure that is short of a limit by less has reached it: accuracies are ratios of counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,36 +126,23 @@ class Rule:
         of the configs that hold the conditions before it, so that some config holds them all
         unless none holds a bound.
         """
-        return {objective.metric: limit for objective, limit, _ in self._gone_through(configs)}
+        return self._weighed(configs)[0]
 
     def acceptable(self, configs: pd.DataFrame) -> pd.Series[bool]:
         """Return True for the configs that hold every condition and have every objective."""
-        held = _known(configs, self.objectives)
-        for _, _, held in self._gone_through(configs):  # noqa: B007 - the last one is all of them
-            pass
-        return held
+        return self._weighed(configs)[1]
 
-    def within_bounds(self, configs: pd.DataFrame) -> pd.Series[bool]:
-        """Return True for the configs that have every objective and hold the bounds."""
-        bounds = [o for o in self.objectives if o.bound is not None]
-        held = _known(configs, self.objectives)
-        for objective in bounds:
-            figures = _figures(configs, objective)
-            held &= reaches(objective, figures, limit_of(objective, figures))
-        return held
-
-    def _gone_through(
-        self, configs: pd.DataFrame
-    ) -> list[tuple[Objective, float, pd.Series[bool]]]:
-        """Return each condition with its limit and the configs that hold it and those before."""
-        held = _known(configs, self.objectives)
-        steps = []
+    def _weighed(self, configs: pd.DataFrame) -> tuple[dict[str, float], pd.Series[bool]]:
+        """Return the limit of each condition, and the configs that hold all of them."""
+        held = pd.Series(True, index=configs.index)
+        for objective in self.objectives:
+            held &= _figures(configs, objective).notna()
+        limits = {}
         for objective in self.conditions:
             figures = _figures(configs, objective)
-            limit = limit_of(objective, figures[held])
+            limit = limits[objective.metric] = limit_of(objective, figures[held])
             held = held & reaches(objective, figures, limit)
-            steps.append((objective, limit, held))
-        return steps
+        return limits, held
 
 
 def column_of(objective: Objective) -> str:
@@ -158,24 +157,13 @@ def best_of(objective: Objective, figures: pd.Series[Any]) -> float:
 
 def limit_of(objective: Objective, figures: pd.Series[Any]) -> float:
     """Return the worst figure that a condition allows: its bound, or what is near the best."""
-    if objective.bound is not None:
-        return objective.bound
-    best, tolerance = best_of(objective, figures), objective.tolerance or 0.0
-    return best - objective.sign * tolerance * (abs(best) if objective.relative else 1.0)
+    return target_value(objective, [best_of(objective, figures)])
 
 
 def reaches(objective: Objective, figures: pd.Series[Any], limit: float) -> pd.Series[bool]:
     """Return True for the figures that are as good as a limit; False where one is not known."""
     slack = EXACT * max(1.0, abs(limit)) if math.isfinite(limit) else 0.0
     return objective.sign * (figures - limit) >= -slack
-
-
-def _known(configs: pd.DataFrame, objectives: Sequence[Objective]) -> pd.Series[bool]:
-    """Return True for the configs that have every objective."""
-    known = pd.Series(True, index=configs.index)
-    for objective in objectives:
-        known &= _figures(configs, objective).notna()
-    return known
 
 
 def _figures(configs: pd.DataFrame, objective: Objective) -> pd.Series[Any]:
@@ -213,20 +201,71 @@ def rule_of(sweep: SweepRecord) -> Rule:
             f"the sweep's objective {on_test[0]} would select on test data",
             "use validation accuracy; test is reported once, for what was selected",
         )
-    return Rule(
-        objectives=tuple(_with_tolerance(objective, sweep) for objective in sweep.objectives),
-        how=sweep.rule,
-        tie_margin=float(sweep.rigor.tie_margin),
-        costs=tuple(sweep.costs),
-        target=sweep.target and _with_tolerance(sweep.target, sweep),
-    )
-
-
-def _with_tolerance(objective: Objective, sweep: SweepRecord) -> Objective:
-    """Return an objective with the tolerance that the sweep gives it, where it has none itself."""
-    return with_tolerance(
-        objective,
+    rigor = sweep.rigor
+    with_own = partial(
+        with_tolerance,
         rule=sweep.rule,
-        accuracy_tolerance=sweep.rigor.accuracy_tolerance,
-        tie_margin=sweep.rigor.tie_margin,
+        accuracy_tolerance=rigor.accuracy_tolerance,
+        tie_margin=rigor.tie_margin,
     )
+    return Rule(
+        objectives=tuple(map(with_own, sweep.objectives)),
+        how=sweep.rule,
+        tie_margin=float(rigor.tie_margin),
+        costs=tuple(sweep.costs),
+        target=sweep.target and with_own(sweep.target),
+    )
+
+
+def with_derived(
+    trials: pd.DataFrame, curves: pd.DataFrame, rule: Rule, baseline: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the trials with their figures to the rule's target, by the best of all curves.
+
+    While a run continues a search has them by what is known by then
+    (:class:`orchestrator.derived.DerivedFigures`). A target near the best is taken from the curves
+    of stage ``train``. Without curves and without a target the table is returned as it is.
+
+    Args:
+        trials: One row a trial.
+        curves: One row a report; those of a paused curve under its last trial.
+        rule: What is to be reached.
+        baseline: The config whose samples to the target ``goodput`` is relative to, by the median
+            of its runs; where it was never there the first trial that was stands in.
+    """
+    target = rule.target
+    if target is None or curves.empty or f"metrics.{target.metric}" not in curves.columns:
+        return trials
+    points = _points(curves, f"metrics.{target.metric}")
+    searched = set(trials.loc[trials["stage"] == Stage.TRAIN, "trial_id"])
+    bests = [best_of_curve(target, curve) for trial, curve in points.items() if trial in searched]
+    value = target_value(target, bests)
+    there = [first_there(points.get(trial, ()), target, value) for trial in trials["trial_id"]]
+    samples = pd.Series([np.nan if at is None else at.samples for at in there], trials.index)
+    times = pd.Series([np.nan if at is None else at.clock_s for at in there], trials.index)
+    reference = _reference(samples, trials, baseline)
+    speeds = trials[_SPEED] if _SPEED in trials.columns else np.nan
+    return trials.assign(**{TIME: times, GOODPUT: speeds * reference / samples})
+
+
+def _points(curves: pd.DataFrame, column: str) -> dict[str, list[Point]]:
+    """Return the curve of each trial, by its id."""
+    known = curves.dropna(subset=[column])
+    clock = known["elapsed_s"]
+    if f"metrics.{CLOCK}" in known.columns:
+        clock = known[f"metrics.{CLOCK}"].fillna(clock)
+    points: dict[str, list[Point]] = {}
+    cells = zip(known["trial_id"], clock, known["samples"], known[column], strict=True)
+    for trial, clock_s, samples, value in cells:
+        point = Point(clock_s=float(clock_s), samples=float(samples), value=float(value))
+        points.setdefault(str(trial), []).append(point)
+    return points
+
+
+def _reference(samples: pd.Series[Any], trials: pd.DataFrame, baseline: Mapping[str, Any]) -> float:
+    """Return the samples that the baseline took, or the first trial that was there."""
+    searched = samples[trials["stage"] == Stage.TRAIN].dropna()
+    own = searched[rows_of(trials, baseline)[searched.index]]
+    if own.empty:
+        return float(searched.iloc[0]) if len(searched) else float("nan")
+    return float(own.median())

@@ -26,16 +26,18 @@ _KEY: Final = "analysis"
 _SMALLER: Final = ("_s", "_ms", "_us", "_ns", "_gib", "_mib", "_j", "loss", "cost", "error")
 """Endings of figures that are better the smaller they are: times, memory, energy, losses."""
 
-_NEEDED: Final = ("trial_id", "stage", "state")
+
+def checked_run(run: object, function: str) -> RunTables:
+    """Return ``run`` where it is a run; raise a :class:`TableError` otherwise."""
+    if isinstance(run, RunTables):
+        return run
+    raise TableError(
+        f"{function}: takes a whole run, not a {type(run).__name__}", "give what an.load returns"
+    )
 
 
 def run_of(source: object, run: RunTables | None, function: str) -> RunTables:
-    """Return the run that a question is about.
-
-    Args:
-        source: What the function was given.
-        run: The run that a frame is of, as the caller said.
-        function: Its name, for the message.
+    """Return the run that a question is about: the source, or the run of a frame.
 
     Raises:
         TableError: It is a frame without a run, or neither.
@@ -48,17 +50,11 @@ def run_of(source: object, run: RunTables | None, function: str) -> RunTables:
             f"{function}: a frame alone does not say what its sweep varied and asked",
             f"give the run as well: an.{function}(frame, run=an.load(...))",
         )
-    if not isinstance(run, RunTables):
-        raise TableError(f"{function}: run= is a {type(run).__name__}", "give what an.load returns")
-    return run
+    return checked_run(run, function)
 
 
 def checked_frame(source: object, function: str) -> pd.DataFrame:
-    """Return ``source`` where it is a frame.
-
-    Raises:
-        TableError: It is something else.
-    """
+    """Return ``source`` where it is a frame; raise a :class:`TableError` otherwise."""
     if isinstance(source, pd.DataFrame):
         return source
     raise TableError(
@@ -71,25 +67,19 @@ def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.Dat
     """Return a frame of trials of a run with every knob, so that nothing is pooled unseen.
 
     Raises:
-        TableError: It is of configs, lacks a knob's column, or has rows of another run.
+        TableError: It is of configs, lacks a knob's column, or has a trial twice.
     """
     if "trial_ids" in frame.columns:
         raise TableError(
             f"{function}: takes a frame of trials, this one has a row a config",
             "give rows of run.trials",
         )
-    require(frame, _NEEDED, function)
+    require(frame, ["trial_id", "stage", "state"], function)
     require_knobs(frame, run.sweep.knobs, function)
     twice = frame["trial_id"][frame["trial_id"].duplicated()]
     if len(twice):
         raise TableError(f"{function}: holds trial {twice.iloc[0]} twice", "give each row once")
-    unknown = frame["trial_id"][~frame["trial_id"].isin(run.trials["trial_id"])]
-    if len(unknown):
-        raise TableError(
-            f"{function}: trial {unknown.iloc[0]} is not of the run {run.sweep.name}",
-            "give rows of one run, and that run",
-        )
-    return frame
+    return frame.reset_index(drop=True)
 
 
 def checked_configs(frame: object, function: str) -> pd.DataFrame:
@@ -121,31 +111,14 @@ def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
 
 def require_knobs(frame: pd.DataFrame, knobs: Collection[str], function: str) -> None:
     """Raise a :class:`TableError` where a frame lacks the column of a knob."""
-    known = {*knobs}
-    missing = [name for name in knobs if f"params.{name}" not in frame.columns]
-    if missing:
-        others = [name for name in params_of(frame) if name.removeprefix("params.") not in known]
-        close = nearest(f"params.{missing[0]}", others)
-        raise TableError(
-            f"{function}: the frame lacks the knob column params.{missing[0]}{close}",
-            "without it rows of differing configs would be taken for repeats of one",
-        )
-
-
-def checked_knob(knob: str, run: RunTables, function: str) -> str:
-    """Return the column of a knob of a run.
-
-    Raises:
-        TableError: The trainable has no such knob.
-    """
-    name = knob.removeprefix("params.")
-    if name not in run.sweep.knobs:
-        raise TableError(
-            f"{function}: {run.sweep.trainable or 'the trainable'} has no knob {name!r}"
-            f"{nearest(name, run.sweep.knobs)}",
-            f"knobs: {', '.join(run.sweep.knobs)}",
-        )
-    return f"params.{name}"
+    for name in knobs:
+        if f"params.{name}" not in frame.columns:
+            others = [c for c in params_of(frame) if c.removeprefix("params.") not in knobs]
+            close = nearest(f"params.{name}", others)
+            raise TableError(
+                f"{function}: the frame lacks the knob column params.{name}{close}",
+                "without it rows of differing configs would be taken for repeats of one",
+            )
 
 
 def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
@@ -182,7 +155,7 @@ def remembered(frame: pd.DataFrame) -> tuple[Objective, ...]:
 
 
 def objectives_of(
-    given: Sequence[str | Objective] | None, frame: pd.DataFrame, function: str
+    given: str | Objective | Sequence[str | Objective] | None, frame: pd.DataFrame, function: str
 ) -> tuple[Objective, ...]:
     """Return the objectives that are asked for; without any those of the frame's run.
 
@@ -190,7 +163,7 @@ def objectives_of(
     time, memory, energy or loss minimised; ``"minimize:name"`` says it.
 
     Raises:
-        TableError: None are known; a name, or its direction, is unknown; its cells are text.
+        TableError: None are known; or a name, or its direction, is unknown.
     """
     own = remembered(frame)
     if given is None:
@@ -206,9 +179,7 @@ def objectives_of(
     if len(asked) not in (1, 2, 3):
         raise TableError(f"{function}: takes one, two or three objectives, not {len(asked)}")
     for objective in asked:
-        column = column_named(frame, objective.metric, function)
-        if not pd.api.types.is_numeric_dtype(frame[column]) and len(frame):
-            raise TableError(f"{function}: {column} is text, so that no value is better")
+        column_named(frame, objective.metric, function)
     return asked
 
 
@@ -217,8 +188,6 @@ def _objective(
 ) -> Objective:
     if isinstance(given, Objective):
         return given
-    if not isinstance(given, str):
-        raise TableError(f"{function}: an objective is a {type(given).__name__}, not a name")
     goal, _, name = given.rpartition(":")
     if goal in tuple(Goal):
         return Objective(name, Goal(goal))

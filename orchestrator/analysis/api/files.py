@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.api.checks import Source, checked_frame
-from orchestrator.analysis.api.fronts import pareto_front
-from orchestrator.analysis.api.runs import configs, describe
+from orchestrator.analysis.api.runs import configs, describe, pareto_front
 from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest, refusing_os_errors
@@ -78,39 +77,28 @@ def _tables_of(run: Source, name: str) -> dict[str, pd.DataFrame]:
 
 def _write(path: Path, table: pd.DataFrame) -> Path:
     table = table.reset_index(drop=True)
-    if path.suffix == ".csv":
-        replace_file(path, lambda to: _as_text(table).to_csv(to, index=False))
+    kinds, is_csv = pd.api.types, path.suffix == ".csv"
+    mixed = [
+        name
+        for name, dtype in table.dtypes.items()
+        if kinds.is_object_dtype(dtype) or (is_csv and kinds.is_string_dtype(dtype))
+    ]
+    convert = _cell if is_csv else _as_list
+    table = table.assign(**{str(n): table[n].astype(object).map(convert) for n in mixed})
+    if is_csv:
+        replace_file(path, lambda to: table.to_csv(to, index=False))
     else:
-        replace_file(path, lambda to: _with_lists(table).to_parquet(to, index=False))
+        replace_file(path, lambda to: table.to_parquet(to, index=False))
     return path
 
 
-def _with_lists(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with tuples as lists, which Arrow has a type for."""
-    mixed = [n for n in table.columns if pd.api.types.is_object_dtype(table[n].dtype)]
-    return table.assign(**{name: table[name].map(_as_list) for name in mixed})
-
-
 def _as_list(cell: object) -> object:
+    """Return a tuple as a list, which Arrow has a type for."""
     return list(cell) if isinstance(cell, (tuple, np.ndarray)) else cell
 
 
-def _as_text(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its text, lists and tuples as a spreadsheet may read them."""
-    return table.assign(**{name: table[name].astype(object).map(_cell) for name in _text(table)})
-
-
-def _text(table: pd.DataFrame) -> list[str]:
-    """Return the columns that may hold text."""
-    kinds = pd.api.types
-    return [
-        name
-        for name in table.columns
-        if kinds.is_object_dtype(table[name].dtype) or kinds.is_string_dtype(table[name].dtype)
-    ]
-
-
 def _cell(cell: Any) -> Any:  # noqa: ANN401 - whatever the table holds
+    """Return text, lists and tuples as a spreadsheet may read them."""
     if isinstance(cell, (list, tuple, np.ndarray)):
         return json.dumps(list(cell), default=str)
     if isinstance(cell, str) and cell.startswith(FORMULA):

@@ -16,10 +16,14 @@ from orchestrator.analysis.api.checks import (
 )
 from orchestrator.analysis.columns import TableError, metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.knobs.effects import effects_in, knob_effects
+from orchestrator.analysis.knobs.effects import (
+    effects_in,
+    interactions_in,
+    knob_effects,
+    knob_interactions,
+)
 from orchestrator.analysis.knobs.figures import Figures
 from orchestrator.analysis.knobs.importance import importance_in
-from orchestrator.analysis.knobs.interactions import interactions_in, knob_interactions
 from orchestrator.analysis.knobs.of_run import figures_in, figures_of, with_runs
 from orchestrator.analysis.tables.run_tables import RunTables
 
@@ -78,13 +82,11 @@ def interactions(
         of ratios over ``num_blocks`` blocks: what changing both brings, over the product of what
         each brings alone. Of shares and what was learned it is a difference of differences. 1, or
         0: neither changes what the other does. The other columns are those of :func:`effects`. Two
-        knobs without a block have a row ``not tried together`` with the options of the configs to
-        try, ``to_try``; or ``did not run together``; or ``one has no effect without the other``, as
-        the batches that loader workers prefetch have none without workers.
+        knobs without a block have one row, ``not tried together``, with the options of the config
+        with both changed, ``to_try``.
 
     Raises:
         TableError: As :func:`effects`.
-        SweepError: The sweep's objectives state no rule.
 
     Source: contrasts of a factorial design (Box, Hunter and Hunter, "Statistics for
     Experimenters", 2nd edition 2005, chapter 5); intervals as :func:`effects`.
@@ -115,7 +117,6 @@ def importance(
 
     Raises:
         TableError: As :func:`effects`.
-        SweepError: The sweep's objectives state no rule.
 
     Source: Watanabe, Bansal and Hutter, "PED-ANOVA", IJCAI 2023, as Optuna has it.
     """
@@ -134,8 +135,7 @@ def _checked(source: Source, run: RunTables | None, function: str) -> RunTables 
     if "trial_id" not in frame.columns:
         return frame
     tables = run_of(source, run, function)
-    trials = checked_trials(frame, tables, function).reset_index(drop=True)
-    return replace(tables, trials=trials)
+    return replace(tables, trials=checked_trials(frame, tables, function))
 
 
 def _metric(frame: pd.DataFrame, on: str, function: str) -> str:

@@ -1,7 +1,7 @@
 """The report's figures, as plotly figures: ``an.plot.curves(run)``.
 
 Each function takes a run and returns a ``plotly.graph_objects.Figure``, drawn by the report's own
-code. A run that a figure cannot be drawn of is refused, with the report's sentence why.
+code. A run that a figure cannot be drawn of is refused with the report's reason, a ``TableError``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from orchestrator.analysis.api.checks import checked_run
 from orchestrator.analysis.api.knobs import effects as effects_of_run
 from orchestrator.analysis.api.scaling import scaling as scaling_of
 from orchestrator.analysis.columns import TableError
@@ -38,23 +39,20 @@ def speed_accuracy(run: RunTables, other: str | None = None) -> go.Figure:
         run: A run.
         other: The other objective; None: the sweep's second one. Of a sweep with a single objective
             what was measured beside it.
-
-    Raises:
-        TableError: It is no run, ``other`` is no objective of it, or no config has both figures.
     """
     view = _view(run, "speed_accuracy")
-    figures = {figure.name.removeprefix("speed-"): figure for figure in scatter_figures(view)}
-    metrics = [objective.metric for objective in view.beside_speed]
-    if other is not None and other not in metrics:
+    found = {figure.name: figure for figure in scatter_figures(view)}
+    first, *others = (objective.metric for objective in view.beside_speed)
+    names = {first: "speed-accuracy"} | {metric: f"speed-{metric}" for metric in others}
+    if other is not None and other not in names:
         raise TableError(
             f"plot.speed_accuracy: {other!r} is no other objective of the run"
-            f"{nearest(other, metrics)}"
+            f"{nearest(other, names)}"
         )
-    if not figures:
+    figure = found.get(names[other]) if other else next(iter(found.values()), None)
+    if figure is None:
         raise TableError("plot.speed_accuracy: no config completed with every objective measured")
-    first = next(iter(figures))
-    name = first if other is None or metrics.index(other) == 0 else other
-    return figures[name].figure
+    return figure.figure
 
 
 def effects(run: RunTables, on: str | None = None) -> go.Figure:
@@ -64,10 +62,6 @@ def effects(run: RunTables, on: str | None = None) -> go.Figure:
         run: A run.
         on: The figure, for all knobs. None: the first objective, for the knobs that change it by
             their role.
-
-    Raises:
-        TableError: It is no run, the figure is not known, or no two configs differ in one knob
-            alone.
     """
     view = _view(run, "effects")
     metric = (on or view.rule.speed.metric).removeprefix("metrics.")
@@ -75,85 +69,45 @@ def effects(run: RunTables, on: str | None = None) -> go.Figure:
     rows = rows[rows["metric"] == metric]
     if rows.empty:
         raise TableError(
-            f"plot.effects: no two configs that have {metric} differ in one knob alone"
-            + ("" if on else ", of those that change it by their role")
-            + ", or the noise hides what it does"
+            f"plot.effects: no two configs that have {metric} differ in one knob alone, or the "
+            "noise hides what it does"
         )
     return forest(view, rows, metric).figure
 
 
 def curves(run: RunTables, over: Literal["time", "samples"] = "time") -> go.Figure:
-    """Draw accuracy over the time, or over the samples, that training took to get there.
-
-    Args:
-        run: A run.
-        over: ``time`` or ``samples``.
-
-    Raises:
-        TableError: It is no run, ``over`` is neither, or no trial was evaluated twice.
-    """
-    if over not in ("time", "samples"):
-        raise TableError(f"plot.curves: over={over!r}", "over='time' or over='samples'")
+    """Draw accuracy over the time, or over the samples, that training took to get there."""
     figures = _figures(curves_of(_view(run, "curves")), "curves")
     found = [figure for figure in figures if figure.name.endswith(f"-{over}")]
     if not found:
-        raise TableError(f"plot.curves: no trial reports its {over}")
+        raise TableError(f"plot.curves: no trial reports its {over}", "over='time' or 'samples'")
     return found[0].figure
 
 
 def steps(run: RunTables) -> go.Figure:
-    """Draw the time per 1,000 samples by phase of a step, a bar a config.
-
-    Raises:
-        TableError: It is no run, or the phases were not measured.
-    """
+    """Draw the time per 1,000 samples by phase of a step, a bar a config."""
     return _figures(steps_of(_view(run, "steps")), "steps")[0].figure
 
 
 def ladder(run: RunTables) -> go.Figure:
-    """Draw the first objective from the baseline to the recommended config, one knob a step.
-
-    Raises:
-        TableError: It is no run, nothing is recommended, or it is the baseline.
-    """
-    section = ladder_of(_view(run, "ladder"))
-    if section is None:
-        raise TableError("plot.ladder: nothing is recommended")
-    return _figures(section, "ladder")[0].figure
+    """Draw the first objective from the baseline to the recommended config, one knob a step."""
+    return _figures(ladder_of(_view(run, "ladder")), "ladder")[0].figure
 
 
 def importance(run: RunTables) -> go.Figure:
-    """Draw how much each knob matters for a good speed and for a good accuracy, by PED-ANOVA.
-
-    Raises:
-        TableError: It is no run, or fewer than 50 of its configs have a figure.
-    """
+    """Draw how much each knob matters for a good speed and for a good accuracy, by PED-ANOVA."""
     return _figures(importance_of(_view(run, "importance")), "importance")[0].figure
 
 
 def scaling(run: RunTables, knob: str = "num_workers") -> go.Figure:
-    """Draw the speed over a knob: configs that differ in it alone, with ceilings.
-
-    Args:
-        run: A run.
-        knob: A knob of numbers that varied.
-
-    Raises:
-        TableError: It is no run, the knob is unknown or no number, or no two configs differ in it
-            alone.
-    """
+    """Draw the speed over a knob of numbers: configs that differ in it alone, with ceilings."""
     view = _view(run, "scaling")
     return scaling_figure(view, scaling_of(view.tables, knob)).figure
 
 
-def _view(run: object, function: str) -> View:
+def _view(run: RunTables, function: str) -> View:
     """Return the run as the report shows it; that of the last run is kept."""
-    if not isinstance(run, RunTables):
-        given = type(run).__name__
-        raise TableError(
-            f"plot.{function}: takes a run, not a {given}", "give what an.load returns"
-        )
-    return _view_of(run)
+    return _view_of(checked_run(run, f"plot.{function}"))
 
 
 @lru_cache(maxsize=1)
@@ -161,7 +115,8 @@ def _view_of(tables: RunTables) -> View:
     return view_of(tables, findings(tables))
 
 
-def _figures(section: Section, function: str) -> tuple[Figure, ...]:
-    if not section.figures:
-        raise TableError(f"plot.{function}: {section.missing}")
+def _figures(section: Section | None, function: str) -> tuple[Figure, ...]:
+    if section is None or not section.figures:
+        reason = section.missing if section else "nothing is recommended"
+        raise TableError(f"plot.{function}: {reason}")
     return section.figures

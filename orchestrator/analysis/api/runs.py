@@ -1,20 +1,36 @@
-"""Load a run; its columns; its configs, with repeats made one."""
+"""A run: load it, its columns, its configs, its front, what to use, and another run beside it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis.api.checks import Source, checked_trials, labelled, run_of
+from orchestrator.analysis.api.checks import (
+    Source,
+    checked_configs,
+    checked_run,
+    checked_trials,
+    labelled,
+    objectives_of,
+    run_of,
+)
 from orchestrator.analysis.api.meanings import meaning_of
-from orchestrator.analysis.columns import TableError
+from orchestrator.analysis.columns import Config, TableError
+from orchestrator.analysis.comparison.changes import TOLERANCE
+from orchestrator.analysis.comparison.compare import Comparison
+from orchestrator.analysis.comparison.compare import compare as compare_runs
+from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.findings import findings as findings_of
+from orchestrator.analysis.recommendation.speedup import Speedup
+from orchestrator.analysis.statistics.pareto import front_in_order
 from orchestrator.analysis.tables.load import Source as Place
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import RunDirectoryError
+from orchestrator.metrics import Objective
 
 
 def load(source: Place, tracking_uri: str | None = None) -> RunTables:
@@ -31,10 +47,7 @@ def load(source: Place, tracking_uri: str | None = None) -> RunTables:
 
     Raises:
         RunDirectoryError: There is no such run, or it cannot be read.
-        TableError: The source is neither a path nor a name.
     """
-    if not isinstance(source, (str, Path)):
-        raise TableError(f"load: takes a path or a name, not a {type(source).__name__}")
     try:
         return load_run(source, tracking_uri)
     except RunDirectoryError as error:
@@ -62,23 +75,14 @@ def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
     """
     tables = run_of(source, run, "describe")
     frame = tables.trials if isinstance(source, RunTables) else source
+    known = [frame[column].dropna() for column in frame.columns]
     rows = [
         meaning_of(str(column), tables)
-        | {
-            "num_measured": int(frame[column].notna().sum()),
-            "num_values": _num_values(frame[column]),
-        }
-        for column in frame.columns
+        | {"num_measured": len(cells), "num_values": cells.map(str).nunique()}
+        for column, cells in zip(frame.columns, known, strict=True)
     ]
     columns = ["column", "kind", "role", "unit", "meaning", "num_measured", "num_values"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _num_values(cells: pd.Series[Any]) -> int:
-    try:
-        return int(cells.nunique())
-    except TypeError:  # lists
-        return int(cells.dropna().astype("str").nunique())
 
 
 def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
@@ -100,11 +104,121 @@ def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
         An empty frame where nothing completed. The frame remembers the run's objectives.
 
     Raises:
-        TableError: A frame came without its run, lacks a knob, or is not of this run's trials.
+        TableError: A frame came without its run, lacks a knob, or has a trial twice.
         SweepError: The sweep's objectives state no rule.
     """
     tables = run_of(source, run, "configs")
     if isinstance(source, pd.DataFrame):
-        trials = checked_trials(source, tables, "configs").reset_index(drop=True)
-        tables = replace(tables, trials=trials)
+        tables = replace(tables, trials=checked_trials(source, tables, "configs"))
     return labelled(tables.ranked, tables.sweep)
+
+
+def pareto_front(
+    source: Source, objectives: str | Objective | Sequence[str | Objective] | None = None
+) -> pd.DataFrame:
+    """Return the configs that no other one beats in every objective.
+
+    A config is off the front where another one is at least as good in every objective and better
+    in one. Each ``group`` of comparable rows has its own front. Configs that lack an objective, or
+    miss a bound, are on none.
+
+    Args:
+        source: A run, or a frame of configs: :func:`configs` of it, filtered or with columns added.
+        objectives: One to three names or ``an.maximize(...)``, ``an.minimize(...)``, of
+            ``metrics.<name>`` or of any other column. None: those of the frame's run.
+
+    Returns:
+        The rows of the front, all columns; the best of the first objective first, in each group.
+
+    Raises:
+        TableError: The frame is one of trials, its objectives are not known, or it lacks one.
+
+    Source: Kung, Luccio and Preparata, "On finding the maxima of a set of vectors", 1975, as
+    moocore has it.
+    """
+    is_run = isinstance(source, RunTables)
+    frame = configs(source) if is_run else checked_configs(source, "pareto_front")
+    asked = objectives_of(objectives, frame, "pareto_front")
+    if all(objective.bound is not None for objective in asked):
+        raise TableError("pareto_front: every objective has a bound: none is to be improved")
+    return front_in_order(frame, asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """The config to use, why, and how sure that is.
+
+    Attributes:
+        config: A value for every knob; None where nothing can be recommended.
+        sentence: The answer of the run.
+        why: Why this config; where there is none, the reason.
+        how_sure: What the speed-up rests on.
+        speedup: Over the baseline, with its 95 % interval; None where there is no config.
+        figures: Figures of the config by metric, from its confirm runs where it has any,
+            otherwise from the runs that selected it.
+        notes: What weakens it, a sentence each.
+        findings: All of this as data.
+    """
+
+    config: Config | None
+    sentence: str
+    why: str
+    how_sure: str
+    speedup: Speedup | None
+    figures: Mapping[str, float]
+    notes: tuple[str, ...]
+    findings: Findings = field(repr=False)
+
+
+def recommend(run: RunTables) -> Recommendation:
+    """Recommend a config by the rule of the run's sweep.
+
+    Args:
+        run: A run.
+
+    Raises:
+        TableError: It is no run: a recommendation rests on all of its trials.
+        SweepError: The sweep's objectives state no rule.
+    """
+    found = findings_of(checked_run(run, "recommend"))
+    return Recommendation(
+        config=found.config,
+        sentence=found.sentence,
+        why=found.why.text,
+        how_sure=found.how_sure,
+        speedup=found.speedup,
+        figures=found.figures,
+        notes=found.notes,
+        findings=found,
+    )
+
+
+def compare(
+    first: RunTables,
+    second: RunTables,
+    *,
+    tolerance: float = TOLERANCE,
+    across: tuple[str, ...] = (),
+) -> Comparison:
+    """Compare two runs of a sweep config by config, and say whether anything got worse.
+
+    Args:
+        first: The run that changes are counted from.
+        second: The other run.
+        tolerance: Share of the speed that a config may lose before that is a regression. The
+            tolerance of the accuracy is the sweep's own.
+        across: Keys of the environment that may differ, since they are what is compared.
+
+    Returns:
+        ``verdict`` (``regression``, ``improvement``, ``no change beyond the tolerance`` or ``not
+        decided``) and its ``sentence``; ``changes``, a row a figure, stage and config, with its
+        95 % interval; ``table``, a row a config and stage with the figures of both runs. See
+        :class:`~orchestrator.analysis.comparison.compare.Comparison`.
+
+    Raises:
+        TableError: One of the two is no run.
+        SweepError: The machines, versions or data differ, no config is in both, or the tolerance
+            is no share.
+    """
+    runs = [checked_run(run, "compare") for run in (first, second)]
+    return compare_runs(*runs, tolerance=tolerance, across=across)

@@ -1,7 +1,8 @@
-"""Speed over a knob: speed-up, efficiency, ceiling."""
+"""What a speed is worth: over one knob, to an accuracy, and as goodput."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,19 +11,27 @@ import pandas as pd
 from orchestrator.analysis.api.checks import (
     Source,
     checked_configs,
-    checked_knob,
+    checked_run,
     require,
     require_knobs,
     run_of,
 )
 from orchestrator.analysis.columns import TableError, params_of, text_of
 from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.rule import limit_of
+from orchestrator.analysis.statistics.curves import accuracy_asked, composed_time_to_accuracy
+from orchestrator.analysis.statistics.curves import time_to_accuracy as times_of
 from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.errors import nearest
+from orchestrator.metrics import Objective, is_accuracy
+from orchestrator.trial import Stage
 
 FAMILY: Final = "family"
 """Column that numbers the configs which differ in the knob alone."""
+_CURVES: Final = "curve_ids"
+"""Column of composed configs: the trials that their accuracy is of."""
 
 
 def scaling(
@@ -56,23 +65,34 @@ def scaling(
     approach", 1967).
     """
     tables = run_of(source, run, "scaling")
-    column = checked_knob(knob, tables, "scaling")
-    frame = tables.configs if isinstance(source, RunTables) else checked_configs(source, "scaling")
-    require_knobs(frame, tables.sweep.knobs, "scaling")
-    needed = [GROUP, SPEED, "variance", "df", "num_runs", "interval", "trial_ids"]
-    require(frame, needed, "scaling")
+    name = knob.removeprefix("params.")
+    if name not in tables.sweep.knobs:
+        raise TableError(
+            f"scaling: {tables.sweep.trainable or 'the trainable'} has no knob {name!r}"
+            f"{nearest(name, tables.sweep.knobs)}",
+            f"knobs: {', '.join(tables.sweep.knobs)}",
+        )
+    column = f"params.{name}"
+    frame = _frame(source, tables, "scaling")
+    require(frame, [GROUP, SPEED, "variance", "df", "num_runs", "interval", "trial_ids"], "scaling")
     frame = frame[frame[SPEED].notna()].reset_index(drop=True)
     if tables.rule.speed_column != SPEED:  # the spread is of another figure
         frame = frame.assign(variance=np.nan)
-    rows = _with_speedups(_with_ceilings(_families(frame, column)), column)
+    rows = _with_speedups(_families(frame, column), column)
     first = [column, *(name for name in params_of(frame) if name != column), FAMILY, GROUP]
-    ends = [f"{SPEED}_low", f"{SPEED}_high"]
-    rows = rows.assign(**{name: np.nan for name in ends if name not in rows.columns})
     figures = [
-        SPEED, *ends, "speedup", "speedup_low", "speedup_high", "efficiency",
-        "ceiling_samples_per_s", "num_runs", "interval",
+        SPEED, f"{SPEED}_low", f"{SPEED}_high", "speedup", "speedup_low", "speedup_high",
+        "efficiency", "ceiling_samples_per_s", "num_runs", "interval",
     ]  # fmt: skip
-    return rows[[*first, *figures]].sort_values([FAMILY, column]).reset_index(drop=True)
+    table = rows.reindex(columns=[*first, *figures])
+    return table.sort_values([FAMILY, column]).reset_index(drop=True)
+
+
+def _frame(source: Source, tables: RunTables, function: str) -> pd.DataFrame:
+    """Return the configs of a run, or a frame of some of them, with every knob."""
+    frame = tables.configs if isinstance(source, RunTables) else checked_configs(source, function)
+    require_knobs(frame, tables.sweep.knobs, function)
+    return frame
 
 
 def _families(frame: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -84,19 +104,15 @@ def _families(frame: pd.DataFrame, column: str) -> pd.DataFrame:
         raise TableError(f"scaling: {column} was not varied; its values: {values}")
     others = [*(name for name in params_of(frame) if name != column), GROUP]
     idle = frame.get("tags.idle", pd.Series("", index=frame.index)).map(text_of)
-    numbers = frame.groupby(others, sort=False, dropna=False).ngroup()
-    rows = frame.assign(**{FAMILY: numbers})
-    parts = [rows[idle == ""]]
+    rows = frame.assign(**{FAMILY: frame.groupby(others, sort=False, dropna=False).ngroup()})
     kin = rows[idle == ""].drop_duplicates(FAMILY)
-    for text in idle[idle != ""].unique():
+    parts = [rows[idle == ""]]
+    for text, own in rows[idle != ""].groupby(idle[idle != ""], sort=False):
         names = {f"params.{name}" for name in text.split(", ")}
-        if column in names:
-            continue
-        on = [name for name in others if name not in names]
-        own = rows[idle == text]
-        matched = own.drop(columns=FAMILY).merge(kin[[*on, FAMILY]], on=on, how="left")
-        alone = matched[FAMILY].isna()
-        parts += [matched[~alone], own[own["trial_ids"].isin(matched.loc[alone, "trial_ids"])]]
+        if column not in names:
+            on = [name for name in others if name not in names]
+            matched = own.drop(columns=FAMILY).merge(kin[[*on, FAMILY]], on=on)
+            parts += [matched, own[~own["trial_ids"].isin(matched["trial_ids"])]]
     families = pd.concat([part for part in parts if len(part)], ignore_index=True)
     several = families.groupby(FAMILY)[column].transform("nunique") > 1
     if not several.any():
@@ -106,9 +122,8 @@ def _families(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _with_speedups(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Add ratios to the smallest value of each family that has a measured speed."""
-    measured = rows[rows[SPEED].notna()]
-    base = measured.loc[measured.groupby(FAMILY)[column].idxmin()].set_index(FAMILY)
+    """Add ratios to the smallest value of each family, and the slower of the two ceilings."""
+    base = rows.loc[rows.groupby(FAMILY)[column].idxmin()].set_index(FAMILY)
     of_base = base.loc[rows[FAMILY]].set_axis(rows.index)
     speedup = rows[SPEED] / of_base[SPEED]
     is_base = rows[column] == of_base[column]
@@ -121,11 +136,107 @@ def _with_speedups(rows: pd.DataFrame, column: str) -> pd.DataFrame:
         speedup_low=speedup * np.exp(-half),
         speedup_high=speedup * np.exp(half),
         efficiency=speedup / scale,
+        ceiling_samples_per_s=rows.reindex(columns=[LOADER, COMPUTE]).min(axis=1, skipna=False),
     )
 
 
-def _with_ceilings(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the slower of loader alone and model alone."""
-    ceilings = [name for name in (LOADER, COMPUTE) if name in rows.columns]
-    both = rows[ceilings].min(axis=1, skipna=False) if len(ceilings) == 2 else np.nan
-    return rows.assign(ceiling_samples_per_s=both)
+def time_to_accuracy(
+    source: Source, target: float | None = None, *, run: RunTables | None = None
+) -> pd.DataFrame:
+    """Return the training time that each config took to an accuracy.
+
+    Time counts in training epochs, evaluation left out, where the reports say it; otherwise from
+    the start of the process. It is known as finely as accuracy was evaluated. Of a composed config
+    the time is that of its curve's epochs at its own speed.
+
+    Args:
+        source: A run; or a frame of its configs, with ``run``.
+        target: The accuracy to reach, of the accuracy that the sweep's rule names. None: the
+            sweep's own target, or the least accuracy that its rule lets a config have.
+        run: The run that a frame is of: the curves are its own.
+
+    Returns:
+        One row a config, the soonest first: ``params.*``; ``group``; ``target``; ``reached_s``,
+        when half of its runs were there, NaN where fewer ever were; ``num_reached`` of
+        ``num_runs``; ``trained_s``, the median of how long they trained; the accuracy at the end.
+
+    Raises:
+        TableError: A frame came without its run or is of trials; no accuracy was reported; the
+            target is no fraction of 1 where the accuracy is one.
+
+    Source: time to accuracy as MLPerf Training counts it (Mattson et al., MLSys 2020).
+    """
+    tables = run_of(source, run, "time_to_accuracy")
+    rule, curves = tables.rule, tables.whole_curves
+    frame = _frame(source, tables, "time_to_accuracy")
+    require(frame, [GROUP, "timed_ids", rule.accuracy_column], "time_to_accuracy")
+    target = _target(target, frame, tables, "time_to_accuracy")
+    runs = "timed_ids"
+    if _CURVES in frame.columns:
+        runs = _CURVES
+        times = composed_time_to_accuracy(frame, tables.grouped, curves, rule, target=target)
+    else:
+        times = times_of(frame, curves, rule, target=target)
+    columns = ["reached_s", "num_reached", "num_runs", "trained_s"]
+    found = pd.DataFrame(columns=columns) if times is None else times.configs[columns]
+    found = found.reindex(frame.index)
+    table = frame[[*params_of(frame), GROUP]].assign(
+        target=target,
+        reached_s=found["reached_s"].astype("float64"),
+        num_reached=found["num_reached"].fillna(0).astype("int64"),
+        num_runs=found["num_runs"].fillna(frame[runs].map(len)).astype("int64"),
+        trained_s=found["trained_s"].astype("float64"),
+        **{rule.accuracy_column: frame[rule.accuracy_column]},
+    )
+    return table.sort_values("reached_s", kind="stable").reset_index(drop=True)
+
+
+def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
+    """Return each config's speed times its statistical efficiency.
+
+    The efficiency is known from the curves: the samples that the baseline takes to the target over
+    those that the config takes. So goodput is in the baseline's samples a second.
+
+    Args:
+        run: A run.
+        target: As in :func:`time_to_accuracy`.
+
+    Returns:
+        One row a config, the best first: ``params.*``; ``group``; ``target``;
+        ``metrics.samples_per_s``; ``efficiency``; ``metrics.goodput`` in samples a second. NaN
+        where most runs of a config were never there.
+
+    Raises:
+        TableError: As :func:`time_to_accuracy`.
+
+    Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep
+    Learning", OSDI 2021.
+    """
+    accuracy = checked_run(run, "goodput").rule.accuracy
+    value = _target(target, run.configs, run, "goodput")
+    wanted = Objective(accuracy.metric, accuracy.goal, bound=value)
+    frame = replace(run, sweep=replace(run.sweep, target=wanted)).configs
+    columns = [*params_of(frame), GROUP, SPEED, "metrics.goodput"]
+    table = frame.reindex(columns=columns).sort_values(
+        "metrics.goodput", ascending=False, kind="stable", ignore_index=True
+    )
+    return table.assign(target=value, efficiency=table["metrics.goodput"] / table[SPEED])
+
+
+def _target(target: float | None, frame: pd.DataFrame, tables: RunTables, function: str) -> float:
+    """Return the accuracy to reach: without one the sweep's target, or what its rule asks for."""
+    rule, curves = tables.rule, tables.whole_curves
+    metric = rule.accuracy.metric
+    if rule.accuracy_column not in curves.columns:
+        raise TableError(f"{function}: no report of the run has the accuracy {metric}")
+    if target is None:
+        if rule.target is None or rule.target.metric != metric:
+            return accuracy_asked(frame, rule)
+        searched = tables.trials.loc[tables.trials["stage"] == Stage.TRAIN, "trial_id"]
+        of_search = curves["trial_id"].isin(searched)
+        return limit_of(rule.target, curves.loc[of_search, rule.accuracy_column])
+    if is_accuracy(metric) and not 0 <= target <= 1:
+        raise TableError(
+            f"{function}: target={target:g}, but {metric} is a fraction of 1", "target=0.9, say"
+        )
+    return float(target)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.arguments import Parser, a_path
 from orchestrator.errors import nearest
+from orchestrator.locations import short
+from orchestrator.storage.files import RunFile
 
 COMMANDS: Final = {
     "show": "print a run's answer and front, and write its files again",
@@ -19,11 +21,8 @@ COMMANDS: Final = {
 }
 """Each command with its line of help."""
 
-FORMATS: Final = ("csv", "parquet")
-"""As :data:`orchestrator.analysis.api.files.FORMATS`, which takes a second to import."""
-
 _TOLERANCE: Final = 0.03
-"""As :data:`orchestrator.analysis.comparison.changes.TOLERANCE`."""
+"""As :data:`orchestrator.analysis.comparison.changes.TOLERANCE`, which is slow to import."""
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -38,6 +37,24 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             parser.error(f"{words[0]!r} is neither a command nor a folder{close}")
         words = ["show", *words]
     return parser.parse_args(words)
+
+
+def latest_run(folder: Path) -> Path | None:
+    """Return the run below a folder that was started last; None where there is none."""
+    records = [*folder.glob(f"*/{RunFile.SWEEP}"), *folder.glob(f"*/*/{RunFile.SWEEP}")]
+    if not records:
+        return None
+    return short(max(records, key=lambda path: path.stat().st_mtime).parent)
+
+
+class _Parser(Parser):
+    """Names the nearest option of all commands: the outer parser reports what is unknown."""
+
+    of_commands: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> list[str]:
+        return list(dict.fromkeys([*super().options, *self.of_commands]))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -69,11 +86,25 @@ def _parser() -> argparse.ArgumentParser:
                 help="read from this MLflow server or database; a run is then the name of an "
                 "experiment (its latest sweep) or the id of a sweep's parent run",
             )
-        _OPTIONS[name](command)
+        for option, settings in _OPTIONS.get(name, {}).items():
+            command.add_argument(option, **settings)
         command.add_argument(
             "--json", action="store_true", help="print one JSON document and nothing else"
         )
+        parser.of_commands += tuple(command.options)
     return parser
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed: a share of at least 0 and below 1, 0.03 for 3 %"
+        )
+    return share
 
 
 _DESCRIPTIONS: Final = {
@@ -90,108 +121,54 @@ _DESCRIPTIONS: Final = {
     "over all changes. Exit code 1: a regression is shown; 0: none is.",
 }
 
-
-def _show_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=a_path,
-        help="write the files there (default: RUN_DIR; none are written of a run from MLflow)",
-    )
-
-
-def _front_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--objectives",
-        metavar="NAME,NAME",
-        help="one to three figures of the table (default: the sweep's own). Rates and accuracies "
-        "are maximised, times, memory and losses minimised; write maximize:NAME or minimize:NAME "
-        "for another direction",
-    )
-
-
-def _export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format",
-        metavar="NAME",
-        default="csv",
-        help=f"{' or '.join(FORMATS)} (default: csv)",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=a_path,
-        help="folder to write to (default: export in RUN_DIR; needed for a run from MLflow)",
-    )
-
-
-def _open_options(parser: argparse.ArgumentParser) -> None:
-    """Add nothing."""
-
-
-def _compare_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--tolerance",
-        metavar="SHARE",
-        type=_share,
-        default=_TOLERANCE,
-        help="share of the speed that may be lost before that is a regression (default: "
-        f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's own",
-    )
-    parser.add_argument(
-        "--across",
-        metavar="KEY",
-        action="append",
-        default=[],
-        help="compare although the runs differ in KEY, because that is what is being compared: "
-        "versions.torch, say; may be given several times",
-    )
-    parser.add_argument(
-        "--again",
-        metavar=("FIRST", "SECOND"),
-        nargs=2,
-        action="append",
-        default=[],
-        help="two more runs of the same two versions, from another session; may be given several "
-        "times. One pair of runs cannot tell the host on the day from a change between the "
-        "versions, several pairs can",
-    )
-
-
-_OPTIONS: Final = {
-    "show": _show_options,
-    "front": _front_options,
-    "export": _export_options,
-    "open": _open_options,
-    "compare": _compare_options,
+_OPTIONS: Final[dict[str, dict[str, dict[str, Any]]]] = {
+    "show": {
+        "--out": {
+            "metavar": "DIR",
+            "type": a_path,
+            "help": "write the files there (default: RUN_DIR; none are written of a run from "
+            "MLflow)",
+        },
+    },
+    "front": {
+        "--objectives": {
+            "metavar": "NAME,NAME",
+            "help": "one to three figures of the table (default: the sweep's own). Rates and "
+            "accuracies are maximised, times, memory and losses minimised; write maximize:NAME or "
+            "minimize:NAME for another direction",
+        },
+    },
+    "export": {
+        "--format": {"metavar": "NAME", "default": "csv", "help": "csv (default) or parquet"},
+        "--out": {
+            "metavar": "DIR",
+            "type": a_path,
+            "help": "folder to write to (default: export in RUN_DIR; needed for a run from MLflow)",
+        },
+    },
+    "compare": {
+        "--tolerance": {
+            "metavar": "SHARE",
+            "type": _share,
+            "default": _TOLERANCE,
+            "help": "share of the speed that may be lost before that is a regression (default: "
+            f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's",
+        },
+        "--across": {
+            "metavar": "KEY",
+            "action": "append",
+            "default": [],
+            "help": "compare although the runs differ in KEY, because that is what is being "
+            "compared: versions.torch, say; may be given several times",
+        },
+        "--again": {
+            "metavar": ("FIRST", "SECOND"),
+            "nargs": 2,
+            "action": "append",
+            "default": [],
+            "help": "two more runs of the same two versions, from another session; may be given "
+            "several times. One pair of runs cannot tell the host on the day from a change between "
+            "the versions, several pairs can",
+        },
+    },
 }
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not allowed: a share of at least 0 and below 1, 0.03 for 3 %"
-        )
-    return share
-
-
-class _Parser(Parser):
-    """Knows the options of all commands: what is unknown is told by the outer parser."""
-
-    @property
-    def options(self) -> list[str]:
-        return list(dict.fromkeys([*super().options, *_known_options()]))
-
-
-def _known_options() -> list[str]:
-    """Return the options of all commands."""
-    names = ["--tracking-uri", "--json"]
-    for add in _OPTIONS.values():
-        command = Parser(add_help=False)
-        add(command)
-        names += command.options
-    return names

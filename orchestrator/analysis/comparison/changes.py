@@ -1,4 +1,4 @@
-"""Changes from one run to another, each held against a tolerance, and the verdict on all of them.
+"""Changes from one run to another, each against a tolerance, and the verdict on all of them.
 
 The speed and the accuracy of each config are tested, and of all configs of a stage together. A
 change is shown where its interval lies beyond the tolerance. These are many tests: Holm's
@@ -17,11 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.comparison.estimates import SIGNIFICANCE, Floats, holm
-from orchestrator.analysis.statistics.common_change import Estimates, median_interval, median_of
-from orchestrator.analysis.statistics.intervals import t_quantile
-
-Stages = npt.NDArray[np.object_]
+from orchestrator.analysis.comparison.estimates import (
+    SIGNIFICANCE,
+    Estimates,
+    Stages,
+    median_interval,
+    median_of,
+)
+from orchestrator.analysis.statistics.intervals import Floats, t_quantile
+from orchestrator.analysis.statistics.matched_pairs import holm
 
 TOLERANCE: Final = 0.03
 """Share of the speed by which a config may be slower before that is a regression."""
@@ -29,8 +33,7 @@ TOLERANCE: Final = 0.03
 TOGETHER: Final = -1
 """In the column ``row``: all configs of the stage together."""
 
-_LEVEL: Final = SIGNIFICANCE / 2
-"""One side of a 95 % interval."""
+_TESTED: Final = ("change", "low", "high", "p_worse", "p_better")
 
 
 class Verdict(StrEnum):
@@ -43,8 +46,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
-    """Changes held against a limit, an entry each.
+class Tested:
+    """Changes tested against a limit, an entry each.
 
     Attributes:
         change: Logarithms of ratios, or differences.
@@ -62,10 +65,6 @@ class Held:
     p_worse: Floats
     p_better: Floats
     num_configs: int = 1
-
-    def __getitem__(self, chosen: npt.NDArray[np.intp]) -> Held:
-        names = ("change", "low", "high", "p_worse", "p_better")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +86,10 @@ class Figure:
     limits: Floats
     rows: Estimates
     own: Estimates | None
-    together: Mapping[str, Held]
+    together: Mapping[str, Tested]
 
 
-def held(changes: Estimates, limits: Floats | float, *, num_configs: int) -> Held:
+def against(changes: Estimates, limits: Floats | float, *, num_configs: int = 1) -> Tested:
     """Return each change with its 95 % interval and its one-sided p values."""
     from scipy.special import stdtr
 
@@ -98,7 +97,7 @@ def held(changes: Estimates, limits: Floats | float, *, num_configs: int) -> Hel
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(changes.variances)
         half = t_quantile(changes.df) * error
-        return Held(
+        return Tested(
             change=logs,
             low=logs - half,
             high=logs + half,
@@ -108,7 +107,7 @@ def held(changes: Estimates, limits: Floats | float, *, num_configs: int) -> Hel
         )
 
 
-def together(rows: Estimates, limits: Floats) -> Held:
+def together(rows: Estimates, limits: Floats) -> Tested:
     """Return the median of several changes, tested.
 
     Where the error of any is known those alone count, else the order of the changes tells, which
@@ -117,12 +116,12 @@ def together(rows: Estimates, limits: Floats) -> Held:
     limit = float(np.median(limits))
     known = rows.known
     if len(known):
-        return held(median_of(known), limit, num_configs=len(known))
+        return against(median_of(known), limit, num_configs=len(known))
     from scipy.special import bdtr
 
     logs, count = rows.logs, len(rows)
     low, high = median_interval(logs)
-    return Held(
+    return Tested(
         change=np.array([np.median(logs)]),
         low=np.array([low]),
         high=np.array([high]),
@@ -132,7 +131,7 @@ def together(rows: Estimates, limits: Floats) -> Held:
     )
 
 
-def together_by_stage(rows: Estimates, stages: Stages, limits: Floats) -> dict[str, Held]:
+def together_by_stage(rows: Estimates, stages: Stages, limits: Floats) -> dict[str, Tested]:
     """Return :func:`together` for each stage whose rows have the figure."""
     measured = ~np.isnan(rows.logs)
     return {
@@ -152,33 +151,33 @@ def judged(figures: Sequence[Figure], stages: Stages) -> pd.DataFrame:
     Returns:
         One row a figure, stage and config, and one for its configs together: ``stage, metric,
         row`` (:data:`TOGETHER` for the latter), ``num_configs``, ``is_ratio``; the ``change`` with
-        its interval ``low, high`` and the ``limit_low, limit_high`` that it is held against: ratios
-        second over first, or differences, better being larger; ``p_worse, p_better`` after Holm's
-        correction; the ``verdict``.
+        its interval ``low, high`` and the tolerated ``limit_low, limit_high``: ratios second over
+        first, or differences, better being larger; ``p_worse, p_better`` after Holm's correction;
+        the ``verdict``.
     """
     parts = [part for figure in figures for part in _parts(figure, stages)]
     cells = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     cells |= {name: holm(cells[name]) for name in ("p_worse", "p_better")}
     limits = cells.pop("limit")
     is_within = (cells["low"] >= -limits) & (cells["high"] <= limits)
-    shown = [cells["p_worse"] < _LEVEL, cells["p_better"] < _LEVEL, is_within]
+    shown = [cells[p] < SIGNIFICANCE / 2 for p in ("p_worse", "p_better")]
     names = [str(v) for v in (Verdict.REGRESSION, Verdict.IMPROVEMENT, Verdict.WITHIN)]
-    cells["verdict"] = np.select(shown, names, default=str(Verdict.NOT_DECIDED)).astype(np.object_)
-    cells |= {"limit_low": -limits, "limit_high": limits}
+    verdicts = np.select([*shown, is_within], names, default=str(Verdict.NOT_DECIDED))
+    cells |= {"verdict": verdicts.astype(np.object_), "limit_low": -limits, "limit_high": limits}
     for name in ("change", "low", "high", "limit_low", "limit_high"):
         cells[name] = np.where(cells["is_ratio"], np.exp(cells[name]), cells[name])
     return pd.DataFrame(cells)
 
 
 def _parts(figure: Figure, stages: Stages) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield the columns of what all configs of a stage did, then of each config by itself.
+    """Yield the columns of what all configs of a stage did, then of each config alone.
 
     A config that is the only one of its stage is all of them.
     """
-    rows = held(figure.rows, figure.limits, num_configs=1)
+    rows = against(figure.rows, figure.limits)
     if figure.own is not None:
         # A config is slower only where it is so beyond what the host did to all of them.
-        own = held(figure.own, 0.0, num_configs=1)
+        own = against(figure.own, 0.0)
         rows = replace(
             rows,
             p_worse=np.maximum(rows.p_worse, own.p_worse),
@@ -187,25 +186,22 @@ def _parts(figure: Figure, stages: Stages) -> Iterator[dict[str, npt.NDArray[Any
     measured = ~np.isnan(rows.change)
     for stage, of_all in figure.together.items():
         here = np.flatnonzero((stages == stage) & measured)
-        limit = np.median(figure.limits[here])
-        yield _cells(figure, stage, of_all, np.array([TOGETHER]), np.array([limit]))
+        same = {"stage": stage, "metric": figure.metric, "is_ratio": figure.is_ratio}
+        whole = {name: getattr(of_all, name) for name in _TESTED}
+        limit, num = np.array([np.median(figure.limits[here])]), of_all.num_configs
+        yield _columns(same | {"num_configs": num}, whole | {"limit": limit}, np.array([TOGETHER]))
         if len(here) > 1:
-            yield _cells(figure, stage, rows[here], here, figure.limits[here])
+            each = {name: getattr(rows, name)[here] for name in _TESTED}
+            limits = figure.limits[here]
+            yield _columns(same | {"num_configs": 1}, each | {"limit": limits}, here)
 
 
-def _cells(
-    figure: Figure, stage: str, found: Held, rows: npt.NDArray[np.intp], limits: Floats
+def _columns(
+    same: Mapping[str, Any], cells: dict[str, Floats], rows: npt.NDArray[np.intp]
 ) -> dict[str, npt.NDArray[Any]]:
-    names = ("change", "low", "high", "p_worse", "p_better")
-    return {
-        "stage": np.full(len(rows), stage, dtype=np.object_),
-        "metric": np.full(len(rows), figure.metric, dtype=np.object_),
-        "row": rows,
-        "num_configs": np.full(len(rows), found.num_configs),
-        "is_ratio": np.full(len(rows), figure.is_ratio),
-        "limit": limits,
-        **{name: getattr(found, name) for name in names},
-    }
+    kinds = {name: np.object_ if isinstance(value, str) else None for name, value in same.items()}
+    repeated = {n: np.full(len(rows), value, dtype=kinds[n]) for n, value in same.items()}
+    return {**repeated, "row": rows, **cells}
 
 
 def verdict_of(changes: pd.DataFrame) -> Verdict:

@@ -1,15 +1,11 @@
-"""Two runs of a sweep, config by config: what changed, and whether that is significant.
-
-A speed depends on the day as well: the change that all configs have in common is estimated apart
-from each one's own, see :mod:`orchestrator.analysis.statistics.common_change`. Each change is held
-against a tolerance, see :mod:`orchestrator.analysis.comparison.changes`.
-"""
+"""Two runs of a sweep, config by config: what changed, and whether that is significant."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -20,23 +16,38 @@ from orchestrator.analysis.comparison.changes import (
     Figure,
     Verdict,
     judged,
+    together_by_stage,
     verdict_of,
 )
-from orchestrator.analysis.comparison.environment import Difference, differences, require_known
-from orchestrator.analysis.comparison.estimates import SIGNIFICANCE, holm, p_values_of
-from orchestrator.analysis.comparison.figures import accuracy_figure, speed_figure, stages_of
-from orchestrator.analysis.comparison.pairs import lost_configs, mismatches, paired_speeds, row_keys
-from orchestrator.analysis.comparison.sentences import labels_of, sentence_of
-from orchestrator.analysis.comparison.text import (
-    SOURCE_DIFFERS,
-    environments_differ,
-    lost_text,
-    rows_differ,
+from orchestrator.analysis.comparison.estimates import (
+    SIGNIFICANCE,
+    Estimates,
+    Sample,
+    Stages,
+    changes_of,
+    own_changes,
+    p_values_of,
 )
-from orchestrator.analysis.statistics.common_change import CommonChange
+from orchestrator.analysis.comparison.pairs import (
+    Difference,
+    lost_configs,
+    mismatches,
+    paired_speeds,
+    refusal,
+    require_alike,
+    require_known,
+    row_keys,
+)
+from orchestrator.analysis.comparison.words import common_texts, labels_of, lost_text, sentence_of
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.statistics.intervals import Floats
+from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
+from orchestrator.metrics import Objective, is_accuracy
 from orchestrator.storage.sweep_record import SweepRecord
+
+_SOURCE_DIFFERS: Final = "the trainable's source differs between the runs: so may what a step does"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +62,7 @@ class Comparison:
             sessions, not of other days), ``own`` (the ratio over the median of the stage's
             other configs) with ``own_low, own_high``, its ``p_value`` after Holm's
             correction, ``different``, ``accuracy_first, accuracy_second``.
-        changes: Each change held against the tolerance, see
+        changes: Each change against the tolerance, see
             :func:`~orchestrator.analysis.comparison.changes.judged`; its ``row`` is a place in
             ``table``.
         metric: The speed that was compared.
@@ -61,8 +72,7 @@ class Comparison:
         mismatches: Differences between rows of the same config and stage that are not compared,
             with the number of times that each occurs.
         notes: Other differences: no condition, yet a reason to be careful.
-        num_pairs: Pairs of runs that it rests on, see
-            :mod:`orchestrator.analysis.comparison.sessions`.
+        num_pairs: Pairs of runs that it rests on.
     """
 
     table: pd.DataFrame
@@ -86,21 +96,15 @@ class Comparison:
         return sentence_of(self.changes, self.table, self.sweep, self.tolerance)
 
     @property
-    def common(self) -> tuple[CommonChange, ...]:
-        """The change of speed that the configs of a stage have in common, for each stage."""
+    def common(self) -> pd.DataFrame:
+        """The rows of ``changes`` of the speed that all configs of a stage have in common."""
         rows = self.changes
-        of_all = rows[(rows["row"] == TOGETHER) & (rows["metric"] == self.metric)]
-        return tuple(
-            CommonChange(
-                stage=row["stage"],
-                ratio=row["change"],
-                low=row["low"],
-                high=row["high"],
-                num_configs=int(row["num_configs"]),
-                num_pairs=self.num_pairs,
-            )
-            for row in of_all.to_dict("records")
-        )
+        return rows[(rows["row"] == TOGETHER) & (rows["metric"] == self.metric)]
+
+    @property
+    def common_texts(self) -> list[str]:
+        """The common change of each stage in a sentence."""
+        return common_texts(self.common, self.sweep, self.num_pairs)
 
 
 def compare(
@@ -130,23 +134,25 @@ def compare(
             message names each key and both values. Or the tolerance is no share, or a key
             in ``across`` is unknown.
     """
-    check_tolerance(tolerance)
+    if not 0 <= tolerance < 1:
+        raise SweepError(
+            f"tolerance: {tolerance:g} is not allowed",
+            "it is the share of the speed that may be lost: 0.03 for 3 %, at least 0 and below 1",
+        )
     keys = row_keys(first, second)
     require_known(across, (first.sweep, second.sweep), keys)
-    apart = differences(first.sweep, second.sweep, across=across)
-    if apart:
-        raise environments_differ(apart)
+    require_alike(first.sweep, second.sweep, across)
     pairs = paired_speeds(first, second, keys)
     counts, alike = mismatches(pairs, [key for key in keys if key not in across])
     if not alike.any():
-        raise rows_differ(list(counts))
+        raise refusal("no config ran under the same conditions in both runs:", list(counts))
     compared = pairs[alike].reset_index(drop=True)
-    rule = first.rule
-    speed = speed_figure(compared, rule, tolerance)
+    rule, stages = first.rule, stages_of(compared)
+    speed = _speed_figure(compared, stages, rule, tolerance)
     figures = [speed]
     if rule.accuracy.metric != rule.speed.metric:
-        figures.append(accuracy_figure(compared, rule, first.sweep))
-    table, changes = ordered(_table(compared, speed, keys), judged(figures, stages_of(compared)))
+        figures.append(_accuracy_figure(compared, stages, rule, first.sweep))
+    table, changes = ordered(_table(compared, speed, keys), judged(figures, stages))
     return Comparison(
         table=table,
         changes=changes,
@@ -159,62 +165,80 @@ def compare(
     )
 
 
-def check_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance that is no share of a speed.
+def stages_of(rows: pd.DataFrame) -> Stages:
+    """Return the stage of each row."""
+    return rows["stage"].to_numpy(dtype=np.object_)
 
-    Raises:
-        SweepError: It is not at least 0 and less than 1.
+
+def _speed_figure(pairs: pd.DataFrame, stages: Stages, rule: Rule, tolerance: float) -> Figure:
+    """Return the changes of the speed, as logarithms of ratios."""
+    first, second = _samples(pairs, ("log", "variance", "runs"))
+    rows = _turned(changes_of(first, second, stages), rule.speed)
+    limits = np.full(len(pairs), -math.log1p(-tolerance))
+    return Figure(
+        metric=rule.speed.metric,
+        is_ratio=True,
+        limits=limits,
+        rows=rows,
+        own=own_changes(rows, stages),
+        together=together_by_stage(rows, stages, limits),
+    )
+
+
+def _accuracy_figure(pairs: pd.DataFrame, stages: Stages, rule: Rule, sweep: SweepRecord) -> Figure:
+    """Return the changes of the accuracy, as differences; the tolerance is the sweep's own.
+
+    No host makes a config learn less, so that no own change is tested.
     """
-    if not 0 <= tolerance < 1:
-        raise SweepError(
-            f"tolerance: {tolerance:g} is not allowed",
-            "it is the share of the speed that may be lost: 0.03 for 3 %, at least 0 and below 1",
-        )
+    first, second = _samples(pairs, ("accuracy", "spread", "trained"))
+    rows = _turned(changes_of(first, second, stages), rule.accuracy)
+    limits = _tolerated(rule.accuracy, sweep, first.means)
+    return Figure(
+        metric=rule.accuracy.metric,
+        is_ratio=False,
+        limits=limits,
+        rows=rows,
+        own=None,
+        together=together_by_stage(rows, stages, limits),
+    )
+
+
+def _samples(pairs: pd.DataFrame, names: tuple[str, str, str]) -> list[Sample]:
+    """Return the runs of either side, of the columns of mean, variance and number of runs."""
+    cells = [
+        [pairs[f"{name}_{side}"].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
+        for side in ("first", "second")
+    ]
+    return [Sample(means=m, variances=v, num_runs=np.nan_to_num(n)) for m, v, n in cells]
+
+
+def _turned(changes: Estimates, objective: Objective) -> Estimates:
+    """Return the changes with those for the better positive."""
+    return replace(changes, logs=objective.sign * changes.logs)
+
+
+def _tolerated(accuracy: Objective, sweep: SweepRecord, levels: Floats) -> Floats:
+    """Return how far each accuracy may fall: by the objective, else by the sweep."""
+    tolerance, is_relative = accuracy.tolerance, accuracy.relative
+    if tolerance is None:
+        is_relative = not is_accuracy(accuracy.metric)
+        tolerance = sweep.rigor.tie_margin if is_relative else sweep.rigor.accuracy_tolerance
+    return tolerance * (np.abs(levels) if is_relative else np.ones(len(levels)))
 
 
 def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
     hashes = {first.sweep.source_hash, second.sweep.source_hash}
-    differs = (SOURCE_DIFFERS,) if len(hashes) > 1 and "" not in hashes else ()
+    differs = (_SOURCE_DIFFERS,) if len(hashes) > 1 and "" not in hashes else ()
     lost = lost_configs(first, second)
     return (*differs, lost_text(labels_of(lost, first.sweep))) if len(lost) else differs
 
 
 def _table(pairs: pd.DataFrame, speed: Figure, row_keys: Sequence[str]) -> pd.DataFrame:
     """Return the table of a comparison, in the order of the pairs."""
-    low, high = speed.rows.interval()
     keys = {key: _both(pairs[f"{key}_first"], pairs[f"{key}_second"]) for key in row_keys}
     same = [c for c in pairs.columns if c.startswith(("params.", "runs_", "accuracy_"))]
-    ratios = pairs[["stage", *same]].assign(
-        **keys,
-        speed_first=np.exp(pairs["log_first"]),
-        speed_second=np.exp(pairs["log_second"]),
-        ratio=np.exp(speed.rows.logs),
-        low=low,
-        high=high,
-    )
-    return with_own(ratios, speed)
-
-
-def with_own(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
-    """Add each config's own change, its corrected ``p_value``, and whether it is ``different``."""
-    own = speed.own
-    assert own is not None
-    low, high = own.interval()
-    p_values = holm(p_values_of(own))
-    return table.assign(
-        own=np.exp(own.logs),
-        own_low=low,
-        own_high=high,
-        p_value=p_values,
-        different=p_values < SIGNIFICANCE,
-    )
-
-
-def ordered(table: pd.DataFrame, changes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Put the smallest p value of the table first; the changes go on naming its rows."""
-    by_p = table.reset_index(drop=True).sort_values("p_value", kind="stable")
-    places = {row: place for place, row in enumerate(by_p.index)} | {TOGETHER: TOGETHER}
-    return by_p.reset_index(drop=True), changes.assign(row=changes["row"].map(places))
+    speeds = {f"speed_{side}": np.exp(pairs[f"log_{side}"]) for side in ("first", "second")}
+    return with_changes(pairs[["stage", *same]].assign(**keys, **speeds), speed)
 
 
 def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:
@@ -222,3 +246,29 @@ def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:
     texts = first.astype("str"), second.astype("str")
     alike = texts[0] == texts[1]
     return first if alike.all() else texts[0].where(alike, texts[0] + " and " + texts[1])
+
+
+def with_changes(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
+    """Add each ratio, each config's own with its ``p_value``, and whether it is ``different``."""
+    own = speed.own
+    assert own is not None
+    low, high = speed.rows.interval()
+    own_low, own_high = own.interval()
+    p_values = holm(p_values_of(own))
+    return table.assign(
+        ratio=np.exp(speed.rows.logs),
+        low=low,
+        high=high,
+        own=np.exp(own.logs),
+        own_low=own_low,
+        own_high=own_high,
+        p_value=p_values,
+        different=p_values < SIGNIFICANCE,
+    )
+
+
+def ordered(table: pd.DataFrame, changes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Put the smallest p value of the table first; the changes keep naming its rows."""
+    by_p = table.reset_index(drop=True).sort_values("p_value", kind="stable")
+    places = {row: place for place, row in enumerate(by_p.index)} | {TOGETHER: TOGETHER}
+    return by_p.reset_index(drop=True), changes.assign(row=changes["row"].map(places))

@@ -1,13 +1,13 @@
 """The speeds of each config in two runs, where they may be compared.
 
-A speed depends on the machine, the versions and the cores as much as on the config. Figures that
-differ in one of these are not compared, and the difference is named.
+A speed depends on the machine, the versions and the cores as much as on the config. Runs, and rows
+of them, that differ in one of these are not compared, and the difference is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,12 +16,12 @@ import pandas as pd
 
 from orchestrator.analysis.columns import as_text, params_of
 from orchestrator.analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, hardware_of
-from orchestrator.analysis.comparison.environment import NOT_RECORDED, Difference
-from orchestrator.analysis.comparison.text import no_config_in_both
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.pooling import counting
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.errors import SweepError
+from orchestrator.errors import SweepError, nearest
+from orchestrator.provenance.environment import TIMED_PACKAGES
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
 ROW_KEYS: Final = ("device", "cores", "isolation")
@@ -31,8 +31,89 @@ So are the hardware of the node and what else a row records of its conditions, s
 :mod:`orchestrator.analysis.comparable`.
 """
 
-_DONE: Final = (TrialState.COMPLETED,)
-_LOST: Final = (TrialState.FAILED, TrialState.INFEASIBLE)
+_NOT_RECORDED: Final = "not recorded"
+_FIELDS: Final = ("trainable", "data", "data_fingerprint", "cores_per_trial")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A condition of a speed that is not the same in two runs."""
+
+    key: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.first} and {self.second}"
+
+
+def _environment_of(sweep: SweepRecord) -> dict[str, str]:
+    """Return the conditions of all trials of a sweep, by key.
+
+    Versions of packages that run outside a timed step are no condition.
+    """
+    keys = {name: str(getattr(sweep, name)) for name in _FIELDS if getattr(sweep, name) != ""}
+    for name, value in sweep.hardware.items():
+        # Total memory varies by a few MiB with the kernel.
+        keys[f"hardware.{name}"] = f"{value:.0f}" if isinstance(value, float) else str(value)
+    versions = sweep.versions
+    return keys | {f"versions.{n}": str(versions[n]) for n in TIMED_PACKAGES if n in versions}
+
+
+def require_alike(
+    first: SweepRecord,
+    second: SweepRecord,
+    across: Collection[str],
+    *,
+    what: str = "the runs cannot be compared; they differ in what a speed depends on:",
+) -> None:
+    """Refuse two sweeps whose environments differ in a key that is not in ``across``.
+
+    Raises:
+        SweepError: They do; the message begins with ``what``, and names each key and both values.
+    """
+    ours, theirs = _environment_of(first), _environment_of(second)
+    apart = [
+        Difference(
+            key=key, first=ours.get(key, _NOT_RECORDED), second=theirs.get(key, _NOT_RECORDED)
+        )
+        for key in dict.fromkeys([*ours, *theirs])
+        if ours.get(key) != theirs.get(key) and key not in across
+    ]
+    if apart:
+        raise refusal(what, apart)
+
+
+def refusal(what: str, apart: Collection[Difference]) -> SweepError:
+    """Return the refusal of runs that differ, with the options that allow it."""
+    lines = "\n".join(f"  {difference}" for difference in apart)
+    options = " ".join(f"--across {key}" for key in dict.fromkeys(each.key for each in apart))
+    hint = f"where that is what you want to compare, say so: {options}"
+    return SweepError(f"{what}\n{lines}", hint)
+
+
+def require_known(
+    across: Iterable[str], sweeps: Iterable[SweepRecord], rows: Iterable[str]
+) -> None:
+    """Refuse keys in ``across`` that no run could differ in: a misspelt one would do nothing.
+
+    Args:
+        across: Keys of ``--across``.
+        sweeps: The runs.
+        rows: Keys of their rows.
+
+    Raises:
+        SweepError: A key is unknown; names the nearest one.
+    """
+    recorded = [key for sweep in sweeps for key in _environment_of(sweep)]
+    packages = [f"versions.{name}" for name in TIMED_PACKAGES]
+    known = list(dict.fromkeys([*_FIELDS, *recorded, *packages, *rows]))
+    for name in across:
+        if name not in known:
+            raise SweepError(
+                f"across: {name!r} is no condition of a speed{nearest(name, known)}",
+                f"allowed: {', '.join(known)}",
+            )
 
 
 def row_keys(first: RunTables, second: RunTables) -> list[str]:
@@ -45,16 +126,16 @@ def row_keys(first: RunTables, second: RunTables) -> list[str]:
 def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> pd.DataFrame:
     """Return a row for each config and stage that both runs completed, and ``keys`` of either.
 
-    Both are looked at by the first run's rule: one figure has a ratio, two figures have none.
-    Columns: ``stage``, ``params.*``, and with the suffixes ``_first`` and ``_second``: ``keys``,
-    ``runs``, the mean ``log`` and the ``variance`` of the log speed, the mean ``accuracy`` with
-    its ``spread`` (a variance between runs) over ``trained`` runs.
+    The first run's rule names the figure of both. Columns: ``stage``, ``params.*``, and with the
+    suffixes ``_first`` and ``_second``: ``keys``, ``runs``, the mean ``log`` and the ``variance``
+    of the log speed, the mean ``accuracy`` with its ``spread`` (a variance between runs) over
+    ``trained`` runs.
 
     Raises:
         SweepError: No config is in both, or a run has no speed.
     """
     ours, theirs = (
-        _speeds(_with_knobs_of(_with_conditions(run, keys), other), first.rule, keys)
+        _speeds(_with_conditions(run, other, keys), first.rule, keys)
         for run, other in ((first, second), (second, first))
     )
     for which, speeds in (("first", ours), ("second", theirs)):
@@ -66,8 +147,18 @@ def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> p
     shared = ["stage", *(column for column in params_of(ours) if column in theirs.columns)]
     pairs = ours.merge(theirs, on=shared, suffixes=("_first", "_second"))
     if pairs.empty:
-        raise no_config_in_both(_disjoint(ours, theirs, shared))
+        apart = [
+            f"{column}: {_listed(ours[column])} and {_listed(theirs[column])}"
+            for column in shared
+            if not set(ours[column]) & set(theirs[column])
+        ]
+        hint = f"they differ in {'; '.join(apart)}" if apart else "no two configs are the same"
+        raise SweepError("no config was completed in both runs", hint)
     return pairs
+
+
+def _listed(values: pd.Series[Any]) -> str:
+    return ", ".join(map(str, values.unique()))
 
 
 def mismatches(
@@ -77,12 +168,11 @@ def mismatches(
     counts: dict[Difference, int] = {}
     alike = np.ones(len(pairs), dtype=np.bool_)
     for key in keys:
-        values = zip(pairs[f"{key}_first"], pairs[f"{key}_second"], strict=True)
-        for index, (value, other_value) in enumerate(values):
-            if str(value) == str(other_value):
-                continue
-            alike[index] = False
-            difference = Difference(key=key, first=str(value), second=str(other_value))
+        ours, theirs = (pairs[f"{key}_{side}"].map(str) for side in ("first", "second"))
+        differ = (ours != theirs).to_numpy()
+        alike &= ~differ
+        for first, second in zip(ours[differ], theirs[differ], strict=True):
+            difference = Difference(key=key, first=first, second=second)
             counts[difference] = counts.get(difference, 0) + 1
     return counts, alike
 
@@ -93,33 +183,28 @@ def lost_configs(first: RunTables, second: RunTables) -> pd.DataFrame:
     Infeasible ones count as failed. A config that the second run did not try is not lost.
     """
     knobs = [column for column in params_of(first.trials) if column in second.trials.columns]
-    done, tried = first.trials[_is(first, _DONE)], second.trials[_is(second, _LOST)]
-    lost = done[knobs].drop_duplicates().merge(tried[knobs].drop_duplicates(), on=knobs)
-    still_done = second.trials[_is(second, _DONE)][knobs].drop_duplicates()
-    marked = lost.merge(still_done, on=knobs, how="left", indicator=True)
+
+    def of(run: RunTables, *states: TrialState) -> pd.DataFrame:
+        rows = run.trials[run.trials["state"].isin([str(state) for state in states])]
+        return rows[knobs].drop_duplicates()
+
+    failed = of(second, TrialState.FAILED, TrialState.INFEASIBLE)
+    lost = of(first, TrialState.COMPLETED).merge(failed, on=knobs)
+    done = of(second, TrialState.COMPLETED)
+    marked = lost.merge(done, on=knobs, how="left", indicator=True)
     return marked.loc[marked["_merge"] == "left_only", knobs]
 
 
-def _is(run: RunTables, states: Collection[TrialState]) -> pd.Series[bool]:
-    return run.trials["state"].isin([str(state) for state in states])
-
-
-def _with_conditions(run: RunTables, keys: Sequence[str]) -> RunTables:
-    cells: dict[str, Any] = {key: NOT_RECORDED for key in keys if key not in run.trials.columns}
-    cells |= {HARDWARE: hardware_of(run.trials, run.sweep.nodes)}
-    return replace(run, trials=run.trials.assign(**cells))
-
-
-def _with_knobs_of(run: RunTables, other: RunTables) -> pd.DataFrame:
-    """Return the run's trials; a knob that only the other one knows is at its default there."""
-    added = {
-        f"params.{name}": as_text(knob.default)
-        if isinstance(knob.default, (tuple, list))
-        else knob.default
-        for name, knob in other.sweep.knobs.items()
-        if f"params.{name}" in other.trials.columns and f"params.{name}" not in run.trials.columns
-    }
-    return run.trials.assign(**added)
+def _with_conditions(run: RunTables, other: RunTables, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the run's trials with ``keys``; a knob of the other alone is at its default there."""
+    trials = run.trials
+    cells: dict[str, Any] = {key: _NOT_RECORDED for key in keys if key not in trials.columns}
+    cells |= {HARDWARE: hardware_of(trials, run.sweep.nodes)}
+    for name, knob in other.sweep.knobs.items():
+        column, default = f"params.{name}", knob.default
+        if column in other.trials.columns and column not in trials.columns:
+            cells[column] = as_text(default) if isinstance(default, (tuple, list)) else default
+    return trials.assign(**cells)
 
 
 def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
@@ -147,16 +232,3 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
         .agg(runs=("log", "size"), log=("log", "mean"), variance=("log", "var"))
     )
     return speeds.join(accuracy).reset_index()
-
-
-def _disjoint(ours: pd.DataFrame, theirs: pd.DataFrame, columns: list[str]) -> list[Difference]:
-    """Return the columns that have no value in common, with the values of both."""
-    return [
-        Difference(
-            key=column,
-            first=", ".join(map(str, ours[column].unique())),
-            second=", ".join(map(str, theirs[column].unique())),
-        )
-        for column in columns
-        if not set(ours[column]) & set(theirs[column])
-    ]

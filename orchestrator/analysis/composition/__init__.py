@@ -4,10 +4,8 @@ A config's setting is its ``systems`` and ``both`` knobs, which decide its speed
 learning combination is its ``learning`` and ``both`` knobs, which decide its learning curve. So
 its speed is that of any run of its setting, and its accuracy that of any curve of its combination.
 
-- ``parts``: the speed of each setting, from its probes; the accuracy of each combination, from its
-  curves.
-- ``times``: what a curve tells of time: its samples, evaluations and set-up.
+- ``parts``: the speed of each setting, the accuracy of each combination.
+- ``times``: the samples, evaluations and set-up of each curve.
 - ``compose``: the table of configs.
-- ``time_to_target``: the time at which each config reaches an accuracy.
 - ``against_measured``: composed figures beside those of confirm runs.
 """

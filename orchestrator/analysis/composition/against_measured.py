@@ -24,12 +24,11 @@ def against_measured(
         configs: From :func:`~orchestrator.analysis.composition.compose.compose`.
         confirmed: The configs of the confirm stage, one row each.
         rows: The trials of all stages.
-        figures: Columns to compare, speed and accuracy; the time of a whole training, and of the
-            whole trial, are added. A trial with the test split evaluated has no time of its own.
+        figures: Columns to compare; the times of a whole training and of a whole trial are added.
 
     Returns:
         The ``params.`` columns, and for each figure its column with ``_composed`` and
-        ``_measured``. NaN where no confirm run has it: short ones tell a speed alone.
+        ``_measured``. NaN where no confirm run has it: short ones have a speed alone.
     """
     keys = [*params_of(configs), GROUP]
     compared = list(dict.fromkeys([*figures, TRAIN_S, WALL]))

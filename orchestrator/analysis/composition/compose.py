@@ -61,11 +61,10 @@ def compose(
         state: How the curves ended that count. A ``stopped`` one gives no final accuracy.
 
     Returns:
-        The columns of :func:`~orchestrator.analysis.statistics.by_config.by_config`, where
-        ``num_runs`` counts the runs that the speed is of and ``num_all_runs`` the curves that the
-        accuracy is of; ``_low`` and ``_high`` of the accuracy; ``wall_s``, the whole time;
-        :data:`COMPOSED`; ``speed_ids`` and ``curve_ids``, the trials that the two are of. In the
-        order of the candidates.
+        The columns of :func:`~orchestrator.analysis.statistics.by_config.by_config`, with the runs
+        of the speed and the curves of the accuracy counted; ``_low`` and ``_high`` of the accuracy;
+        ``wall_s``, the whole time; :data:`COMPOSED`; ``speed_ids`` and ``curve_ids``, the trials
+        that the two are of. In the order of the candidates.
     """
     keyed, configs = with_keys(trials, candidates, roles)
     speeds = speeds_of(keyed, rate_of(objectives[0]))

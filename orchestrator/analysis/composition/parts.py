@@ -69,13 +69,12 @@ def _numbers(
 
 
 def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
-    """Return one row a setting and group.
+    """Return one row a setting and group, with the columns of ``by_config``.
 
-    The columns are those of :func:`~orchestrator.analysis.statistics.by_config.by_config`. The runs
-    of a setting are repeats of each other, whatever the ``learning`` knobs of each: the spread
-    between them is pooled over the settings. A setting that was never probed has the speed of its
-    training runs. One that was trained has the start of an epoch from there: a probe sees the first
-    epoch's, in which workers that persist are started.
+    The runs of a setting are repeats of each other, whatever the ``learning`` knobs of each. A
+    setting that was never probed has the speed of its training runs. One that was trained has the
+    start of an epoch from there: a probe sees the first epoch's, in which workers that persist are
+    started.
 
     Args:
         trials: From :func:`~orchestrator.analysis.composition.parts.with_keys`.

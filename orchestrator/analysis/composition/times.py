@@ -32,19 +32,17 @@ UNTOLD: Final = (*TIMES, *TOTALS, "first_epoch_s", "major_faults")
 
 
 def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """Return what the curves of each combination tell of its time, by the combination's number.
+    """Return the times of the curves of each combination, by the combination's number.
 
     Columns: ``epochs`` and ``samples`` of the whole curve; ``eval_s``, the time of its
     evaluations; ``setup_s``, the time of a trial beside training and evaluation;
-    ``to_target``, epochs to the sweep's target; ``efficiency``, goodput over speed. NaN where not
-    known. The time of an evaluation and the set-up are the sweep's medians where a combination
-    has none of its own.
+    ``to_target``, epochs to the sweep's target; ``efficiency``, goodput over speed. The time of an
+    evaluation and the set-up are the sweep's medians where a combination has none of its own.
 
     Args:
         trials: From :func:`~orchestrator.analysis.composition.parts.with_keys`.
-        ends: The last rows of the curves, from
-        :func:`~orchestrator.analysis.composition.parts.curve_ends`.
-        curves: One row a report; without any the samples are told from the rates.
+        ends: The last rows of the curves, from ``curve_ends``.
+        curves: One row a report; without any the samples follow from the rates.
     """
     per_epoch, setup_s = _shares(trials)
     epochs = _cells(ends, "metrics.epochs")

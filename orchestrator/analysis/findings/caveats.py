@@ -268,11 +268,12 @@ def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _interference(tables: RunTables) -> Iterator[Finding]:
-    effect, why = tables.interference, tables.why_no_interference
-    if effect is None or not effect.is_known:
-        if effect is not None or why:
-            text = why or f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
-            yield Finding(code=Caveat.INTERFERENCE, health=Health.UNKNOWN, text=text, note=why)
+    effect = tables.interference
+    if effect is None:
+        return
+    if not effect.is_known:
+        text = f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
+        yield Finding(code=Caveat.INTERFERENCE, health=Health.UNKNOWN, text=text)
         return
     ratio, is_shown = percent(effect.ratio), effect.is_shown
     yield Finding(

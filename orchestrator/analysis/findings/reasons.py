@@ -11,9 +11,8 @@ from orchestrator.analysis.columns import config_of, rows_of, text_of
 from orchestrator.analysis.findings.codes import Finding, Health, Reason
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.cost import dearest_difference
-from orchestrator.analysis.recommendation.pairs import Pairs
 from orchestrator.analysis.recommendation.selection import Selection
-from orchestrator.analysis.recommendation.speedup import Basis, Speedup
+from orchestrator.analysis.recommendation.speedup import Basis, Pairs, Speedup
 from orchestrator.analysis.rule import Rule, best_of, column_of, unreported
 from orchestrator.analysis.rule_words import condition_text
 from orchestrator.analysis.statistics.intervals import is_narrow

@@ -15,9 +15,14 @@ from orchestrator.analysis.columns import same_config
 from orchestrator.analysis.findings.answer_figures import Difference
 from orchestrator.analysis.findings.codes import Finding, Lead, Status
 from orchestrator.analysis.findings.reasons import pairs_of, taken_by
-from orchestrator.analysis.recommendation.choice import Choice, confirmed_configs
-from orchestrator.analysis.recommendation.pairs import interim_analyses
-from orchestrator.analysis.recommendation.speedup import Basis, Speedup, speed_up
+from orchestrator.analysis.recommendation.choice import Choice
+from orchestrator.analysis.recommendation.speedup import (
+    Basis,
+    Speedup,
+    confirmed_configs,
+    interim_analyses,
+    speed_up,
+)
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.rule_words import held_by, times_baseline
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor

@@ -2,9 +2,7 @@
 
 - ``figures``: one figure of many configs, with its noise.
 - ``of_run``: the figures of a run, or of a table of configs.
-- ``seeds``: the spread of what was learned.
-- ``effects``: each knob by matched pairs.
-- ``interactions``: two knobs together, by complete 2 x 2 blocks.
+- ``effects``: each knob by matched pairs, two together by complete 2 x 2 blocks.
 - ``importance``: the knobs that a good figure depends on most.
 - ``ladder``: from the baseline to another config, one knob at a time.
 """

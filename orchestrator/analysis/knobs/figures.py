@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -86,7 +86,6 @@ class Figures:
         baseline: The baseline's value of each knob; empty where not known.
         sign: +1 where larger is better, -1 where smaller is.
         asked: The knobs that are looked at; None for all.
-        conditional: Defaults of the knobs that can have no effect in some configs, as far as known.
         idle: For each config a place in ``idle_sets``; None where that is not known.
         idle_sets: Knobs without effect in a config, such as those of a loader without workers.
     """
@@ -105,7 +104,6 @@ class Figures:
     baseline: Mapping[str, Any]
     sign: float = 1.0
     asked: Collection[str] | None = None
-    conditional: Mapping[str, Any] = field(default_factory=dict)
     idle: npt.NDArray[np.intp] | None = None
     idle_sets: Sequence[frozenset[str]] = ()
 

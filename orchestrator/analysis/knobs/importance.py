@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,11 +10,10 @@ import pandas as pd
 
 from orchestrator.analysis.knobs.effects import MAX_VALUES
 from orchestrator.analysis.knobs.figures import Figures
-from orchestrator.analysis.statistics.matched_pairs import Floats, Rows
+from orchestrator.analysis.statistics.matched_pairs import Rows
 from orchestrator.formats import counted
 
 if TYPE_CHECKING:
-    from optuna import Study
     from optuna.distributions import BaseDistribution
 
 MIN_CONFIGS: Final = 50
@@ -26,14 +24,8 @@ BEST: Final = 0.1
 _WIDE: Final = 20.0
 
 COLUMNS: Final = (
-    "knob",
-    "importance",
-    "metric",
-    "num_configs",
-    "composed",
-    "contaminated",
-    "group",
-)
+    "knob", "importance", "metric", "num_configs", "composed", "contaminated", "group",
+)  # fmt: skip
 
 
 def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
@@ -51,39 +43,24 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
         ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
         first. Empty below :data:`MIN_CONFIGS` configs; ``attrs["note"]`` says so.
     """
-    return importances_in([asked])[0]
-
-
-def importances_in(asked: Sequence[Sequence[Figures]]) -> list[pd.DataFrame]:
-    """Return :func:`importance_in` of each of several figures; of one set of configs one study."""
-    tables: list[pd.DataFrame] = []
-    cells: dict[str, list[Any]] | None = None
-    for groups in asked:
-        if note := _none_since(groups):
-            tables.append(pd.DataFrame(columns=list(COLUMNS)))
-            tables[-1].attrs["note"] = note
-            continue
-        figures, rows = groups[0], _sample(groups[0])
-        now = {name: _cells(figures, name, rows) for name in figures.knobs}
-        if now != cells:
-            cells, study = now, _study(now)
-        tables.append(_table(figures, rows, _ped_anova(study, _to_minimise(figures, rows))))
-    return tables
-
-
-def _table(figures: Figures, rows: Rows, shares: Mapping[str, float]) -> pd.DataFrame:
-    table = pd.DataFrame(
-        {
-            "knob": list(shares),
-            "importance": list(shares.values()),
-            "metric": figures.metric,
-            "num_configs": len(rows),
-            "composed": bool(figures.composed[rows].any()),
-            "contaminated": bool(figures.contaminated[rows].any()),
-            "group": figures.group,
-        }
-    )
-    table.attrs["note"] = f"of {len(rows):,} configs of {int(figures.known.sum()):,}"
+    if note := _none_since(asked):
+        table = pd.DataFrame(columns=list(COLUMNS))
+    else:
+        figures, rows = asked[0], _sample(asked[0])
+        shares = _ped_anova(figures, rows)
+        table = pd.DataFrame(
+            {
+                "knob": list(shares),
+                "importance": list(shares.values()),
+                "metric": figures.metric,
+                "num_configs": len(rows),
+                "composed": bool(figures.composed[rows].any()),
+                "contaminated": bool(figures.contaminated[rows].any()),
+                "group": figures.group,
+            }
+        )
+        note = f"of {len(rows):,} configs of {int(figures.known.sum()):,}"
+    table.attrs["note"] = note
     return table
 
 
@@ -99,8 +76,8 @@ def _none_since(asked: Sequence[Figures]) -> str:
         return "too few: no config completed"
     figures, rows = asked[0], _rows(asked[0])
     if len(rows) < MIN_CONFIGS:
-        have = f"{counted(len(rows), 'config')} {'has' if len(rows) == 1 else 'have'}"
-        return f"too few: {have} {figures.metric}, {MIN_CONFIGS} are needed"
+        have = counted(len(rows), "config")
+        return f"too few: {have} with {figures.metric}, {MIN_CONFIGS} are needed"
     if not figures.knobs:
         return "no knob varies"
     figure = figures.sign * figures.levels[rows]
@@ -120,46 +97,31 @@ def _sample(figures: Figures) -> Rows:
     return rows[order[:MAX_CONFIGS]]
 
 
-def _study(cells: Mapping[str, list[Any]]) -> Study:
-    """Return a study whose trials are configs, in their order; what they showed is not in it."""
+def _ped_anova(figures: Figures, rows: Rows) -> dict[str, float]:
+    """Return Optuna's importances of a study whose trials are the configs."""
     import optuna
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
+    cells = {
+        name: [figures.points.values[name][code] for code in figures.points.codes[name][rows]]
+        for name in figures.knobs
+    }
     distributions = {name: _distribution(values) for name, values in cells.items()}
+    to_minimise = (-figures.sign * figures.levels[rows]).tolist()
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         study = optuna.create_study()
     finally:
         optuna.logging.set_verbosity(verbosity)
-    configs = (
-        dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)
-    )
     study.add_trials(
-        optuna.create_trial(params=config, distributions=distributions, value=0.0)
-        for config in configs
-    )
-    return study
-
-
-def _ped_anova(study: Study, figures: Floats) -> dict[str, float]:
-    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
-
-    with warnings.catch_warnings():  # it says that lower figures are better, which these are
-        warnings.simplefilter("ignore", UserWarning)
-        return get_param_importances(
-            study,
-            evaluator=PedAnovaImportanceEvaluator(target_quantile=BEST),
-            target=lambda trial: float(figures[trial.number]),
+        optuna.create_trial(
+            params=dict(zip(cells, config, strict=True)), distributions=distributions, value=value
         )
-
-
-def _to_minimise(figures: Figures, rows: Rows) -> Floats:
-    return -figures.sign * figures.levels[rows]
-
-
-def _cells(figures: Figures, name: str, rows: Rows) -> list[Any]:
-    values = figures.points.values[name]
-    return [values[code] for code in figures.points.codes[name][rows].tolist()]
+        for value, *config in zip(to_minimise, *cells.values(), strict=True)
+    )
+    evaluator = PedAnovaImportanceEvaluator(target_quantile=BEST)
+    return get_param_importances(study, evaluator=evaluator)
 
 
 def _distribution(values: list[Any]) -> BaseDistribution:

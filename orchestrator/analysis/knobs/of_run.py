@@ -12,38 +12,38 @@ import pandas as pd
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import ALL, GROUP
 from orchestrator.analysis.composition.compose import COMPOSED, rate_of
+from orchestrator.analysis.composition.parts import COMBINATION, with_keys
 from orchestrator.analysis.composition.times import UNTOLD
 from orchestrator.analysis.knobs.figures import Figures, Kind
-from orchestrator.analysis.knobs.seeds import spread_over_seeds
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
+from orchestrator.analysis.statistics.pooling import config_ids
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import is_share
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, TrialState
 
 IDLE: Final = "tags.idle"
 _BESIDE: Final = ("variance", "df", "contaminated", COMPOSED, "runs")
 
 
-def figures_by_role(tables: RunTables, on: str | None, *, with_lost: bool = False) -> list[Figures]:
+def figures_by_role(tables: RunTables, on: str | None) -> list[Figures]:
     """Return the figures that a run is asked for, each with the knobs that it is asked of.
 
     Args:
         tables: The run.
         on: One figure, asked of all knobs. None: the first objective, of the knobs that change it
             by their roles, and the accuracy, of those that change that.
-        with_lost: As :func:`figures_of` takes it.
     """
     if on is not None:
-        return figures_of(tables, on, with_lost=with_lost)
+        return figures_of(tables, on)
     metrics = dict.fromkeys((tables.rule.speed.metric, tables.rule.accuracy.metric))
     return [
         replace(figures, asked=[k for k, role in tables.roles.items() if role in _roles(metric)])
         for metric in metrics
-        for figures in figures_of(tables, metric, with_lost=with_lost)
+        for figures in figures_of(tables, metric)
     ]
 
 
@@ -54,35 +54,20 @@ def _roles(metric: str) -> tuple[Role, ...]:
     return (Role.LEARNING if is_learned(metric) else Role.SYSTEMS, Role.BOTH)
 
 
-def figures_of(tables: RunTables, metric: str, *, with_lost: bool = False) -> list[Figures]:
+def figures_of(tables: RunTables, metric: str) -> list[Figures]:
     """Return a figure of a run's completed configs, a group of comparable rows each, main first.
 
     What was learned does not depend on the group, and is one.
-
-    Args:
-        tables: The run.
-        metric: The figure.
-        with_lost: Also the configs that are infeasible or failed, without a figure.
     """
-    configs = _with_noise(tables, metric)
-    if with_lost:
-        configs = _with_lost(configs, tables)
     objectives = (*tables.rule.objectives, *tables.sweep.objectives)
     signs = [objective.sign for objective in objectives if objective.metric == metric]
-    found = figures_in(
-        configs,
+    return figures_in(
+        _with_noise(tables, metric),
         metric,
         baseline=tables.sweep.baseline,
         main=tables.main_group,
         sign=next(iter(signs), 1.0),
     )
-    known = set(params_of(configs))
-    defaults = {
-        name: knob.default
-        for name, knob in tables.sweep.knobs.items()
-        if knob.conditional and f"params.{name}" in known
-    }
-    return [replace(figures, conditional=defaults) for figures in found]
 
 
 def figures_in(
@@ -176,24 +161,13 @@ def _cells(configs: pd.DataFrame, column: str, otherwise: object) -> pd.Series[A
     return pd.Series(otherwise, index=configs.index)
 
 
-def _with_lost(configs: pd.DataFrame, tables: RunTables) -> pd.DataFrame:
-    rows = tables.searched
-    lost = rows[rows["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
-    if lost.empty or configs.empty:
-        return configs
-    keys = [*params_of(configs), GROUP]
-    lost = lost[[name for name in keys if name in lost.columns]]
-    both = pd.concat([configs, lost], ignore_index=True)
-    return both[~both.duplicated(keys)]
-
-
 def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
     """Return the run's configs with the noise of this figure, and the runs that it is of."""
     configs, speed = tables.configs, tables.rule.speed.metric
     if f"metrics.{metric}" not in configs.columns:
         return configs.assign(**{f"metrics.{metric}": np.nan})
     if is_learned(metric):
-        return spread_over_seeds(with_runs(configs, metric), tables, metric)
+        return _spread_over_seeds(with_runs(configs, metric), tables, metric)
     if metric == speed or tables.is_composed:
         return with_runs(configs, metric, noise_is_of=(speed, rate_of(tables.rule.speed)))
     if kind_of(metric, configs[f"metrics.{metric}"].dropna()) is Kind.DIFFERENCE:
@@ -219,3 +193,45 @@ def with_runs(
         return configs
     ids = "curve_ids" if is_learned(metric) else "trial_ids" if metric in UNTOLD else "speed_ids"
     return configs.assign(runs=pd.factorize(configs[ids])[0])
+
+
+def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) -> pd.DataFrame:
+    """Return the configs with ``variance`` and ``df`` of the mean of a figure that was learned.
+
+    The variance between seeds is pooled over all configs, as
+    :mod:`orchestrator.analysis.statistics.pooling` does with speeds; of a factored search over its
+    learning combinations. Runs of the confirm stage tell it too. NaN where no config has two seeds.
+    """
+    column = f"metrics.{metric}"
+    rows = _runs_to_the_end(tables.grouped, column)
+    if tables.is_composed:
+        rows = with_keys(rows, tables.candidates, tables.roles)[0]
+        keys = rows[COMBINATION]
+    else:
+        repeated = configs.loc[configs["num_all_runs"] > 1, "trial_ids"].explode()
+        rows = rows[rows["trial_id"].isin(repeated) | (rows["stage"] == Stage.CONFIRM)]
+        keys = config_ids(rows[params_of(rows)])
+    of_seed = rows.groupby([keys, rows["stage"], rows["seed"]], sort=False)[column].mean()
+    cells = of_seed.groupby(level=[0, 1], sort=False).agg(["var", "count"])
+    df = float((cells["count"] - 1).sum())
+    if df <= 0:
+        return configs.assign(variance=np.nan, df=np.nan)
+    variance = float((cells["var"].fillna(0.0) * (cells["count"] - 1)).sum()) / df
+    return configs.assign(variance=variance / _num_seeds(configs, rows), df=df)
+
+
+def _num_seeds(configs: pd.DataFrame, rows: pd.DataFrame) -> pd.Series[int]:
+    """Return how many seeds each config was trained with: two runs of one seed are one."""
+    seeds = rows.loc[rows["stage"] == Stage.TRAIN].set_index("trial_id")["seed"].to_dict()
+    ids = configs["curve_ids" if "curve_ids" in configs else "trial_ids"]
+    counts = [
+        len({seeds[trial_id] for trial_id in of_config if trial_id in seeds}) for of_config in ids
+    ]
+    return pd.Series(counts, index=configs.index).clip(lower=1)
+
+
+def _runs_to_the_end(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the runs to the end that tell a figure, in the columns that are needed."""
+    rows = rows[[*params_of(rows), "trial_id", "stage", "state", "seed", column]]
+    of_stage = rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])
+    return rows[of_stage & (rows["state"] == TrialState.COMPLETED) & rows[column].notna()]

@@ -9,16 +9,19 @@ from typing import Any
 from orchestrator.analysis.columns import (
     Config,
     config_of,
-    configs_of,
-    params_of,
     rows_of,
     same_config,
 )
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.cost import cost_of
-from orchestrator.analysis.recommendation.pairs import Pairs, in_rounds, pair_up
 from orchestrator.analysis.recommendation.selection import Selection, select
-from orchestrator.analysis.recommendation.speedup import Speedup, speed_up
+from orchestrator.analysis.recommendation.speedup import (
+    Pairs,
+    Speedup,
+    confirmed_configs,
+    pair_up,
+    speed_up,
+)
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.rules import RuleKind
 
@@ -84,13 +87,6 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
     return FasterFinalist(config=config, row=rows[0], pairs=pairs)
 
 
-def confirmed_configs(tables: RunTables) -> list[Config]:
-    """Return the configs that the rounds of the confirm stage compare, the baseline left out."""
-    confirm = in_rounds(tables.confirm_rows)
-    configs = configs_of(confirm.drop_duplicates(params_of(confirm)), tables.sweep)
-    return [config for config in configs if not same_config(config, tables.sweep.baseline)]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """The config to use, and the way to it.
@@ -135,7 +131,7 @@ def choose(tables: RunTables, selection: Selection | None = None) -> Choice | No
     The runs of stage ``train`` select; the runs of stage ``confirm`` may prefer another finalist.
     Where these show the config to be slower than the baseline, or as fast within the margin of a
     tie and not cheaper, and the baseline holds the rule's conditions, the baseline is chosen; only
-    by ``fastest_within``, to which speed comes first.
+    by ``fastest_within``.
 
     Args:
         tables: The run.

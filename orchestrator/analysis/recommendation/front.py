@@ -53,9 +53,8 @@ def with_confirmed(
 ) -> pd.DataFrame:
     """Return the configs with the figures of their confirm runs, which selected nothing.
 
-    A figure that the confirm runs lack stays that of the searching runs. Verdict and front are
-    those that selected. The baseline and the recommended config have a row also where only
-    confirm runs trained them.
+    A figure that the confirm runs lack stays that of the searching runs. The baseline and the
+    recommended config have a row also where only confirm runs trained them.
 
     Args:
         configs: With ``verdict``, ``on_front``, ``is_baseline`` and ``is_recommended``.
@@ -129,12 +128,8 @@ def front_table(tables: RunTables) -> pd.DataFrame:
 
     Columns: ``params.*`` of every knob, the objectives, the speed's interval and what it
     is an interval over, other figures that were measured, the ``verdict`` against the best
-    of those that are accurate enough (empty for the others) with ``ratio_to_best``, the
-    ``group`` of rows that may be ranked together, and the ids of the trials. Where there
-    are several groups, each has its own front; the main group's comes first. ``composed`` configs
-    have the speed of ``num_runs`` probes and the accuracy of ``num_all_runs`` curves, which were
-    not all of the config itself. Searching runs alone say what is on the front and its verdict.
-    Where a config has confirm runs its figures are theirs, as ``measured_in`` says.
+    with ``ratio_to_best``, the ``group`` of rows that may be ranked together, and the ids of the
+    trials. The main group's front comes first.
     """
     configs, speed = _measured(tables), tables.rule.speed
     others = [o.metric for o in (*tables.rule.objectives, tables.rule.accuracy) if o is not speed]

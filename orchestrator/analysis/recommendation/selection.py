@@ -1,4 +1,4 @@
-"""The config that the searching runs speak for, in figures; light, since the driver asks, too."""
+"""The config that the searching runs select, and those to repeat; light, for the driver."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import Config, config_of, configs_of, rows_of
 from orchestrator.analysis.recommendation.cost import order_by_cost
-from orchestrator.analysis.recommendation.pick import pick
 from orchestrator.analysis.rule import Rule, best_of, column_of
 from orchestrator.analysis.statistics.against_best import (
     Verdict,
@@ -19,10 +19,16 @@ from orchestrator.analysis.statistics.against_best import (
     runs_to_resolve,
     speed_numbers,
 )
+from orchestrator.analysis.statistics.intervals import Floats
+from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.derived import EXACT
 from orchestrator.errors import SweepError
-from orchestrator.rules import RuleKind
+from orchestrator.field_types import shown
+from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.search.stages.repeats import MAX_CONTENDERS
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.texts import described
 from orchestrator.trial import TrialState
 
 
@@ -139,14 +145,79 @@ def _by_another_rule(held: pd.DataFrame, weighed: Selection, tables: RunTables) 
         try:
             row = held.iloc[pick(held, rule, sweep)].to_dict()
         except SweepError as error:  # a function of the sweep file
-            return replace(weighed, refusal=_in_one_line(error))
+            return replace(weighed, refusal=" ".join(f"{error.message}; {error.hint}".split()))
     fastest = held.iloc[int(held["ratio_to_best"].argmax())].to_dict()
     return replace(weighed, config=config_of(row, sweep), row=row, fastest=fastest)
 
 
-def _in_one_line(error: SweepError) -> str:
-    message = " ".join(error.message.split())
-    return f"{message}; {' '.join(error.hint.split())}" if error.hint else message
+def pick(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> int:
+    """Return the position of the config that a knee, weights or a function take.
+
+    Args:
+        configs: The configs that hold the bounds and have every objective, at least one.
+        rule: The rule.
+        sweep: Of its baseline, for the costs.
+
+    Raises:
+        SweepError: The function raised, or returned something else than a row of the table.
+    """
+    if rule.how.kind is RuleKind.FUNCTION:
+        return list(configs.index).index(_picked_by(rule.how, configs))
+    front = configs[pareto_front(configs, rule.directions)]
+    score = knee_scores if rule.how.kind is RuleKind.KNEE else weighted_scores
+    scores = score(front, rule)
+    highest = front[scores >= scores.max() - EXACT]
+    by_first = highest.sort_values(rule.speed_column, ascending=rule.speed.sign < 0, kind="stable")
+    best = by_first[by_first[rule.speed_column] == by_first[rule.speed_column].iloc[0]]
+    return list(configs.index).index(best.index[order_by_cost(best, rule, sweep)[0]])
+
+
+def knee_scores(front: pd.DataFrame, rule: Rule) -> Floats:
+    """Return how far each config of the front lies beyond the line between the front's ends.
+
+    Each objective is scaled to [0, 1] over the front, 1 being its best: with two of them the ends
+    are (1, 0) and (0, 1), and the distance to their line is the sum less 1, over the root of 2.
+    With three it is the distance to the plane through (1, 0, 0), (0, 1, 0) and (0, 0, 1). See
+    :func:`orchestrator.rules.knee` for the source.
+    """
+    scaled = []
+    for objective in rule.directions:
+        values = objective.sign * front[column_of(objective)].to_numpy(dtype=np.float64)
+        spread = values.max() - values.min()
+        scaled.append((values - values.min()) / spread if spread > 0 else np.zeros(len(values)))
+    return np.asarray((np.sum(scaled, axis=0) - 1.0) / np.sqrt(len(scaled)))
+
+
+def weighted_scores(configs: pd.DataFrame, rule: Rule) -> Floats:
+    """Return the weighted sum of each config's figures, 0 for one that is the best in all.
+
+    Each counts by how far it is short of the best of the configs, as a share of that best; of the
+    largest absolute figure where the best is 0.
+    """
+    total = np.zeros(len(configs))
+    for objective in rule.directions:
+        figures = configs[column_of(objective)]
+        best = best_of(objective, figures)
+        scale = abs(best) or float(figures.abs().max()) or 1.0
+        short = objective.sign * (figures.to_numpy(dtype=np.float64) - best) / scale
+        total += rule.how.weights.get(objective.metric, 0.0) * short
+    return total
+
+
+def _picked_by(how: SelectionRule, configs: pd.DataFrame) -> Any:  # noqa: ANN401 - a label
+    """Return the label of the row that a function of the sweep file picks."""
+    assert how.function is not None
+    try:
+        picked = how.function(configs.copy())
+    except Exception as error:
+        raise SweepError(f"the sweep's rule {how.name} raised {described(error)}") from error
+    label = picked.name if isinstance(picked, pd.Series) else picked
+    if label not in list(configs.index):
+        raise SweepError(
+            f"the sweep's rule {how.name} returned {shown(picked)}, which is no row of the table",
+            "allowed: the index of a row, as configs['metrics.val_acc'].idxmax(), or the row",
+        )
+    return label
 
 
 def _candidates(tables: RunTables) -> tuple[pd.DataFrame, TrialState]:
@@ -175,20 +246,16 @@ def _unresolved(slower: pd.DataFrame, best: pd.Series[Any], rule: Rule) -> pd.Da
 
 
 def to_repeat(tables: RunTables, *, max_runs: int) -> tuple[Config, ...]:
-    """Return the best config and the nearest of those that it is not told from.
+    """Return the best config and the nearest of those that it is not told from; () for none.
 
-    From the searching runs alone. Where nothing was run twice, configs that the presumed
-    noise may explain are named, so that the noise becomes known. Where it is known, a config
-    that would take more than ``max_runs`` to be told from the best is left out: it is so
-    near that nothing hangs on it. A knee, weights or a function do not take the fastest: for them
-    none is named.
+    From the searching runs alone. Where nothing was run twice, configs that the presumed noise may
+    explain are named, so that the noise becomes known. A config that would take more than
+    ``max_runs`` to be told from the best is left out: it is so near that nothing depends on it.
+    Other rules than ``fastest_within`` name none.
 
     Args:
         tables: The run so far.
         max_runs: Runs that a config has at most.
-
-    Returns:
-        Empty where nothing is to be run again.
 
     Raises:
         SweepError: The sweep's objectives state no rule.

@@ -15,8 +15,7 @@ from rich.table import Table
 
 from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.compare import Comparison
-from orchestrator.analysis.comparison.sentences import labels_of, regressions
-from orchestrator.analysis.comparison.text import common_text
+from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import front_table, main_front, measured_runs_text
 from orchestrator.analysis.report.summary import summary
@@ -117,8 +116,8 @@ def show_comparison(comparison: Comparison) -> None:
         _print(console, f"regression: {line}")
     if len(of) > MAX_ROWS:
         _print(console, f"... and {len(of) - MAX_ROWS} more regressions; --json has all")
-    for common in comparison.common:
-        _print(console, f"in common, {common_text(common)}")
+    for line in comparison.common_texts:
+        _print(console, f"in common, {line}")
     for difference, count in comparison.mismatches.items():
         _print(console, f"not compared, {count} times: {difference}")
     for note in comparison.notes:

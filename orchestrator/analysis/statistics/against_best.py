@@ -4,12 +4,9 @@ Multiple comparisons with the best, after Edwards and Hsu ("Multiple comparisons
 best treatment", Journal of the American Statistical Association 78, 1983): which config is
 the best is itself not known, so that every config that may be it is compared with. All
 differences lie in their intervals together with 95 % confidence, by the studentized maximum
-modulus (see :func:`~orchestrator.analysis.statistics.intervals.comparison_quantile`). It is a
-little
-conservative: Hsu's own constants need the correlations, and equal numbers of runs to be simple. It
-is two-sided: of two configs that are equal one is called worse in at most 5 % of cases. With 95 %
-confidence the best is not called worse, and no ratio lies outside its interval. Where many configs
-are exactly as good, one of them is called worse more often than that.
+modulus (:func:`~orchestrator.analysis.statistics.intervals.comparison_quantile`), which is a little
+conservative. Of two configs that are equal one is called worse in at most 5 % of cases; of many
+that are exactly as good, one of them more often than that.
 
 Means of log speeds are compared, with the spread between fresh runs pooled over configs
 (:mod:`orchestrator.analysis.statistics.pooling`). Where nothing was run twice no config can be told
@@ -77,8 +74,8 @@ def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
     Returns:
         The configs with ``verdict``, ``ratio_to_best`` and the ends ``ratio_low`` and
-        ``ratio_high`` of its interval; empty cells for configs that do not hold the conditions
-        or have no figure, ratios without ends where nothing was run twice.
+        ``ratio_high`` of its interval. Empty cells where the conditions do not hold or there is no
+        figure; ratios without ends where nothing was run twice.
     """
     answers = pd.DataFrame(
         {"verdict": "", "ratio_to_best": np.nan, "ratio_low": np.nan, "ratio_high": np.nan},
@@ -217,8 +214,7 @@ def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
 def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
     """Return the number of runs that each unresolved config of one group, and the best, need.
 
-    NaN for configs that are resolved, that would take more than ``max_runs``, or that have
-    enough for the noise that is presumed where none is known.
+    NaN for configs that are resolved, or would take more than ``max_runs``.
 
     Args:
         configs: From :func:`against_best`.

@@ -53,29 +53,25 @@ def by_config(
 ) -> pd.DataFrame:
     """Return one row a config, over its runs of one stage.
 
-    Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The
-    spread between runs alone may be learned from both, see
-    :mod:`orchestrator.analysis.statistics.pooling`. Rows with a ``group`` (see
-    :mod:`orchestrator.analysis.comparable`) are made one within their group. Times, rates and
-    memory are means over the clean runs of the group where it has any. An accuracy, a loss or
-    another figure of what was learned (:func:`~orchestrator.metrics.is_learned`) is the mean over
-    all runs of the config, of other groups too: neither other load nor other hardware changes what
-    a config learns. Of a curve that was paused and gone on with, the last run counts. In the
-    confirm stage runs that shared a round with another config come first, for all figures: the one
-    that evaluates the test split was beside no other.
+    Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The spread
+    between runs alone may be learned from both (:mod:`orchestrator.analysis.statistics.pooling`).
+    Rows with a ``group`` (:mod:`orchestrator.analysis.comparable`) are made one within their group.
+    Times, rates and memory are means over the clean runs of the group where it has any. A figure of
+    what was learned (:func:`~orchestrator.metrics.is_learned`) is the mean over all runs of the
+    config, of other groups too. Of a curve that was paused and continued, the last run counts. In
+    the confirm stage runs that shared a round with another config come first.
 
     Returns:
-        ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the
-        geometric mean, where all are above 0); the speed's ``_low`` and ``_high``, a t interval
-        with the pooled spread between runs, or the interval within the run where nothing was
-        repeated; ``interval``, which of the two; ``variance`` of the mean log speed and its degrees
-        of freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with
-        their ``timed_ids``; ``num_all_runs`` that accuracies are of, runs of speed alone left out;
-        ``num_left_out``, contaminated runs of the group that speeds are not of; ``num_lost``, runs
-        of the stage that are infeasible or failed; ``trial_ids`` of all that ran in the group;
-        ``contaminated``, true if the runs that speeds are of are; and ``device, cores,
-        isolation, data, tags.bound`` of the first run.
-        In the order in which the configs first appear.
+        ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the geometric
+        mean, where all are above 0); the speed's ``_low`` and ``_high``, a t interval with the
+        pooled spread between runs, or the interval within the run where nothing was repeated;
+        ``interval``, which of the two; ``variance`` of the mean log speed and its degrees of
+        freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with their
+        ``timed_ids``; ``num_all_runs`` that accuracies are of, runs of speed alone left out;
+        ``num_left_out``, contaminated runs that speeds are not of; ``num_lost``, runs of the stage
+        that are infeasible or failed; ``trial_ids`` of all that ran in the group; ``contaminated``,
+        true if the runs that speeds are of are; and ``device, cores, isolation, data, tags.bound``
+        of the first run. In the order in which the configs first appear.
     """
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]

@@ -1,17 +1,33 @@
-"""Learning curves that several trials make: paused, and gone on with from the checkpoint.
+"""Learning curves: those that several trials make, and when each config reached an accuracy.
 
-The trials of one curve have the same ``curve`` cell. A later one goes on where an earlier one was
+The trials of one curve have the same ``curve`` cell. A later one continues where an earlier one was
 paused, or trains from the start where the checkpoint was gone.
+
+A config with fast steps may learn little in each of them: one batch of all samples takes one
+step an epoch. So epochs do not compare such configs, and time does (time to accuracy, as
+MLPerf Training counts it; Mattson et al., 2020).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
+
+from orchestrator.analysis.rule import Rule, limit_of
+from orchestrator.derived import EXACT
 
 CURVE: Final = "curve"
 """Column of the trials table that names the learning curve of a trial."""
+
+CLOCK: Final = "metrics.train_s"
+"""Time in training epochs: evaluating more often does not make a config slower."""
+WHOLE_CLOCK: Final = "elapsed_s"
+"""Time since the process began, for trials that report no training time."""
+
+_EPOCH_S: Final = "metrics.epoch_s"
 
 
 def last_of_curves(rows: pd.DataFrame) -> pd.Series[bool]:
@@ -27,8 +43,8 @@ def last_of_curves(rows: pd.DataFrame) -> pd.Series[bool]:
 def whole_curves(curves: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     """Return the reports with those of one learning curve under one trial, the curve's last.
 
-    Of a trial that another one went on from, the reports count up to where that one goes on. Its
-    clocks go on as well: a report's times count from the start of the curve.
+    Of a trial that another one continued, the reports count up to where that one begins. A report's
+    times count from the start of the curve.
 
     Args:
         curves: One row a report.
@@ -67,3 +83,140 @@ def _kept(reports: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
     later = later.groupby(level="_curve").shift(1)
     limits = later.reindex(pd.MultiIndex.from_frame(placed[["_curve", "_place"]])).to_numpy()
     return placed[~(placed["epoch"].astype("float64").to_numpy() >= limits)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeToAccuracy:
+    """Times at which configs reached an accuracy.
+
+    Attributes:
+        target: The accuracy: the least one that the sweep's rule lets a config have.
+        common_s: When the first config was there.
+        clock: The column that time is read from.
+        configs: Of each config, by the index of the table asked about: ``reached_s``, when
+            half of its runs had a report as good as the target, NaN where fewer ever did;
+            ``accuracy``, the median of their last reports up to ``common_s``, NaN where half
+            had none; ``trained_s``, the median of how long they trained; ``num_reached`` of
+            ``num_runs``, the runs that its speed is from. Soonest first, then the most accurate.
+    """
+
+    target: float
+    common_s: float
+    clock: str
+    configs: pd.DataFrame
+
+
+def time_to_accuracy(
+    configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule, *, target: float | None = None
+) -> TimeToAccuracy | None:
+    """Return the times at which each config reached an accuracy, by its learning curves.
+
+    Args:
+        configs: Comparable rows of
+        :func:`orchestrator.analysis.statistics.by_config.by_config`.
+        curves: The curves table. A time is known as finely as accuracy was evaluated.
+        rule: What the target is taken from.
+        target: An accuracy in its place.
+
+    Returns:
+        None where no config has a report as good as the target; with a ``target`` of the caller's
+        own, where no config has any.
+    """
+    column = rule.accuracy_column
+    if configs.empty or column not in curves.columns or configs[column].isna().all():
+        return None
+    is_own, target = target is None, accuracy_asked(configs, rule) if target is None else target
+    trials: dict[Any, Any] = {
+        trial: index for index, ids in configs["timed_ids"].items() for trial in ids
+    }
+    runs = curves.assign(config=curves["trial_id"].map(trials)).dropna(subset=["config", column])
+    if runs.empty:
+        return None
+    clock = CLOCK if CLOCK in runs and runs[CLOCK].notna().all() else WHOLE_CLOCK
+    runs = runs.sort_values(["config", "trial_id", clock], kind="stable")
+    is_there = rule.accuracy.sign * (runs[column] - target) >= -EXACT
+    runs = runs.assign(there_s=runs[clock].where(is_there, np.inf))
+    of_run = runs.groupby(["config", "trial_id"])
+    by_run = of_run.agg(reached_s=("there_s", "min"), trained_s=(clock, "max"))
+    of_config = by_run.groupby("config")
+    reached_s = of_config["reached_s"].quantile(0.5, interpolation="lower")
+    common_s = float(reached_s.min())
+    if is_own and not np.isfinite(common_s):
+        return None
+    by_then = runs[runs[clock] <= common_s + EXACT].groupby(["config", "trial_id"])[column].last()
+    # A run without a report by then knew nothing yet: the median over runs counts it as such.
+    by_then = by_then.reindex(by_run.index, fill_value=-np.inf * rule.accuracy.sign)
+    table = pd.DataFrame(
+        {
+            "reached_s": reached_s,
+            "accuracy": by_then.groupby("config").median(),
+            "trained_s": of_config["trained_s"].median(),
+            "num_reached": np.isfinite(by_run["reached_s"]).groupby("config").sum(),
+            "num_runs": of_config.size(),
+        }
+    )
+    table = table.replace([np.inf, -np.inf], np.nan)
+    table = table.assign(_final=rule.accuracy.sign * configs[column].reindex(table.index))
+    table = table.sort_values(["reached_s", "_final"], ascending=[True, False], kind="stable")
+    return TimeToAccuracy(
+        target=target, common_s=common_s, clock=clock, configs=table.drop(columns="_final")
+    )
+
+
+def accuracy_asked(configs: pd.DataFrame, rule: Rule) -> float:
+    """Return the least accuracy that a rule lets a config have; NaN where none has any."""
+    limit = rule.limits(configs).get(rule.accuracy.metric)
+    if limit is None or pd.isna(limit):
+        return limit_of(rule.accuracy, configs[rule.accuracy_column])
+    return limit
+
+
+def composed_time_to_accuracy(
+    configs: pd.DataFrame,
+    trials: pd.DataFrame,
+    curves: pd.DataFrame,
+    rule: Rule,
+    *,
+    target: float | None = None,
+) -> TimeToAccuracy | None:
+    """Return the times of composed configs: the epochs of a curve at the speed of a setting.
+
+    The time that a curve took is counted in its own epochs, and these last as long as the config's
+    do. ``accuracy`` is empty: a curve has no report at the moment at which another config is there.
+
+    Args:
+        configs: From :func:`~orchestrator.analysis.composition.compose.compose`, of one group.
+        trials: The trials that the curves are of.
+        curves: One row a report, of whole curves.
+        rule: What the target is taken from.
+        target: An accuracy in its place.
+
+    Returns:
+        None where no curve has a report as good as the target.
+    """
+    combinations = configs[~configs["curve_ids"].duplicated()]
+    combinations = combinations.assign(timed_ids=combinations["curve_ids"])
+    times = time_to_accuracy(combinations, curves, rule, target=target)
+    if times is None or _EPOCH_S not in trials.columns:
+        return None
+    epochs_s = trials.set_index("trial_id")[_EPOCH_S]
+    own = combinations["curve_ids"].map(lambda ids: epochs_s.reindex(list(ids)).mean())
+    told = times.configs.assign(
+        curve_ids=combinations["curve_ids"].reindex(times.configs.index),
+        own_s=own.reindex(times.configs.index),
+    )
+    rows = configs[["curve_ids", _EPOCH_S]].reset_index(names="config")
+    rows = rows.merge(told, on="curve_ids", how="inner").set_index("config")
+    scale = rows[_EPOCH_S] / rows["own_s"]
+    table = pd.DataFrame(
+        {
+            "reached_s": rows["reached_s"] * scale,
+            "accuracy": float("nan"),
+            "trained_s": rows["trained_s"] * scale,
+            "num_reached": rows["num_reached"],
+            "num_runs": rows["num_runs"],
+        }
+    ).rename_axis(None)
+    table = table.sort_values("reached_s", kind="stable")
+    first = float(table["reached_s"].min())
+    return TimeToAccuracy(target=times.target, common_s=first, clock=CLOCK, configs=table)

@@ -1,13 +1,11 @@
 """Drift of the machine's speed while a sweep ran.
 
-Each config has a level of its own in each stage, apart for runs that were interleaved and for
-those that were not, and all of them share one slope of the logarithm of speed over time. The runs
-of an interleaved round share what the machine did then, and count as one. The baseline is followed
-through all stages; other configs only through the confirm stage, and through the isolated probes
-of the interference check: later probes of a search go to the fastest settings. Repeats that were
-added because a config looked fastest would show a fall that is none: its first run was selected
-for being fast. Contaminated runs of a config are left out where it has clean ones in the same
-stage.
+Each config has its own level in each stage, interleaved runs another one, and all share one slope
+of the logarithm of speed over time. The runs of an interleaved round share what the machine did
+then, and count as one. The baseline is followed through all stages; other configs only through the
+confirm stage and the isolated probes of the interference check. Repeats that were added because a
+config looked fastest would show a fall that is none: its first run was selected for being fast.
+Contaminated runs are left out where the config has clean ones in the stage.
 """
 
 from __future__ import annotations
@@ -76,15 +74,15 @@ class Drift:
         """The drift in a sentence."""
         way = "slower" if self.change < 0 else "faster"
         if not self.is_known:
-            wide = f"the interval spans more than a factor of {MOST_FACTOR:g}"
-            if not self.is_significant:
-                return f"whether the machine became faster or slower is not known: {wide}"
-            start = f"the machine became {way} while the sweep ran"
-            return f"{start}; by how much is not known: {wide}"
-        ends = f"{100 * self.low:+.1f} to {100 * self.high:+.1f} %"
+            start = "" if self.is_significant else "whether "
+            return (
+                f"{start}the machine became {way} while the sweep ran, or by how much, is not "
+                f"known: the interval spans more than a factor of {MOST_FACTOR:g}"
+            )
         over = (
-            f"95 % interval {ends} over {duration(self.span_s)}, {counted(self.num_runs, 'run')} "
-            f"of {counted(self.num_configs, 'config')}"
+            f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f} % over "
+            f"{duration(self.span_s)}, {counted(self.num_runs, 'run')} of "
+            f"{counted(self.num_configs, 'config')}"
         )
         if not self.is_significant:
             return f"no drift is shown: speeds changed by {100 * self.change:+.1f} % ({over})"

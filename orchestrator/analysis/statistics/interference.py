@@ -3,10 +3,9 @@
 Caches and the memory's bandwidth are shared by all cores. The model: the logarithm of a run's
 speed is its config's own in that round, plus an effect of co-location that is the same for all
 configs, plus an error. So the effect is the mean of the differences between a config's co-located
-and isolated run of one round. These follow each other: changes of the machine over minutes are in
-both. Only the rounds of the interference check count
-(:mod:`orchestrator.search.stages.interference`). Its configs are not chosen for their speed: the
-fastest of many looks slower when it is run again, co-located or not.
+and isolated run of one round, which follow each other. Only the rounds of the interference check
+count (:mod:`orchestrator.search.stages.interference`), whose configs are not chosen for their
+speed: the fastest of many looks slower when it is run again, co-located or not.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.comparable import (
@@ -66,29 +64,6 @@ class Interference:
     tie_margin: float
     acted_on: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        differences: npt.NDArray[np.float64],
-        *,
-        num_configs: int,
-        tie_margin: float,
-        acted_on: bool = False,
-    ) -> Interference:
-        """Return the effect from differences of logarithms of speed, co-located less isolated."""
-        mean, num = differences.mean(), len(differences)
-        error = differences.std(ddof=1) / math.sqrt(num)
-        half = float(t_quantile(np.array([num - 1.0]))[0]) * error
-        return cls(
-            ratio=math.exp(mean),
-            low=math.exp(mean - half),
-            high=math.exp(mean + half),
-            num_configs=num_configs,
-            num_runs=2 * num,
-            tie_margin=tie_margin,
-            acted_on=acted_on,
-        )
-
     @property
     def is_known(self) -> bool:
         """Return True where the interval tells how much co-located trials lose."""
@@ -101,33 +76,28 @@ class Interference:
         return is_large and (self.high < 1 or self.low > 1)
 
     @property
-    def smallest_shown(self) -> float:
-        """Smallest loss of speed, as a share, that this noise would have let be shown."""
-        half = math.log(self.high / self.low) / 2
-        return max(-math.expm1(-half), self.tie_margin)
-
-    @property
     def text(self) -> str:
         """The effect in a sentence."""
+        runs = counted(self.num_runs, "run")
         way = "slower" if self.ratio < 1 else "faster"
         if not self.is_known:
-            start = f"co-located trials are {way} than isolated ones; by how much is not known"
             return (
-                f"{start if self.is_shown else 'interference is not known'}: the interval over "
-                f"{counted(self.num_runs, 'run')} spans more than a factor of {MOST_FACTOR:g}"
+                f"whether co-located trials are {way} than isolated ones, or by how much, is not "
+                f"known: the interval over {runs} spans more than a factor of {MOST_FACTOR:g}"
             )
-        size = percent(abs(self.ratio - 1), digits=1)
         basis = (
             f"{percent(self.ratio, digits=1)} of the speed isolated, 95 % interval "
             f"{percent(self.low, digits=1)} to {percent(self.high, digits=1)}; "
-            f"{counted(self.num_configs, 'config')} both ways, {counted(self.num_runs, 'run')}"
+            f"{counted(self.num_configs, 'config')} both ways, {runs}"
         )
         if not self.is_shown:
-            smallest = percent(self.smallest_shown, digits=1)
+            half = math.log(self.high / self.low) / 2
+            smallest = percent(max(-math.expm1(-half), self.tie_margin), digits=1)
             return (
                 "interference is not shown; an effect under "
                 f"{smallest} would not have been seen ({basis})"
             )
+        size = percent(abs(self.ratio - 1), digits=1)
         effect = f"co-located trials are {size} {way} than isolated ones ({basis})"
         return f"{effect}; the sweep ran isolated from then on" if self.acted_on else effect
 
@@ -161,49 +131,27 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     used = clean if len(clean) >= MIN_CLEAN else differences
     if len(used) < 2:
         return None
-    return Interference.of(
-        used["effect"].to_numpy(dtype=np.float64),
+    num, mean = len(used), used["effect"].mean()
+    half = float(t_quantile(np.array([num - 1.0]))[0]) * used["effect"].std() / math.sqrt(num)
+    trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
+    is_isolated = bool((co_location_of(trained) == ISOLATED).any())
+    return Interference(
+        ratio=math.exp(mean),
+        low=math.exp(mean - half),
+        high=math.exp(mean + half),
         num_configs=used.index.get_level_values("config").nunique(),
+        num_runs=2 * num,
         tie_margin=rule.tie_margin,
-        acted_on=_trained_isolated(trials) and sweep.isolation != Isolation.EXCLUSIVE,
-    )
-
-
-def why_not_known(trials: pd.DataFrame, sweep: SweepRecord) -> str:
-    """Return in a sentence why a check that ran says nothing; "" where it says something.
-
-    A trial may be over before another one has started beside it.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule.
-    """
-    rule = rule_of(sweep)
-    if rule.speed_column not in trials.columns or "isolation" not in trials.columns:
-        return ""
-    runs = _runs_of_the_check(trials, rule)
-    rounds = runs.loc[runs[CO_LOCATION] == ISOLATED, "repeat"]
-    beside = runs[(runs[CO_LOCATION] == CO_LOCATED) & runs["repeat"].isin(rounds)]
-    num_lone = int((~_had_others(beside)).sum())
-    if not num_lone or interference_effect(trials, sweep) is not None:
-        return ""
-    return (
-        f"what co-located trials lose is not known: {num_lone} of {counted(len(beside), 'run')} "
-        f"of the interference check had nothing beside them for most of their "
-        f"{beside['wall_s'].median():.1f} s; trials that take longer would tell"
+        acted_on=is_isolated and sweep.isolation != Isolation.EXCLUSIVE,
     )
 
 
 def _compared(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     """Return the completed runs of the check whose co-location is as it was asked for."""
-    done = _runs_of_the_check(trials, rule)
-    return done[(done[CO_LOCATION] == ISOLATED) | _had_others(done)]
-
-
-def _runs_of_the_check(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Return the completed runs of the check, with their co-location."""
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
     done = done.assign(**{CO_LOCATION: co_location_of(done)})
-    return done[(done[CO_LOCATION] != "") & (done[rule.speed_column] > 0)]
+    done = done[(done[CO_LOCATION] != "") & (done[rule.speed_column] > 0)]
+    return done[(done[CO_LOCATION] == ISOLATED) | _had_others(done)]
 
 
 def _had_others(runs: pd.DataFrame) -> pd.Series[bool]:
@@ -218,11 +166,6 @@ def _had_others(runs: pd.DataFrame) -> pd.Series[bool]:
     return ~(runs[_OTHERS] < MIN_OTHERS) & ~is_short
 
 
-def _trained_isolated(trials: pd.DataFrame) -> bool:
-    trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
-    return bool((co_location_of(trained) == ISOLATED).any())
-
-
 def _differences(runs: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataFrame:
     """Return the difference between each config's co-located and isolated run of each round.
 
@@ -231,12 +174,8 @@ def _differences(runs: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataF
     """
     # Where interference was found, the two ways are groups of their own; here they are compared.
     ids = config_ids(runs.drop(columns=GROUP, errors="ignore"))
-    speeds = pd.DataFrame(
-        {
-            "log": rule.speed.sign * np.log(runs[rule.speed_column]),
-            "contaminated": contaminated(runs),
-        }
-    )
+    logs = rule.speed.sign * np.log(runs[rule.speed_column])
+    speeds = pd.DataFrame({"log": logs, "contaminated": contaminated(runs)})
     keys = [ids, runs["repeat"], hardware_of(runs, sweep.nodes).rename("hardware")]
     if "tags.cpu_model" in runs.columns:
         keys.append(runs["tags.cpu_model"].fillna(""))
@@ -246,9 +185,6 @@ def _differences(runs: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataF
     )
     # Background trials have numbers of their own, so that no isolated run matches theirs.
     both = isolated.merge(co_located, left_index=True, right_index=True, suffixes=("_0", "_1"))
-    return pd.DataFrame(
-        {
-            "effect": both["log_1"] - both["log_0"],
-            "contaminated": both["contaminated_0"] | both["contaminated_1"],
-        }
-    )
+    effect = both["log_1"] - both["log_0"]
+    either = both["contaminated_0"] | both["contaminated_1"]
+    return pd.DataFrame({"effect": effect, "contaminated": either})

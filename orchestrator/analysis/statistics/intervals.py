@@ -93,9 +93,6 @@ def comparison_quantile(num_comparisons: int, df: float) -> float:
 def log_interval(values: Sequence[float] | Floats, *, level: float = 1 - CONFIDENCE) -> Interval:
     """Return the geometric mean of positive values and its t interval.
 
-    Two values that happen to be equal give an interval without width: that is what the
-    formula says, and why repeats should be three or more.
-
     Args:
         values: Positive values.
         level: Share of cases in which the interval may be wrong.

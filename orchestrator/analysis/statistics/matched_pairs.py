@@ -109,18 +109,6 @@ class Points:
         """The columns with two values or more."""
         return [name for name, values in self.values.items() if len(values) > 1]
 
-    @property
-    def is_unique(self) -> bool:
-        """True if no config is there twice."""
-        return bool(self._index.is_unique)
-
-    def row(self, codes: Mapping[str, int]) -> int:
-        """Return the row of a config by the code of every column; -1 for none."""
-        key = np.zeros(1, dtype=np.uint64)
-        for name, code in codes.items():
-            key += self._numbers[name][code]
-        return int(self._index.get_indexer(pd.Index(key))[0])
-
     def changed(self, rows: Rows, changes: Mapping[str, int]) -> Rows:
         """Return the row of each config with some values changed, by their codes; -1 for none."""
         keys = self.keys[rows]

@@ -2,8 +2,8 @@
 
 A claimed speed-up must exceed what runs of one config differ by. The floor is raw on
 purpose, without a model: the largest ratio between any two runs of the baseline in one stage,
-and of it, for means over several runs, what averaging leaves. Where the confirm runs of a round
-are interleaved, what they have in common is the host at the time, and no part of it.
+and of it, for means over several runs, what averaging leaves. What interleaved confirm runs of a
+round have in common is no part of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from orchestrator.trial import Stage, TrialState
 DIFFERENCE: Final = 0.05
 """A difference that ought to be shown."""
 
-POWER: Final = 0.8
+_POWER: Final = 0.8
 """Share of cases in which it ought to be shown."""
 
 _MOST_PAIRS: Final = 50
@@ -77,11 +77,6 @@ class NoiseFloor:
         return is_narrow(1.0, self.largest_ratio)
 
     @property
-    def pairs_needed(self) -> int | None:
-        """Pairs of confirm runs that show a difference of 5 % in four of five cases."""
-        return pairs_needed(self.cv)
-
-    @property
     def text(self) -> str:
         """The floor in a sentence."""
         left_out = counted(self.num_left_out, "contaminated run")
@@ -98,7 +93,7 @@ class NoiseFloor:
     @property
     def repeats_text(self) -> str:
         """The difference that is shown at this noise, in a sentence."""
-        pairs = self.pairs_needed
+        pairs = pairs_needed(self.cv)
         needs = f"more than {_MOST_PAIRS}" if pairs is None else f"{pairs}"
         return (
             f"at this spread a difference of {percent(DIFFERENCE)} is shown in four of five cases "
@@ -112,7 +107,7 @@ class NoiseFloor:
             "num_runs": self.num_runs,
             "largest_ratio": self.largest_ratio,
             "cv": self.cv,
-            "pairs_needed_for_5_percent": self.pairs_needed,
+            "pairs_needed_for_5_percent": pairs_needed(self.cv),
             "text": self.text,
         }
 
@@ -122,18 +117,24 @@ def noise_floor(
 ) -> NoiseFloor | None:
     """Return the noise floor of a run; None where the baseline ran once in every stage.
 
-    Contaminated runs count only where no stage has two clean ones.
+    Of the conditions under which the baseline ran most often. Contaminated runs count only where no
+    stage has two clean ones.
 
     Args:
         grouped: The trials, with the ``group`` of comparable rows.
         baseline: The sweep's baseline.
         rule: The speed that is looked at.
     """
-    runs = _baseline_runs(grouped, baseline, rule)
-    if runs.empty:
+    if rule.speed_column not in grouped.columns:
         return None
-    if (of_rounds := _interleaved(grouped, baseline, rule)) is not None:
+    is_known = (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
+    done = grouped[is_known & ~probed_co_located(grouped)]
+    own = done[rows_of(done, baseline)]
+    if own.empty:
+        return None
+    if (of_rounds := _interleaved(done, baseline, rule)) is not None:
         return of_rounds
+    runs = own[own[GROUP] == own[GROUP].value_counts(sort=False).idxmax()]
     for some, stage in product((runs[~contaminated(runs)], runs), _STAGES):
         speeds = some.loc[some["stage"] == stage, rule.speed_column]
         if len(speeds) > 1:
@@ -142,19 +143,15 @@ def noise_floor(
     return None
 
 
-def _interleaved(
-    grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
-) -> NoiseFloor | None:
+def _interleaved(done: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
     """Return it from interleaved confirm runs; None without two clean rounds of two configs.
 
     A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
     keeps 1 - 1/k of the variance, which is made up for.
     """
-    if rule.speed_column not in grouped.columns:
-        return None
-    counting = (grouped["stage"] == Stage.CONFIRM) & were_interleaved(grouped)
-    counting &= (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
-    runs = grouped[counting & ~contaminated(grouped)]
+    runs = done[(done["stage"] == Stage.CONFIRM) & were_interleaved(done)]
+    num_all = int(rows_of(runs, baseline).sum())
+    runs = runs[~contaminated(runs)]
     own = runs[rows_of(runs, baseline)]
     if own.empty:
         return None
@@ -168,7 +165,6 @@ def _interleaved(
         return None
     levels = logs[number] - logs.mean(axis="columns")
     levels *= math.sqrt(num_configs / (num_configs - 1))
-    num_all = int((counting & rows_of(grouped, baseline)).sum())
     return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, interleaved=True)
 
 
@@ -185,38 +181,23 @@ def _floor(
     )
 
 
-def _baseline_runs(grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) -> pd.DataFrame:
-    """Return its completed runs with a speed, of the conditions under which it ran most often."""
-    if rule.speed_column not in grouped.columns:
-        return grouped.iloc[:0]
-    done = grouped[rows_of(grouped, baseline)]
-    done = done[(done["state"] == TrialState.COMPLETED) & (done[rule.speed_column] > 0)]
-    done = done[~probed_co_located(done)]
-    counts = done[GROUP].value_counts(sort=False)
-    return done[done[GROUP] == counts.idxmax()] if len(counts) else done
+def pairs_needed(cv: float) -> int | None:
+    """Return the pairs with which a paired t test shows :data:`DIFFERENCE`; None past fifty.
 
-
-def pairs_needed(cv: float, *, difference: float = DIFFERENCE, power: float = POWER) -> int | None:
-    """Return the pairs with which a paired t test shows a difference; None past fifty.
-
-    The test is that of the last interim analysis, at its share of the 5 %; see
-    :mod:`orchestrator.search.stages.interim_analyses`.
+    In four of five cases, by the noncentral t distribution. The test is that of the last interim
+    analysis, at its share of the 5 %; see :mod:`orchestrator.search.stages.interim_analyses`.
 
     Args:
         cv: Coefficient of variation of a run's speed, the same for both configs.
-        difference: Relative difference of their speeds.
-        power: Share of cases in which it is to be shown.
     """
-    return next((n for n in range(2, _MOST_PAIRS + 1) if _power(cv, difference, n) >= power), None)
-
-
-def _power(cv: float, difference: float, num_pairs: int) -> float:
-    """By the noncentral t distribution; the far tail is left out."""
     from scipy.special import nctdtr, stdtrit
 
-    error = math.sqrt(2 * math.log1p(cv**2) / num_pairs)
-    if error == 0:
-        return 1.0
-    df = num_pairs - 1
-    quantile = stdtrit(df, 1 - LEVEL * LAST_SHARE / 2)
-    return 1 - float(nctdtr(df, math.log1p(difference) / error, quantile))
+    if cv == 0:
+        return 2
+    for num_pairs in range(2, _MOST_PAIRS + 1):
+        error = math.sqrt(2 * math.log1p(cv**2) / num_pairs)
+        quantile = stdtrit(num_pairs - 1, 1 - LEVEL * LAST_SHARE / 2)
+        # The far tail is left out.
+        if 1 - float(nctdtr(num_pairs - 1, math.log1p(DIFFERENCE) / error, quantile)) >= _POWER:
+            return num_pairs
+    return None

@@ -10,15 +10,13 @@ with runs - configs degrees of freedom (Searle, Casella and McCulloch, "Variance
 Components", 1992, chapter 3). So a config with one run has an honest interval as soon as
 any config has two.
 
-What varies within a run, block by block, is part of every run's error and so of s^2
-already. It is used in two ways: s^2 is at least the mean within-run variance of the runs
-it rests on, as a variance component between runs below zero is taken for zero; and a
-config whose runs vary more within themselves than those gets the difference on top.
+What varies within a run, block by block, is part of every run's error. So s^2 is at least the mean
+within-run variance of its runs, and a config whose runs vary more within themselves than those gets
+the difference on top.
 
-A config whose runs differ far more than the others' (its variance is too large for the
-pool at 1 %, corrected for the number of configs: Cochran's test for an outlying variance, as
-ISO 5725-2 asks for) keeps its own variance and is left out of the pool. So are
-contaminated runs, where others were repeated.
+A config whose runs differ far more than the others' (Cochran's test for an outlying variance, as
+ISO 5725-2 asks for, at 1 % corrected for the number of configs) keeps its own variance and is left
+out of the pool. So are contaminated runs, where others were repeated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A run's tables, read from disk or from MLflow, and what all analysis makes of them first.
 
 - ``load``: ``load_run`` reads a run, from wherever it is.
-- ``files``: the tables of a run directory, columns of earlier formats under today's names.
+- ``files``: the tables of a run directory.
 - ``mlflow_reader``: the same tables from the runs and files that MLflow has.
-- ``connection``: MLflow within seconds, or one message that it does not answer.
 - ``run_tables``: ``RunTables``, the tables with the rule, the comparable groups and the configs.
 """

@@ -1,18 +1,16 @@
-"""The tables of a run directory, read under today's names."""
+"""The tables of a run directory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.field_types import shown
 from orchestrator.storage.files import RunFile
-from orchestrator.trial import Stage, TrialState
 
 _NEEDED: Final = {
     RunFile.TRIALS: ("trial_id", "stage", "state", "reason"),
@@ -20,15 +18,6 @@ _NEEDED: Final = {
     RunFile.STEP_TIMES: ("trial_id", "duration_s"),
     RunFile.CANDIDATES: (),
 }
-_NUMBERS: Final = (
-    "seed", "repeat", "cores", "wall_s", "step", "epoch", "samples", "elapsed_s", "duration_s",
-)  # fmt: skip
-"""Columns of numbers, beside the metrics."""
-_TEXTS: Final[Mapping[str, Sequence[str]]] = {
-    "trial_id": (), "reason": (), "data": (), "node": (), "device": (), "isolation": (),
-    "stage": tuple(Stage), "state": tuple(TrialState),
-}  # fmt: skip
-"""Columns of text, beside the tags, with all that they may say; none: anything."""
 
 
 def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
@@ -49,30 +38,7 @@ def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
             f"{path}: has no column {', '.join(missing)}",
             f"columns: {', '.join(map(str, table.columns))}",
         )
-    for column in table.columns:
-        if (wrong := _wrong(table, column)) is not None:
-            raise RunDirectoryError(
-                f"{path}: column {column} holds {wrong}",
-                f"write the tables again: python -m orchestrator --resume {run_dir}",
-            )
     return table
-
-
-def _wrong(table: pd.DataFrame, column: object) -> str | None:
-    """Return what a column holds that it cannot; None where it is as it should be."""
-    if not isinstance(column, str) or list(table.columns).count(column) > 1:
-        return "what another one of its name holds as well"
-    cells, dtype = table[column], str(table[column].dtype)
-    if column.startswith("metrics.") or column in _NUMBERS:
-        return None if pd.api.types.is_numeric_dtype(cells) else dtype
-    if column.startswith("tags.") or column in _TEXTS:
-        known = cells.dropna()
-        is_text = bool(known.map(lambda cell: isinstance(cell, str)).all())
-        if not is_text:
-            return dtype
-        others = set(known) - set(_TEXTS.get(column) or known)
-        return shown(min(others)) if others else None
-    return None
 
 
 def read_chosen(run_dir: Path) -> Mapping[str, Any] | None:

@@ -29,9 +29,9 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
     """
     if tracking_uri is not None:
         # MLflow takes seconds to import, and most readers have the directory.
-        from orchestrator.analysis.tables.mlflow_reader import MlflowSweep
+        from orchestrator.analysis.tables.mlflow_reader import tables_of_mlflow
 
-        return MlflowSweep.find(str(source), tracking_uri).tables()
+        return tables_of_mlflow(str(source), tracking_uri)
     run_dir = Path(source)
     tables = RunTables(
         sweep=read_sweep(run_dir),

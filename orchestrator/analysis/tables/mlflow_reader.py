@@ -1,23 +1,25 @@
 """A sweep as MLflow has it, back into the tables that it was written from.
 
 The driver's mirror names things as the tables do, so that this is mostly a matter of
-types: MLflow keeps params and tags as text.
+types: MLflow keeps params and tags as text. MLflow answers within seconds, or one message says that
+it does not.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.tables.connection import asking, connected, environment
 from orchestrator.analysis.tables.files import read_chosen, read_table
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
-from orchestrator.errors import RunDirectoryError, nearest
+from orchestrator.errors import RunDirectoryError, SweepError, nearest
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
@@ -29,104 +31,140 @@ from orchestrator.tracking.mlflow.content import (
     SWEEP_TAG,
     TRIAL_TAG,
 )
+from orchestrator.tracking.mlflow.uris import (
+    checked_uri,
+    reason_of,
+    shown,
+    sqlite_path,
+)
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 
-@dataclass(frozen=True, kw_only=True)
-class MlflowSweep:
-    """One sweep in MLflow.
+_REQUEST_S: Final = "10"
+"""Longest wait for an answer, where the user set nothing."""
 
-    Attributes:
-        client: Where it is read from.
-        parent: The sweep's parent run.
-        uri: The tracking URI.
+
+def tables_of_mlflow(source: str, tracking_uri: str) -> RunTables:
+    """Return the tables of a parent run's id, or of the latest sweep of an experiment.
+
+    The parent run holds all but the trials as files.
+
+    Raises:
+        RunDirectoryError: There is none, a file is missing, or MLflow cannot be read.
     """
+    with _asking(tracking_uri):
+        client = _connected(tracking_uri)
+        parent = _run_of_id(client, source) or _latest_of(client, source)
+        return _tables(client, parent)
 
-    client: MlflowClient
-    parent: Run
-    uri: str
 
-    @classmethod
-    def find(cls, source: str, tracking_uri: str) -> MlflowSweep:
-        """Find the sweep of a parent run's id, or the latest one of an experiment.
+@contextmanager
+def _asking(tracking_uri: str) -> Iterator[None]:
+    """Ask MLflow once for each thing, and turn all that goes wrong into one message."""
+    settings = {
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # it would try again for minutes
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": os.environ.get("MLFLOW_HTTP_REQUEST_TIMEOUT", _REQUEST_S),
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    }
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    try:
+        yield
+    except SweepError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever reading another server's answers raises
+        why = reason_of(error, tracking_uri)
+        raise RunDirectoryError(
+            f"{shown(tracking_uri)}: MLflow cannot be read: {why}",
+            "is it running, and the URI that the run printed?",
+        ) from None
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
-        Raises:
-            RunDirectoryError: There is none, or MLflow cannot be read.
-        """
-        client = connected(tracking_uri)
-        with asking(tracking_uri):
-            parent = _run_of_id(client, source) or _latest_of(client, source)
-        return cls(client=client, parent=parent, uri=tracking_uri)
 
-    def tables(self) -> RunTables:
-        """Return the tables of the run; the parent run holds all but the trials as files.
+def _connected(tracking_uri: str) -> MlflowClient:
+    """Return a client of a server or database that has answered."""
+    uri = checked_uri(tracking_uri)
+    path = sqlite_path(uri)
+    if path is not None and not (path.is_file() and path.stat().st_size):  # MLflow would make one
+        what = "is empty" if path.is_file() else "does not exist"
+        raise RunDirectoryError(f"{path}: {what}", "give the URI that the run printed")
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    from mlflow.tracking import MlflowClient
 
-        Raises:
-            RunDirectoryError: A file is missing, or MLflow cannot be read.
-        """
-        with asking(self.uri):
-            return self._tables()
+    client = MlflowClient(uri)
+    client.search_experiments(max_results=1)
+    return client
 
-    def _tables(self) -> RunTables:
-        with self._artifact(RunFile.SWEEP) as folder:
-            sweep = read_sweep(Path(folder))
-        with self._artifact(RunFile.CURVES) as folder:
-            curves = read_table(Path(folder), RunFile.CURVES)
-        with self._artifact(RunFile.STEP_TIMES) as folder:
-            steps = read_table(Path(folder), RunFile.STEP_TIMES)
-        trials = with_run_intervals(self._trials(sweep), sweep)
+
+def _tables(client: MlflowClient, parent: Run) -> RunTables:
+    with TemporaryDirectory(prefix="sweep-artifacts-") as name:
+        folder = Path(name)
+        for file in (RunFile.SWEEP, RunFile.CURVES, RunFile.STEP_TIMES):
+            _download(client, parent, file, folder)
+        sweep = read_sweep(folder)
         tables = RunTables(
-            trials=trials, curves=curves, steps=steps, sweep=sweep, chosen=self._chosen()
+            trials=with_run_intervals(_trials(client, parent, sweep), sweep),
+            curves=read_table(folder, RunFile.CURVES),
+            steps=read_table(folder, RunFile.STEP_TIMES),
+            sweep=sweep,
+            chosen=_chosen(client, parent, folder),
         )
-        if COMPOSED_TAG not in self.parent.data.tags:
+        if COMPOSED_TAG not in parent.data.tags:
             return tables
-        with self._artifact(RunFile.CANDIDATES) as folder:
-            return replace(tables, candidates=read_table(Path(folder), RunFile.CANDIDATES))
+        _download(client, parent, RunFile.CANDIDATES, folder)
+        return replace(tables, candidates=read_table(folder, RunFile.CANDIDATES))
 
-    def _chosen(self) -> Mapping[str, Any] | None:
-        """Return what the run recommended; None where it has not ended."""
-        try:
-            with self._artifact(RunFile.RECOMMENDED) as folder:
-                return read_chosen(Path(folder))
-        except RunDirectoryError:
-            return None
 
-    def _trials(self, sweep: SweepRecord) -> pd.DataFrame:
-        """Return the trials that have ended by MLflow, in the order of asking."""
-        children = [run for run in self._children() if "state" in run.data.tags]
-        rows = pd.DataFrame([_row(run) for run in sorted(children, key=_place)], dtype=object)
-        return typed(rows, trial_dtypes(sweep.knobs, rows.columns))
+def _chosen(client: MlflowClient, parent: Run, folder: Path) -> Mapping[str, Any] | None:
+    """Return what the run recommended; None where it has not ended."""
+    try:
+        _download(client, parent, RunFile.RECOMMENDED, folder)
+    except RunDirectoryError:
+        return None
+    return read_chosen(folder)
 
-    def _children(self) -> Iterator[Run]:
-        key = self.parent.data.tags[SWEEP_TAG]
-        query, token = f"tags.`{SWEEP_TAG}` = '{key}'", None
-        while True:
-            experiments = [self.parent.info.experiment_id]
-            page = self.client.search_runs(experiments, query, page_token=token)
-            yield from (run for run in page if PARENT_TAG in run.data.tags)
-            token = page.token
-            if not token:
-                return
 
-    def _artifact(self, name: str) -> TemporaryDirectory[str]:
-        """Return a temporary folder that holds a file of the parent run."""
-        from mlflow.exceptions import MlflowException
+def _download(client: MlflowClient, parent: Run, name: str, folder: Path) -> None:
+    from mlflow.exceptions import MlflowException
 
-        folder = TemporaryDirectory(prefix="sweep-artifact-")
-        try:
-            with environment(MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false"):
-                self.client.download_artifacts(self.parent.info.run_id, name, folder.name)
-        except (MlflowException, OSError):
-            folder.cleanup()
-            raise RunDirectoryError(
-                f"MLflow run {self.parent.info.run_id}: has no file {name}",
-                "its sweep has not ended, or was killed: python -m orchestrator --resume "
-                f"{self.parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
-            ) from None
-        return folder
+    try:
+        client.download_artifacts(parent.info.run_id, name, str(folder))
+    except (MlflowException, OSError):
+        raise RunDirectoryError(
+            f"MLflow run {parent.info.run_id}: has no file {name}",
+            "its sweep has not ended, or was killed: python -m orchestrator --resume "
+            f"{parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
+        ) from None
+
+
+def _trials(client: MlflowClient, parent: Run, sweep: SweepRecord) -> pd.DataFrame:
+    """Return the trials that have ended by MLflow, in the order of asking."""
+    query = f"tags.`{SWEEP_TAG}` = '{parent.data.tags[SWEEP_TAG]}'"
+    runs = _runs(client, parent.info.experiment_id, query)
+    children = [r for r in runs if PARENT_TAG in r.data.tags and "state" in r.data.tags]
+    children.sort(key=lambda run: int(run.data.tags[INDEX_TAG]))
+    rows = pd.DataFrame([_row(run) for run in children], dtype=object)
+    return typed(rows, trial_dtypes(sweep.knobs, rows.columns))
+
+
+def _runs(client: MlflowClient, experiment: str, query: str) -> Iterator[Run]:
+    """Yield the runs of an experiment, the newest first."""
+    token = None
+    while True:
+        newest_first = ["attributes.start_time DESC"]
+        page = client.search_runs([experiment], query, order_by=newest_first, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
 
 
 def _run_of_id(client: MlflowClient, source: str) -> Run | None:
@@ -157,26 +195,13 @@ def _latest_of(client: MlflowClient, name: str) -> Run:
             f"MLflow's experiment {name!r} was deleted",
             f"mlflow experiments restore --experiment-id {experiment.experiment_id}",
         )
-    newest_first = ["attributes.start_time DESC"]
-    query, token = "tags.`sweep.name` != ''", None
-    while True:
-        page = client.search_runs(
-            [experiment.experiment_id], query, order_by=newest_first, page_token=token
-        )
-        for run in page:
-            if SWEEP_TAG in run.data.tags and PARENT_TAG not in run.data.tags:
-                return run
-        token = page.token
-        if not token:
-            raise RunDirectoryError(
-                f"MLflow's experiment {name!r} holds no sweep: its runs, if any, are of other "
-                "programs",
-                "give the experiment that the run printed, or the id of its parent run",
-            )
-
-
-def _place(run: Run) -> int:
-    return int(run.data.tags[INDEX_TAG])
+    for run in _runs(client, experiment.experiment_id, "tags.`sweep.name` != ''"):
+        if SWEEP_TAG in run.data.tags and PARENT_TAG not in run.data.tags:
+            return run
+    raise RunDirectoryError(
+        f"MLflow's experiment {name!r} holds no sweep: its runs, if any, are of other programs",
+        "give the experiment that the run printed, or the id of its parent run",
+    )
 
 
 def _row(run: Run) -> dict[str, Any]:

@@ -11,17 +11,12 @@ import pandas as pd
 
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
 from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
-from orchestrator.analysis.derived import with_derived
-from orchestrator.analysis.rule import Rule, rule_of, with_objectives
+from orchestrator.analysis.rule import Rule, rule_of, with_derived, with_objectives
 from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import whole_curves
 from orchestrator.analysis.statistics.drift import Drift, drift_of
-from orchestrator.analysis.statistics.interference import (
-    Interference,
-    interference_effect,
-    why_not_known,
-)
+from orchestrator.analysis.statistics.interference import Interference, interference_effect
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.analysis.statistics.pooling import Pool, pools_of
@@ -138,9 +133,8 @@ class RunTables:
 
         Each group has a best and a front of its own; the main group comes first.
         """
-        configs = against_best(self.configs, self.rule).assign(on_front=False)
-        for _, group in configs[self.rule.within_bounds(configs)].groupby(GROUP, sort=False):
-            configs.loc[group.index, "on_front"] = pareto_front(group, self.rule.directions)
+        configs = against_best(self.configs, self.rule)
+        configs = configs.assign(on_front=pareto_front(configs, self.rule.objectives))
         is_main = configs[GROUP] == self.main_group
         return pd.concat([configs[is_main], configs[~is_main]], ignore_index=True)
 
@@ -166,11 +160,6 @@ class RunTables:
     def interference(self) -> Interference | None:
         """The effect of co-located trials on each other; None where it was not looked at."""
         return interference_effect(self.trials, self.sweep)
-
-    @cached_property
-    def why_no_interference(self) -> str:
-        """Why the interference check ran, and says nothing; "" where it says something."""
-        return why_not_known(self.trials, self.sweep)
 
     @cached_property
     def _completed(self) -> pd.DataFrame:

@@ -4,15 +4,10 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.columns import (
-    as_text,
-    config_of,
     configs_of,
     flagged,
-    metrics_of,
-    params_of,
     rows_of,
     same_config,
-    text_of,
     varying_params_of,
 )
 from tests.orchestrator.analysis.made_runs import MadeRun, config
@@ -26,11 +21,6 @@ def test_a_config_is_read_from_a_row_in_the_types_of_its_knobs() -> None:
     assert {name: type(value) for name, value in read.items()} == {
         name: type(value) for name, value in config().items()
     }
-
-
-def test_knobs_that_a_table_does_not_have_are_left_out_of_its_configs() -> None:
-    run = MadeRun()
-    assert config_of({"params.lr": 0.1}, run.record) == {"lr": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -81,12 +71,6 @@ def test_a_knob_varies_where_its_cells_differ() -> None:
     assert varying_params_of(table[[]]) == []
 
 
-def test_columns_are_told_by_their_prefix_in_the_order_of_the_table() -> None:
-    table = pd.DataFrame(columns=["trial_id", "params.b", "params.a", "metrics.x", "tags.y"])
-    assert params_of(table) == ["params.b", "params.a"]
-    assert metrics_of(table) == ["metrics.x"]
-
-
 @pytest.mark.parametrize(
     ("cell", "is_set"),
     [("9 %", True), ("true", True), ("False", False), ("no", False), ("", False), (None, False)],
@@ -98,8 +82,3 @@ def test_a_tag_is_set_where_it_says_anything_but_no(cell: str | None, is_set: bo
 def test_configs_from_json_and_from_tables_are_the_same() -> None:
     assert same_config({"fanouts": (5, 10), "lr": 0.1}, {"fanouts": [5, 10]})
     assert not same_config({"fanouts": (5, 10)}, {"fanouts": [5, 10], "lr": 0.1})
-
-
-def test_cells_as_text() -> None:
-    assert as_text((10, 25)) == "10,25"
-    assert (text_of(float("nan")), text_of(None), text_of("cpu")) == ("", "", "cpu")

@@ -4,8 +4,7 @@ import pytest
 
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.recommendation.selection import select
-from orchestrator.analysis.tables.run_tables import RunTables
-from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 SPEED = "metrics.samples_per_s"
 XEON = {"cpu_model": "Xeon 2.2 GHz", "memory_gib": 15.6}
@@ -27,11 +26,6 @@ def groups_of(run: MadeRun) -> list[str]:
 def notes_of(run: MadeRun) -> list[str]:
     tables = run.tables
     return group_notes(tables.grouped, tables.main_group, tables.sweep)
-
-
-def test_rows_of_one_machine_are_one_group() -> None:
-    run = products_run()
-    assert set(groups_of(run)) == {"all"}
 
 
 def test_rows_of_differing_devices_are_not_ranked_together() -> None:
@@ -93,20 +87,3 @@ def test_rows_that_never_ran_are_of_no_kind_of_their_own() -> None:
     run = run_of((0, 1000, {}), (3, 5000, {"device": "H200"}))
     run.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
     assert groups_of(run) == ["device cpu", "device H200", "device cpu"]
-
-
-def test_the_group_with_the_most_runs_is_the_main_one() -> None:
-    empty = run_of((0, 1000, {}))
-    assert RunTables(trials=empty.trials.iloc[:0], sweep=empty.record).main_group == "all"
-    run = run_of((0, 1, {}), (3, 1, {"device": "H200"}), (6, 1, {"device": "H200"}))
-    assert run.tables.main_group == "device H200"
-
-
-def test_rows_that_name_their_cpu_need_no_record_of_their_node() -> None:
-    cpu = "tags.cpu_model"
-    run = run_of(
-        (0, 1000, {cpu: "Xeon"}), (3, 2000, {cpu: "Xeon", "node": "node-b"}),
-        (6, 5000, {cpu: "EPYC", "node": "node-c"}),
-    )  # fmt: skip
-    assert groups_of(run) == ["cpu_model Xeon", "cpu_model Xeon", "cpu_model EPYC"]
-    assert select(run.tables).config == config(num_workers=3)

@@ -6,7 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,11 +36,6 @@ def test_without_anything_to_do_it_says_what_to_type(
     assert hint.endswith("python -m orchestrator.analysis runs/products_loader/2026-11-26")
 
 
-def test_a_directory_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nowhere"]) == 2
-    assert capsys.readouterr().err.startswith("error: nowhere: ")
-
-
 def test_a_directory_that_cannot_be_written_is_named(
     capsys: pytest.CaptureFixture[str], run_dir: Path
 ) -> None:
@@ -49,13 +43,6 @@ def test_a_directory_that_cannot_be_written_is_named(
     assert main([str(run_dir)]) == 2
     said = f"error: {run_dir}/front.csv: cannot be used: Is a directory\n  give another folder by"
     assert capsys.readouterr().err.startswith(f"{said} --out DIR\n")
-    assert not list(run_dir.glob(".*.tmp"))
-
-
-def test_two_at_once_write_the_same_directory(run_cli: RunCli, run_dir: Path) -> None:
-    with ThreadPoolExecutor() as pool:
-        done = list(pool.map(lambda _: run_cli(run_dir, module="orchestrator.analysis"), range(3)))
-    assert [(each.returncode, each.stderr) for each in done] == [(0, "")] * 3
     assert not list(run_dir.glob(".*.tmp"))
 
 

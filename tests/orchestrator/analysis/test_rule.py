@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import math
 from random import Random
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -32,12 +30,6 @@ def with_objectives_of(*objectives: Objective) -> MadeRun:
 
 def table(**figures: list[float]) -> pd.DataFrame:
     return pd.DataFrame({f"metrics.{name}": values for name, values in figures.items()})
-
-
-def test_the_rule_is_the_sweeps_own(made: MadeRun) -> None:
-    made.sweep["tie_margin"] = 0.06
-    rule = rule_of(made.record)
-    assert (rule.accuracy.tolerance, rule.tie_margin) == (0.005, 0.06)
 
 
 def test_an_accuracy_has_the_sweeps_tolerance_and_others_its_margin() -> None:
@@ -93,19 +85,6 @@ def test_a_third_objective_is_near_the_best_of_those_that_are_accurate_enough() 
     assert rule.acceptable(configs).tolist() == [False, True, True, False]
 
 
-def test_a_bound_that_none_holds_leaves_none() -> None:
-    rule = Rule(objectives=(SPEED, ACCURACY, at_most("peak_rss_gib", 1)))
-    configs = table(samples_per_s=[9.0], val_acc=[0.9], peak_rss_gib=[5.0])
-    assert not rule.acceptable(configs).any()
-    assert math.isnan(rule.limits(configs)["val_acc"])
-
-
-def test_a_config_without_one_of_the_figures_is_not_acceptable() -> None:
-    configs = table(samples_per_s=[9.0, 5.0], val_acc=[np.nan, 0.9])
-    assert RULE.acceptable(configs).tolist() == [False, True]
-    assert not RULE.acceptable(table(samples_per_s=[9.0])).any()
-
-
 def test_other_rules_have_no_conditions_but_bounds() -> None:
     rule = Rule(objectives=(SPEED, ACCURACY, at_most("peak_rss_gib", 4)), how=knee())
     assert rule.conditions == (at_most("peak_rss_gib", 4),)
@@ -154,10 +133,6 @@ def test_a_ratio_above_one_is_faster_whatever_is_measured() -> None:
     figures = pd.Series([200.0, 50.0])
     assert RULE.ratios(figures, 100.0).tolist() == [2.0, 0.5]
     assert COSTS.ratios(figures, 100.0).tolist() == [0.5, 2.0]
-
-
-def test_the_test_figure_is_the_one_beside_the_validation_figure() -> None:
-    assert RULE.test_column == "metrics.test_acc"
 
 
 def test_what_was_learned_is_shown_wherever_it_stands() -> None:

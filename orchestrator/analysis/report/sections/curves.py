@@ -18,7 +18,7 @@ from orchestrator.analysis.report.figures import Drawing, Figure
 from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.style import AMBER, BLUE, FAINT, GREEN, MUTED, axis
 from orchestrator.analysis.report.view import View, axis_title, tick_format
-from orchestrator.analysis.statistics.time_to_accuracy import CLOCK, WHOLE_CLOCK
+from orchestrator.analysis.statistics.curves import CLOCK, WHOLE_CLOCK
 from orchestrator.analysis.wording import format_config
 from orchestrator.metrics import is_accuracy
 from orchestrator.trial import Stage

@@ -8,13 +8,13 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of
-from orchestrator.analysis.composition.time_to_target import composed_time_to_accuracy
 from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.tables import Cell, Table, figure_cell, knob_cell
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.statistics.time_to_accuracy import (
+from orchestrator.analysis.statistics.curves import (
     CLOCK,
     TimeToAccuracy,
+    composed_time_to_accuracy,
     time_to_accuracy,
 )
 from orchestrator.analysis.wording import shown, telling_knobs

@@ -97,8 +97,7 @@ def _noise(view: View) -> list[str]:
 def _conditions(view: View) -> list[str]:
     """Return sentences on the machine's drift and on interference, where they are known."""
     effects = (view.findings.drift, view.findings.interference)
-    known = [effect.text for effect in effects if effect is not None]
-    return [*known, *([why] if (why := view.tables.why_no_interference) else [])]
+    return [effect.text for effect in effects if effect is not None]
 
 
 def _table(ranked: pd.DataFrame, view: View) -> Table:

@@ -4,16 +4,10 @@ import pandas as pd
 import pytest
 
 import orchestrator.analysis as an
-from orchestrator.analysis.api.checks import column_named, labelled, objectives_of, remembered
-from orchestrator.errors import SweepError
+from orchestrator.analysis.api.checks import column_named, objectives_of, remembered
 from orchestrator.metrics import Goal
 
 FRAME = pd.DataFrame({"metrics.own_s": [1.0], "euros": [2.0]})
-
-
-def test_a_refusal_is_a_wrong_request_and_a_wrong_value() -> None:
-    assert issubclass(an.TableError, (SweepError, ValueError))
-    assert issubclass(an.TableError, ValueError)
 
 
 def test_a_name_stands_for_a_figure_or_for_a_column() -> None:
@@ -34,11 +28,6 @@ def test_the_objectives_survive_filters_sorts_new_columns_and_parquet(
     changed.to_parquet(path)
     assert remembered(pd.read_parquet(path)) == remembered(configs)
     assert remembered(FRAME) == ()
-
-
-def test_labelling_leaves_the_frame_as_it_was(run: an.RunTables) -> None:
-    labelled(FRAME, run.sweep)
-    assert FRAME.attrs == {}
 
 
 @pytest.mark.parametrize(

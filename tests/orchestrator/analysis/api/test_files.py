@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import orchestrator.analysis as an
-from orchestrator.analysis.api.files import FORMATS
 from orchestrator.errors import SweepError
 
 TABLES = ["trials", "configs", "front", "curves", "steps", "columns"]
@@ -72,19 +71,6 @@ def test_candidates_of_a_factored_search_are_a_table(
     factored: an.RunTables, tmp_path: Path
 ) -> None:
     assert [p.stem for p in an.export(factored, tmp_path)] == [*TABLES, "candidates"]
-
-
-def test_a_list_is_a_list_in_parquet_and_nothing_is_escaped(tmp_path: Path) -> None:
-    (path,) = an.export(FRAME, tmp_path, format="parquet")
-    found = pd.read_parquet(path)
-    assert found["ids"].map(list).tolist() == [["a", "b"], [], ["=c"], ["d"], ["e"]]
-    assert found["text"].tolist()[0] == "=1+1"
-
-
-def test_a_run_without_configs_is_exported(empty: an.RunTables, tmp_path: Path) -> None:
-    for format in FORMATS:
-        assert all(path.is_file() for path in an.export(empty, tmp_path, format=format))
-    assert pd.read_csv(tmp_path / "configs.csv").empty
 
 
 def test_wrong_use_is_named(run: an.RunTables, tmp_path: Path) -> None:

@@ -1,16 +1,34 @@
+"""A run, its configs, its front, its answer."""
+
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import orchestrator.analysis as an
 from orchestrator.errors import SweepError
-from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, config
+from orchestrator.metrics import at_most
+from tests.orchestrator.analysis.comparison.drawn import run_of
+from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun
 
-SPEED = "metrics.samples_per_s"
+SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
+BOTH = ["samples_per_s", "val_acc"]
+
+# Two objectives, larger better: the staircase of three steps, one dominated, one not known.
+#   3 |*
+#   2 |   *        .
+#   1 |      *
+#     +--1--2--3
+FRAME = pd.DataFrame(
+    {SPEED: [1.0, 2.0, 3.0, 1.0, 9.0], ACCURACY: [3.0, 2.0, 1.0, 2.0, math.nan]},
+    index=list("abcde"),
+)
 
 
 def test_a_directory_is_loaded_and_its_configs_have_knobs_first(
@@ -24,19 +42,6 @@ def test_a_directory_is_loaded_and_its_configs_have_knobs_first(
     assert len(configs) == 24
 
 
-def test_repeats_are_made_one_by_the_geometric_mean() -> None:
-    made = MadeRun()
-    made.add_runs(config(), [1000.0, 1210.0])
-    made.add_runs(config(num_workers=3), [2000.0])
-    configs = an.configs(made.tables)
-    assert configs[SPEED].tolist() == pytest.approx([1100.0, 2000.0])
-    assert configs["num_runs"].tolist() == [2, 1]
-    assert configs["verdict"].tolist() == ["unresolved", "best"]  # two runs tell little
-    # Student's t with one degree of freedom; the spread of the two runs over the root of two.
-    half = 12.7062 * math.log(1.21) / math.sqrt(2) / math.sqrt(2)
-    assert configs[f"{SPEED}_high"][0] / 1100.0 == pytest.approx(math.exp(half), rel=1e-4)
-
-
 def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.RunTables) -> None:
     trials = run.trials[run.trials["params.batch_size"] == 1000]
     some, every = an.configs(trials, run=run), an.configs(run)
@@ -45,36 +50,45 @@ def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.Ru
     assert (some["verdict"] == "best").sum() == 1
 
 
-def test_a_frame_without_a_knob_is_refused_by_name(run: an.RunTables) -> None:
-    trials = run.trials.drop(columns="params.lr")
-    with pytest.raises(an.TableError, match=r"lacks the knob column params\.lr\n") as refusal:
-        an.configs(trials, run=run)
-    assert isinstance(refusal.value, ValueError)
-    renamed = run.trials.rename(columns={"params.num_workers": "params.num_worker"})
-    with pytest.raises(an.TableError, match=r"params\.num_workers; did you mean 'params\.num_work"):
-        an.configs(renamed, run=run)
-
-
-def test_a_frame_alone_a_name_and_a_config_are_refused(run: an.RunTables) -> None:
-    with pytest.raises(an.TableError, match=r"a frame alone.*\n.*run=an\.load"):
-        an.configs(run.trials)
-    with pytest.raises(an.TableError, match=r"not a str\n  an\.load"):
-        an.configs("runs/products_loader")  # type: ignore[arg-type]
-    with pytest.raises(an.TableError, match="run= is a str"):
-        an.configs(run.trials, run="runs/x")  # type: ignore[arg-type]
-    with pytest.raises(an.TableError, match="a row a config"):
-        an.configs(an.configs(run), run=run)
-    with pytest.raises(an.TableError, match="no column 'state'; did you mean 'stat'"):
-        an.configs(run.trials.rename(columns={"state": "stat"}), run=run)
-
-
-def test_rows_twice_and_rows_of_another_run_are_not_pooled(
-    run: an.RunTables, factored: an.RunTables
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda run: an.configs(run.trials.drop(columns="params.lr"), run=run),
+            r"lacks the knob column params\.lr\n",
+        ),
+        (lambda run: an.configs(run.trials), r"a frame alone.*\n.*run=an\.load"),
+        (lambda run: an.configs("runs/products_loader"), r"not a str\n  an\.load"),
+        (lambda run: an.configs(run.trials, run="runs/x"), "takes a whole run, not a str"),
+        (lambda run: an.configs(an.configs(run), run=run), "a row a config"),
+        (
+            lambda run: an.configs(run.trials.rename(columns={"state": "stat"}), run=run),
+            "no column 'state'; did you mean 'stat'",
+        ),
+        (lambda run: an.configs(pd.concat([run.trials] * 2), run=run), "trial 000000000000 twice"),
+        (
+            lambda run: an.pareto_front(run.trials, BOTH),
+            r"a row a trial.*\n  an\.pareto_front\(an\.configs",
+        ),
+        (
+            lambda run: an.pareto_front(run, ["samples_per_s", an.maximize("val_ac")]),
+            "no figure 'val_ac'; did you mean 'val_acc'",
+        ),
+        (lambda run: an.pareto_front(run, ["samples_per_sec"]), "mean 'samples_per_s'"),
+        (lambda run: an.pareto_front(FRAME), r"does not say what its sweep.*\n.*objectives=\["),
+        (lambda run: an.pareto_front(run, []), "one, two or three objectives, not 0"),
+        (lambda run: an.pareto_front(run, [at_most("val_acc", 1)]), "every objective has a bound"),
+        (lambda run: an.pareto_front([1, 2]), "not a list"),
+        (lambda run: an.recommend(run.trials), "whole run, not a DataFrame"),
+        (lambda run: an.compare(run, run.trials), "compare: takes a whole run, not a DataFrame"),
+    ],
+)
+def test_wrong_use_is_one_message(
+    ask: Callable[[an.RunTables], Any], message: str, run: an.RunTables
 ) -> None:
-    with pytest.raises(an.TableError, match="holds trial 000000000000 twice"):
-        an.configs(pd.concat([run.trials, run.trials]), run=run)
-    with pytest.raises(an.TableError, match="is not of the run products_loader"):
-        an.configs(factored.trials, run=run)
+    with pytest.raises(an.TableError, match=message) as refused:
+        ask(run)
+    assert isinstance(refused.value, (SweepError, ValueError))
 
 
 def test_a_run_without_a_completed_trial_has_no_configs_and_all_columns(
@@ -102,5 +116,61 @@ def test_what_is_no_run_is_refused_with_where_runs_are(tmp_path: Path) -> None:
         an.load("products_loader")
     with pytest.raises(SweepError, match=r"no sweep\.json"):
         an.load(tmp_path)
-    with pytest.raises(an.TableError, match="takes a path or a name, not a int"):
-        an.load(3)  # type: ignore[arg-type]
+
+
+def test_a_run_is_recommended_from_as_its_report_does(run: an.RunTables) -> None:
+    best = an.recommend(run)
+    assert best.config is not None
+    assert (best.config["num_workers"], best.config["batch_size"]) == (3, 4000)
+    assert best.speedup is not None
+    assert best.speedup.ratio is not None
+    assert best.speedup.ratio > 3
+
+
+def test_two_runs_are_compared() -> None:
+    first, second = run_of(1, repeats=5), run_of(2, repeats=5, day=0.85)
+    comparison = an.compare(first, second, tolerance=0.03)
+    assert comparison.verdict == "regression"
+    assert {"params.num_workers", "ratio", "low", "high"} <= set(comparison.table.columns)
+    assert {"stage", "metric", "change", "verdict"} <= set(comparison.changes.columns)
+    assert an.compare(first, second, tolerance=0.3).verdict == "no change beyond the tolerance"
+
+
+def test_the_front_is_the_staircase_the_best_of_the_first_objective_first() -> None:
+    assert an.pareto_front(FRAME, BOTH).index.tolist() == ["c", "b", "a"]
+
+
+def test_directions_of_names_are_those_of_the_figures() -> None:
+    frame = FRAME.assign(**{"metrics.peak_rss_gib": [1.0, 5, 5, 5, 5]}, euros=[5.0, 1, 5, 5, 5])
+    assert an.pareto_front(frame, "peak_rss_gib").index.tolist() == ["a"]
+    assert an.pareto_front(frame, ["maximize:peak_rss_gib"]).index.tolist() == [*"bcde"]
+    assert an.pareto_front(frame, [an.minimize("euros")]).index.tolist() == ["b"]
+    with pytest.raises(an.TableError, match=r"'euros' does not say.*\n  an\.maximize\('euros'\)"):
+        an.pareto_front(frame, ["euros"])
+
+
+def test_a_run_and_its_frames_have_one_front_also_filtered(run: an.RunTables) -> None:
+    configs = an.configs(run)
+    front = an.pareto_front(run)
+    pd.testing.assert_frame_equal(front, an.pareto_front(configs))
+    assert set(front.index) == set(configs.index[configs["on_front"]])
+    kept = configs[configs["params.num_workers"] > 0].sort_values(SPEED).assign(mine=1)
+    again = an.pareto_front(kept)
+    assert set(again.index) == set(front.index)  # none of the front was without workers
+
+
+def test_a_bound_of_the_sweep_keeps_configs_off_the_front(run: an.RunTables) -> None:
+    bounded = (*run.sweep.objectives, at_most("peak_rss_gib", 1.0))
+    limited = replace(run, sweep=replace(run.sweep, objectives=bounded))
+    front = an.pareto_front(limited)
+    assert len(front) > 0
+    assert (front["params.num_workers"] == 0).all()
+
+
+def test_groups_have_a_front_each() -> None:
+    frame = FRAME.assign(group=["cpu", "gpu", "gpu", "cpu", "gpu"])
+    assert an.pareto_front(frame, BOTH).index.tolist() == ["a", "c", "b"]
+
+
+def test_a_run_without_configs_has_an_empty_front(empty: an.RunTables) -> None:
+    assert an.pareto_front(empty).empty

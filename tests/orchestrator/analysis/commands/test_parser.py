@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.api import files
-from orchestrator.analysis.commands import parser
 from orchestrator.analysis.commands.parser import COMMANDS, parse
 from orchestrator.analysis.comparison import changes
 from tests.conftest import ROOT
@@ -28,8 +26,7 @@ def test_a_run_without_a_command_is_shown() -> None:
     assert parse(["--json", "runs/a/b"]).json
 
 
-def test_what_takes_a_second_to_import_is_repeated_as_it_is() -> None:
-    assert parser.FORMATS == files.FORMATS
+def test_the_tolerance_is_that_of_the_comparison() -> None:
     assert parse(["compare", "a", "b"]).tolerance == changes.TOLERANCE
 
 

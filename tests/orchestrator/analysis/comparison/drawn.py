@@ -9,10 +9,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from orchestrator.analysis.comparison.changes import Figure, Stages, together_by_stage
-from orchestrator.analysis.comparison.estimates import Floats, Sample, changes_of
-from orchestrator.analysis.comparison.figures import own_by_stage
-from orchestrator.analysis.statistics.common_change import Estimates
+from orchestrator.analysis.comparison.changes import Figure, together_by_stage
+from orchestrator.analysis.comparison.estimates import (
+    Estimates,
+    Sample,
+    Stages,
+    changes_of,
+    own_changes,
+)
+from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
@@ -85,6 +90,6 @@ def speed_of(rows: Estimates, *, tolerance: float = 0.03) -> Figure:
         is_ratio=True,
         limits=limits,
         rows=rows,
-        own=own_by_stage(rows, stages),
+        own=own_changes(rows, stages),
         together=together_by_stage(rows, stages, limits),
     )

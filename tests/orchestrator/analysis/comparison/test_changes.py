@@ -12,13 +12,13 @@ from orchestrator.analysis.comparison.changes import (
     TOGETHER,
     Figure,
     Verdict,
-    held,
+    against,
     judged,
     together,
     together_by_stage,
     verdict_of,
 )
-from orchestrator.analysis.statistics.common_change import Estimates
+from orchestrator.analysis.comparison.estimates import Estimates
 from tests.orchestrator.analysis.comparison.drawn import ratios_of, speed_of, stages_like
 
 ALIKE = (1.0, 1.0, 1.0, 1.0)
@@ -55,21 +55,18 @@ def test_of_200_pairs_of_runs_without_a_change_hardly_any_has_a_regression() -> 
     assert verdicts(ALIKE, draws=200).count(Verdict.REGRESSION) <= 5
 
 
-def test_a_slow_down_of_all_configs_by_ten_per_cent_is_found_in_nearly_all() -> None:
-    assert verdicts((0.9, 0.9, 0.9, 0.9), draws=40).count(Verdict.REGRESSION) >= 38
-
-
-def test_a_slow_down_of_one_config_by_ten_per_cent_is_found_with_five_runs() -> None:
-    assert verdicts((1.0, 0.9, 1.0, 1.0), draws=40, runs=5).count(Verdict.REGRESSION) >= 37
-
-
-def test_configs_that_became_faster_make_no_regression_of_the_others() -> None:
-    found = verdicts((1.2, 1.2, 1.2, 1.0), draws=10, runs=5)
-    assert set(found) == {Verdict.IMPROVEMENT}
+@pytest.mark.parametrize(
+    ("changes", "runs", "least"),
+    [((0.9, 0.9, 0.9, 0.9), 3, 38), ((1.0, 0.9, 1.0, 1.0), 5, 37)],
+)
+def test_a_slow_down_by_ten_per_cent_is_found_in_nearly_all(
+    changes: tuple[float, ...], runs: int, least: int
+) -> None:
+    assert verdicts(changes, draws=40, runs=runs).count(Verdict.REGRESSION) >= least
 
 
 def test_the_p_value_is_that_of_a_t_test_against_the_limit() -> None:
-    found = held(estimates(-0.05), np.array([0.03]), num_configs=1)
+    found = against(estimates(-0.05), np.array([0.03]), num_configs=1)
     assert found.p_worse[0] == pytest.approx(stats.t.cdf(-0.02 / 0.01, 8))
     assert found.p_better[0] == pytest.approx(stats.t.sf((-0.05 - 0.03) / 0.01, 8))
 
@@ -85,13 +82,6 @@ def test_swapping_the_runs_swaps_regression_and_improvement() -> None:
     assert set(there["verdict"]) >= {"regression", "improvement"}
     assert back["verdict"].tolist() == [swapped.get(v, v) for v in there["verdict"]]
     assert back["p_worse"].to_numpy() == pytest.approx(there["p_better"].to_numpy())
-
-
-def test_a_change_within_the_tolerance_is_said_only_where_all_of_the_interval_is() -> None:
-    rows = estimates(0.0, 0.0, variance=1e-6)
-    assert verdict_of(judged([speed_of(rows)], stages_like(rows))) is Verdict.WITHIN
-    rows = estimates(0.0, 0.0, variance=1e-3)
-    assert verdict_of(judged([speed_of(rows)], stages_like(rows))) is Verdict.NOT_DECIDED
 
 
 def test_single_runs_of_many_configs_are_told_by_their_order() -> None:
@@ -112,16 +102,11 @@ def test_accuracies_that_never_differ_between_repeats_are_told_at_once() -> None
     ]  # fmt: skip
 
 
-def test_a_config_that_is_alone_in_its_stage_is_counted_once() -> None:
+def test_a_config_that_is_alone_in_its_stage_is_counted_once_and_an_unmeasured_figure_never() -> (
+    None
+):
     rows = estimates(-0.2)
-    changes = judged([speed_of(rows)], stages_like(rows))
+    changes = judged([speed_of(rows), accuracy_of(estimates(np.nan))], stages_like(rows))
     assert changes["row"].tolist() == [TOGETHER]
     assert changes["change"].tolist() == [pytest.approx(np.exp(-0.2))]
     assert verdict_of(changes) is Verdict.REGRESSION
-
-
-def test_a_figure_that_was_not_measured_is_no_change() -> None:
-    missing = estimates(np.nan, np.nan)
-    rows = estimates(0.0, 0.0, variance=1e-6)
-    changes = judged([speed_of(rows), accuracy_of(missing)], stages_like(rows))
-    assert set(changes["metric"]) == {"samples_per_s"}

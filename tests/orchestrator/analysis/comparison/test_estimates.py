@@ -1,7 +1,8 @@
-"""Changes with their errors and the tests on them, held to drawn numbers."""
+"""Changes with their errors, on drawn numbers."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +11,14 @@ from scipy import stats
 
 from orchestrator.analysis.comparison.estimates import (
     SIGNIFICANCE,
-    Sample,
+    Estimates,
     changes_of,
-    holm,
+    median_interval,
+    median_of,
+    own_changes,
     p_values_of,
 )
-from orchestrator.analysis.comparison.figures import own_by_stage
-from orchestrator.analysis.statistics.common_change import Estimates, median_interval, median_of
+from orchestrator.analysis.statistics.matched_pairs import holm
 from tests.orchestrator.analysis.comparison.drawn import ratios_of, sample_of, stages_like
 
 NUM_DRAWS = 300
@@ -30,7 +32,7 @@ def drawn() -> list[Estimates]:
 
 
 def own_p_values(rows: Estimates) -> np.ndarray:
-    return p_values_of(own_by_stage(rows, stages_like(rows)))
+    return p_values_of(own_changes(rows, stages_like(rows)))
 
 
 def test_the_change_of_one_config_has_students_interval() -> None:
@@ -63,20 +65,6 @@ def test_a_config_whose_runs_differ_far_more_keeps_its_own_spread() -> None:
     assert estimates.interval()[1][0] / estimates.interval()[0][0] < 1.1
 
 
-def test_without_any_repeats_the_error_is_unknown() -> None:
-    single = Sample(means=np.ones(2), variances=np.full(2, np.nan), num_runs=np.ones(2))
-    estimates = changes_of(single, replace(single, means=np.zeros(2)), stages_like(single.means))
-    assert estimates.logs.tolist() == [-1.0, -1.0]
-    assert np.isnan(estimates.variances).all()
-    assert np.isnan(own_p_values(estimates)).all()
-
-
-def test_holm_corrects_as_its_definition_says() -> None:
-    adjusted = holm(np.array([0.04, np.nan, 0.01, 0.03]))
-    assert adjusted[[0, 2, 3]] == pytest.approx([0.06, 0.03, 0.06])
-    assert np.isnan(adjusted[1])
-
-
 def test_of_runs_that_do_not_differ_one_in_twenty_has_a_change(drawn: list[Estimates]) -> None:
     p_values = np.array([holm(own_p_values(ratios)).min() for ratios in drawn])
     assert 0.02 < (p_values < SIGNIFICANCE).mean() < 0.08  # twice the error around 0.05
@@ -101,3 +89,31 @@ def test_the_interval_of_a_median_by_order_holds_it_19_times_of_20() -> None:
     # By the order of nine values, which is 96 %.
     assert 0.93 < ((ends[:, 0] <= 1.1) & (ends[:, 1] >= 1.1)).mean() < 0.98
     assert np.isnan(median_interval(np.zeros(5))).all()
+
+
+def estimates(*logs: float) -> Estimates:
+    num = len(logs)
+    return Estimates(logs=np.array(logs), variances=np.full(num, 0.01), df=np.full(num, 4.0))
+
+
+def test_the_median_of_two_is_their_mean_and_of_more_its_error_is_larger() -> None:
+    middle = median_of(estimates(0.1, 0.3))
+    found = middle.logs[0], middle.variances[0], middle.df[0]
+    assert found == pytest.approx((0.2, 0.01 / 2, 8.0))
+    middle = median_of(estimates(0.1, 0.2, 0.9))
+    assert (middle.logs[0], middle.variances[0]) == pytest.approx((0.2, math.pi / 2 * 0.01 / 3))
+
+
+def test_a_config_that_changed_does_not_read_as_a_change_of_the_others() -> None:
+    rows = estimates(0.1, 0.1, 0.1, 0.6)
+    assert own_changes(rows, stages_like(rows)).logs == pytest.approx([0.0, 0.0, 0.0, 0.5])
+
+
+def test_an_own_change_is_over_the_others_of_the_stage_whose_error_is_known() -> None:
+    rows = estimates(0.1, 0.3, 1.1, 1.0, 0.2)
+    stages = np.array(["train", "train", "confirm", "confirm", "probe"], dtype=np.object_)
+    own = own_changes(rows, stages).logs
+    assert own == pytest.approx([-0.2, 0.2, 0.1, -0.1, np.nan], nan_ok=True)
+    unknown = replace(rows, variances=np.array([0.01, np.nan, 0.01, 0.01, 0.01]))
+    own = own_changes(unknown, stages_like(rows)).logs
+    assert own[:3] == pytest.approx([-0.9, np.nan, 0.9], nan_ok=True)

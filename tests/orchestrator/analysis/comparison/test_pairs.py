@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from orchestrator.analysis.comparison.compare import Comparison, compare
-from orchestrator.analysis.comparison.text import lost_text
 from orchestrator.errors import SweepError
-from orchestrator.metrics import minimize
 from orchestrator.storage.sweep_record import KnobRecord
-from tests.orchestrator.analysis.comparison.drawn import SPEED, run_of, with_cells, with_sweep
-from tests.orchestrator.analysis.made_runs import MadeRun, config, partly_contaminated_run
+from tests.orchestrator.analysis.comparison.drawn import (
+    SPEED,
+    base_run,
+    run_of,
+    with_cells,
+    with_sweep,
+)
+from tests.orchestrator.analysis.made_runs import partly_contaminated_run
 
 
 def mismatches_of(comparison: Comparison) -> dict[str, int]:
@@ -32,14 +38,8 @@ def test_where_all_rows_differ_the_difference_is_the_message() -> None:
     with pytest.raises(SweepError, match="isolation: leased and shared") as refused:
         compare(first, second)
     assert refused.value.hint.endswith("--across isolation")
-
-
-def test_a_difference_between_rows_may_be_what_is_compared() -> None:
-    table = compare(
-        run_of(1), with_cells(run_of(2), isolation="shared"), across=["isolation"]
-    ).table
-    assert len(table) == 4
-    assert set(table["isolation"]) == {"leased and shared"}
+    table = compare(first, second, across=["isolation"]).table
+    assert table["isolation"].tolist() == ["leased and shared"] * 4
 
 
 @pytest.mark.parametrize(
@@ -89,35 +89,11 @@ def test_a_knob_that_only_one_run_knows_counts_as_its_default_in_the_other() -> 
     assert sorted(table["params.num_workers"]) == [0, 6, 8]
 
 
-def test_a_run_without_the_speed_is_refused() -> None:
-    first, second = run_of(1), run_of(2)
-    unmeasured = replace(second, trials=second.trials.drop(columns=SPEED))
-    with pytest.raises(SweepError, match="has no figure samples_per_s"):
-        compare(first, unmeasured)
-
-
-def test_both_runs_are_compared_by_the_figure_of_the_first() -> None:
-    first = run_of(1)
-    other = with_sweep(first, objectives=(minimize("epoch_s"),))
-    comparison = compare(first, other)
-    assert comparison.metric == "samples_per_s"
-    assert comparison.table["ratio"].tolist() == pytest.approx([1.0] * 4)
-
-
-def test_contaminated_runs_are_left_out_where_there_are_clean_ones() -> None:
-    first, second = MadeRun(), MadeRun()
-    for run in (first, second):
-        run.add_runs(config(), [1300.0, 1300.0, 1300.0])
-    second.rows[-1] |= {SPEED: 900.0, "tags.contaminated": "30 %"}
-    (row,) = compare(first.tables, second.tables).table.to_dict("records")
-    assert row["ratio"] == pytest.approx(1)
-    assert (row["runs_first"], row["runs_second"]) == (3, 2)
-
-
 def test_a_contaminated_run_counts_for_its_accuracy_and_not_for_its_speed() -> None:
     first, second = run_of(1), partly_contaminated_run().tables
     table = compare(first, second).table.set_index("params.num_workers")
     assert table.loc[3, "speed_second"] == pytest.approx(1300.0)
+    assert table.loc[3, "runs_second"] == 2
     assert table.loc[3, "accuracy_second"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)
 
 
@@ -136,13 +112,47 @@ def test_a_config_that_fails_in_the_second_run_alone_is_named() -> None:
     assert compare(failed, second).notes == ()
 
 
-def test_of_many_lost_configs_the_first_few_are_named() -> None:
-    assert lost_text(["a", "b", "c", "d", "e"]).endswith("second: a; b; c and 2 more")
-
-
-def test_a_run_of_which_nothing_completed_is_named() -> None:
+def test_a_run_of_which_nothing_completed_or_without_the_speed_is_named() -> None:
     failed = with_cells(run_of(2), state="failed")
     with pytest.raises(SweepError, match="the second run has no completed trial with samples_per"):
         compare(run_of(1), failed)
-    with pytest.raises(SweepError, match="the first run has no completed trial"):
-        compare(failed, run_of(1))
+    unmeasured = replace(failed, trials=failed.trials.drop(columns=SPEED))
+    with pytest.raises(SweepError, match="has no figure samples_per_s"):
+        compare(run_of(1), unmeasured)
+
+
+HARDWARE = dict(base_run(3).sweep.hardware)
+VERSIONS = dict(base_run(3).sweep.versions)
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "values"),
+    [
+        ({"hardware": HARDWARE | {"cpu_model": "EPYC"}}, "hardware.cpu_model", "2.2 GHz and EPYC"),
+        ({"versions": VERSIONS | {"torch": "2.11.0"}}, "versions.torch", "2.15.0 and 2.11.0"),
+        ({"versions": VERSIONS | {"glibc": "2.41"}}, "versions.glibc", "not recorded and 2.41"),
+        ({"cores_per_trial": 2}, "cores_per_trial", "4 and 2"),
+        ({"data_fingerprint": ""}, "data_fingerprint", "9f0c1d and not recorded"),
+    ],
+)  # fmt: skip
+def test_a_difference_of_the_runs_is_refused_by_its_key_and_may_be_allowed(
+    fields: dict[str, Any], key: str, values: str
+) -> None:
+    first, second = run_of(1), with_sweep(run_of(2), **fields)
+    with pytest.raises(SweepError) as refused:
+        compare(first, second)
+    assert re.search(f"{re.escape(key)}: .*{re.escape(values)}", str(refused.value))
+    assert f"--across {key}" in refused.value.hint
+    assert len(compare(first, second, across=[key]).table) == 4
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"git": {"commit": "other"}},
+        {"versions": VERSIONS | {"mlflow": "4.0"}},
+        {"hardware": HARDWARE | {"memory_gib": 15.61}},
+    ],
+)
+def test_what_no_timed_step_depends_on_may_differ(fields: dict[str, Any]) -> None:
+    assert len(compare(run_of(1), with_sweep(run_of(2), **fields)).table) == 4

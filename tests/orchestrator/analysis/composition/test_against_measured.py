@@ -44,15 +44,6 @@ def test_a_time_is_of_whole_trials_and_not_of_one_that_evaluated_the_test_split(
     assert fastest["wall_s_measured"] == pytest.approx(7.5)
 
 
-def test_a_test_split_with_another_figure_than_an_accuracy_was_evaluated_all_the_same() -> None:
-    run = factored_run()
-    for row in run.rows:
-        row["metrics.test_auc"] = row.pop("metrics.test_acc", math.nan)
-    assert not math.isnan(run.rows[-1]["metrics.test_auc"])
-    *_, fastest = compared(run.tables)
-    assert math.isnan(fastest["wall_s_measured"])
-
-
 def test_errors_are_relative_and_of_configs_that_have_both() -> None:
     tables = factored_run().tables
     rows = against_measured(tables.configs, tables.confirmed, tables.grouped, (SPEED,))

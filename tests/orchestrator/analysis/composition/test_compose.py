@@ -19,7 +19,6 @@ from tests.orchestrator.analysis.composition.made_factored import (
     OBJECTIVES,
     ROLES,
     Factory,
-    accuracy_of,
     candidates,
     grid,
     speed_of,
@@ -65,15 +64,6 @@ def test_spread_of_probes_is_pooled_over_settings() -> None:
     assert width.to_numpy() == pytest.approx(2 * half, rel=1e-5)
 
 
-def test_without_repeats_there_are_no_intervals() -> None:
-    factory = Factory()
-    factory.factored(grid(rates=(0.1,)))
-    table = composed(factory, grid(rates=(0.1,)))
-    for end in ("low", "high"):
-        assert table[f"{SPEED}_{end}"].isna().all()
-        assert table[f"{ACCURACY}_{end}"].isna().all()
-
-
 def test_a_config_that_was_itself_trained_and_probed_is_not_composed() -> None:
     factory = Factory()
     factory.factored(grid())
@@ -110,16 +100,6 @@ def test_a_composed_table_equals_that_of_the_whole_grid(
         )
 
 
-def test_roles_say_what_a_figure_depends_on() -> None:
-    factory = Factory()
-    configs = grid()
-    factory.factored(configs)
-    for row in composed(factory, configs).to_dict("records"):
-        c = {name: row[f"params.{name}"] for name in ROLES}
-        assert row[SPEED] == pytest.approx(speed_of(c))
-        assert row[ACCURACY] == pytest.approx(accuracy_of(c))
-
-
 def test_a_knob_that_proved_to_be_both_has_curves_of_its_own() -> None:
     factory = Factory()
     configs = grid()
@@ -132,14 +112,6 @@ def test_a_knob_that_proved_to_be_both_has_curves_of_its_own() -> None:
     table = composed(factory, configs, roles=roles)
     assert row_of(table, workers=2, batch=1, lr=0.1)[ACCURACY] == 0.5
     assert row_of(table, workers=0, batch=1, lr=0.1)[ACCURACY] > 0.9
-
-
-def test_only_candidates_are_composed() -> None:
-    factory = Factory()
-    factory.factored(grid())
-    allowed = [c for c in grid() if c["workers"] * c["batch"] != 4]
-    table = composed(factory, allowed)
-    assert candidates(allowed).equals(table[candidates(allowed).columns])
 
 
 def test_settings_that_cannot_run_and_combinations_that_were_lost_are_left_out() -> None:

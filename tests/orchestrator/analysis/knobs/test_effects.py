@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.analysis.knobs.effects import MAX_VALUES, Verdict, effects_in, knob_effects
+from orchestrator.analysis.knobs.effects import (
+    Verdict,
+    effects_in,
+    interactions_in,
+    knob_effects,
+    knob_interactions,
+)
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, SPEED, drawn, figures, frame
@@ -44,17 +50,6 @@ def test_two_pairs_by_hand() -> None:
     assert (found["verdict"], found["basis"]) == (Verdict.OPEN, "noise not known")
 
 
-def test_repeats_give_one_pair_an_interval() -> None:
-    rows = [{"workers": 0}, {"workers": 3}]
-    table = frame(rows, [100, 110], variance=[0.0002, 0.0006], df=4.0)
-    found = row(effects_in(figures(table)), "workers")
-    half = 2.7764451 * math.sqrt(0.0008)
-    assert (found["low"], found["high"]) == pytest.approx(
-        (1.1 * math.exp(-half), 1.1 * math.exp(half))
-    )
-    assert found["verdict"] == Verdict.HIGHER
-
-
 def test_a_knob_that_does_nothing_is_not_confounded_with_those_tried_beside_it() -> None:
     #  the faster configs have lr 2 more often: their median is higher, and no pair differs
     rows = [{"lr": 1, "workers": w} for w in (0, 1, 2)] + [
@@ -74,14 +69,6 @@ def test_the_value_of_the_baseline_is_the_reference_then_all_other_pairs() -> No
     assert pairs == [(3, 0), (3, 6), (0, 6)]
     untried = effects_in(figures(table, workers=4))
     assert untried["reference"].tolist()[:2] == [0, 0]
-
-
-def test_of_very_many_values_each_is_compared_with_the_baselines_alone() -> None:
-    num = MAX_VALUES + 2
-    table = frame([{"workers": w} for w in range(num)], np.arange(1, num + 1))
-    found = effects_in(figures(table, workers=5))
-    assert set(found["reference"]) == {5}
-    assert len(found) == num - 1
 
 
 def test_a_knob_that_never_changed_alone_has_a_row_that_says_so() -> None:
@@ -195,13 +182,6 @@ def test_runs_that_composed_figures_share_count_once(composed: RunTables) -> Non
     assert math.isnan(lr["effect"])
 
 
-def test_a_run_without_a_completed_config_has_no_rows() -> None:
-    run = MadeRun()
-    run.add(config(), state="failed", reason="no memory")
-    assert knob_effects(run.tables).empty
-    assert knob_effects(run.tables, on=SPEED).empty
-
-
 def test_a_knob_without_effect_does_not_keep_two_configs_apart() -> None:
     #  without workers nothing is prefetched or persists: such a config is beside those with three
     rows = [
@@ -226,3 +206,64 @@ def test_a_knob_that_only_follows_another_was_not_varied() -> None:
     rows = [{"workers": 0, "persist": False}, {"workers": 3, "persist": True}]
     table = frame(rows, [100, 150], **{"tags.idle": ["persist", ""]})
     assert set(effects_in(figures(table))["knob"]) == {"workers"}
+
+
+BLOCK = [{"workers": w, "batch": b} for w in (0, 3) for b in (1, 2)]
+
+
+def test_a_ratio_of_ratios_by_hand() -> None:
+    #           batch 1   batch 2
+    # workers 0   100       120      together 300, where 100 * 2 * 1.2 would be 240
+    # workers 3   200       300
+    table = frame(BLOCK, [100, 120, 200, 300], variance=1e-4, df=6.0)
+    (found,) = interactions_in(figures(table)).to_dict("records")
+    assert found["effect"] == pytest.approx(300 / 240)
+    half = 2.4469119 * math.sqrt(4e-4)
+    assert found["low"] == pytest.approx(1.25 * math.exp(-half))
+    assert (found["num_blocks"], found["verdict"]) == (1, Verdict.HIGHER)
+    assert (found["knob_a"], found["value_a"], found["value_b"]) == ("workers", 3, 2)
+
+
+def test_of_shares_it_is_a_difference_of_differences() -> None:
+    table = frame(BLOCK, [1, 1, 1, 1]).assign(**{"metrics.val_acc": [0.5, 0.6, 0.7, 0.9]})
+    (found,) = interactions_in(figures(table, "val_acc")).to_dict("records")
+    assert found["effect"] == pytest.approx(0.1)
+    assert found["kind"] == "difference"
+
+
+def test_what_multiplies_does_not_interact() -> None:
+    table = drawn(0, share=1.0, noise=0.0)
+    found = interactions_in(figures(table))
+    assert (found["effect"] - 1).abs().max() < 1e-12
+    num_blocks = dict(zip(zip(found["knob_a"], found["knob_b"], strict=True), found["num_blocks"],
+                          strict=True))  # fmt: skip
+    of_the_third = {("workers", "batch"): 2, ("workers", "amp"): 2, ("batch", "amp"): 3}
+    assert num_blocks == of_the_third
+
+
+def test_two_knobs_that_were_not_tried_together_have_a_row_that_says_so() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1010, 990])
+    run.add_runs(config(num_workers=3), [1300.0])
+    run.add_runs(config(batch_size=4000), [1400.0])
+    (row,) = knob_interactions(run.tables, on=SPEED).to_dict("records")
+    assert (row["verdict"], row["num_blocks"]) == (Verdict.NO_BLOCK, 0)
+    assert row["to_try"] == "--set batch_size=4000 --set num_workers=3"
+    assert math.isnan(row["effect"])
+    run.add_runs(config(batch_size=4000, num_workers=3), [1800.0])
+    (block,) = knob_interactions(run.tables, on=SPEED).to_dict("records")
+    assert block["effect"] == pytest.approx(1800 * 1000 / (1400 * 1300), rel=1e-4)
+
+
+def test_roles_decide_which_figure_two_knobs_are_told_of() -> None:
+    found = knob_interactions(products_run().tables)
+    told = set(zip(found["knob_a"], found["knob_b"], found["metric"], strict=True))
+    assert told == {("batch_size", "num_workers", SPEED), ("lr", "batch_size", "val_acc")}
+    assert np.isfinite(found["low"]).all()
+
+
+def test_composed_figures_of_the_same_runs_make_no_block() -> None:
+    found = knob_interactions(factored_run().tables, on=SPEED)
+    of_lr = found[(found["knob_a"] == "lr") | (found["knob_b"] == "lr")]
+    assert set(of_lr["verdict"]) == {Verdict.SAME_RUNS}
+    assert (of_lr["num_blocks"] == 0).all()

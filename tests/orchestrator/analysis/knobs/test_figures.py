@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.knobs.figures import Figures, Mean
-from orchestrator.analysis.statistics.matched_pairs import Basis
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, figures, frame
 
 ROWS = [{"a": a, "fanouts": text} for a in (0, 1) for text in ("10,25", "5,5", "3,3")]
@@ -35,12 +34,6 @@ def test_a_value_that_no_config_with_a_figure_has_is_no_reference() -> None:
     (found,) = figures(table, a=0)
     assert found.references == {"a": 1}
     assert found.partners(np.array([1]), "a", 0).tolist() == [-1]
-
-
-def test_noise_that_all_configs_share_is_that_of_each() -> None:
-    shared, each = one(variance=1e-4, df=5.0), one(variance=[1e-4] * 5 + [1.0000001e-4], df=5.0)
-    assert mean(shared).low == pytest.approx(mean(each).low, rel=1e-6)
-    assert mean(shared).basis is Basis.BOTH
 
 
 def test_differences_of_the_same_runs_are_one() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import optuna
@@ -57,20 +56,10 @@ def test_it_is_what_optuna_says_of_the_figures_to_be_minimised() -> None:
     assert (found["num_configs"] == 96).all()
 
 
-def test_a_figure_to_be_minimised_is_not_turned_round() -> None:
-    table = grid()
-    slow = table.assign(**{f"metrics.{SPEED}": 1 / table[f"metrics.{SPEED}"]})
-    (of_times,) = figures(slow)
-    turned = replace(of_times, sign=-1.0)
-    pd.testing.assert_frame_equal(importance_in([turned]), importance_in(figures(table)))
-
-
 def test_too_few_configs_are_no_importance() -> None:
     found = importance_in(figures(grid().iloc[:49]))
     assert found.empty
-    assert found.attrs["note"] == "too few: 49 configs have samples_per_s, 50 are needed"
-    alone = importance_in(figures(grid().iloc[:1]))
-    assert alone.attrs["note"] == "too few: 1 config has samples_per_s, 50 are needed"
+    assert found.attrs["note"] == "too few: 49 configs with samples_per_s, 50 are needed"
     assert importance_in([]).attrs["note"] == "too few: no config completed"
 
 
@@ -90,19 +79,3 @@ def test_of_equal_figures_no_tenth_is_the_best() -> None:
     found = importance_in(figures(table))
     assert found.empty
     assert found.attrs["note"] == "96 of 96 configs have the same samples_per_s"
-
-
-@pytest.mark.filterwarnings("error")
-def test_figures_of_the_same_configs_share_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
-    table, studies = grid(), [optuna.create_study() for _ in range(9)]
-    left = [*studies]
-    monkeypatch.setattr(optuna, "create_study", left.pop)
-    other = figures(table.assign(**{f"metrics.{SPEED}": table["params.lr"]}))
-    fewer = figures(table.iloc[:60])
-    together = importance.importances_in([figures(table), other, [], fewer])
-    assert len(studies) - len(left) == 2
-    alone = [importance_in(each) for each in (figures(table), other, [], fewer)]
-    for one, same in zip(together, alone, strict=True):
-        pd.testing.assert_frame_equal(one, same)
-        assert one.attrs == same.attrs
-    assert together[1]["knob"].iloc[0] == "lr"

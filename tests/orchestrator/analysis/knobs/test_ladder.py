@@ -96,13 +96,3 @@ def test_the_way_has_the_most_steps_of_one_knob_then_the_largest_gains_first(see
 
     best = max(ways(nodes, top), key=worth)
     assert module._way(levels, 4) == best
-
-
-def test_of_very_many_configs_the_largest_gains_are_taken_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "MAX_CONFIGS", 4)
-    levels = {node: float((node & 2) * 5 + (node & 1) + (node & 4)) for node in range(8)}
-    assert module._way(levels, 3) == [0, 2, 6, 7]
-    del levels[6], levels[3]
-    assert module._way(levels, 3) == [0, 2, 7]

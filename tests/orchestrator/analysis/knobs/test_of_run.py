@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -37,14 +35,6 @@ def test_speeds_and_times_are_compared_by_ratio_shares_and_losses_by_difference(
     assert found.contaminated.sum() == (0 if is_learned else 1)
 
 
-def test_a_figure_that_is_0_somewhere_is_compared_by_difference() -> None:
-    run = MadeRun()
-    for workers, faults in ((0, 0.0), (3, 5.0)):
-        run.add(config(num_workers=workers), **{"metrics.major_faults": faults})
-    (found,) = figures_of(run.tables, "major_faults")
-    assert found.kind is Kind.DIFFERENCE
-
-
 def test_the_noise_of_an_accuracy_is_that_between_seeds() -> None:
     run = MadeRun()
     for seed, accuracy in enumerate((0.90, 0.92, 0.94)):
@@ -68,13 +58,6 @@ def test_a_second_run_of_one_seed_narrows_no_mean() -> None:
     assert found.variances == pytest.approx([0.0002 / 2, 0.0002])
 
 
-def test_one_seed_tells_no_noise() -> None:
-    run = MadeRun()
-    run.add(config())
-    run.add(config(lr=0.01))
-    assert np.isnan(figures_of(run.tables, "val_acc")[0].variances).all()
-
-
 def test_the_noise_of_another_figure_than_the_objective_is_its_own() -> None:
     run = MadeRun()
     for repeat, gib in enumerate((1.0, 1.1)):
@@ -90,24 +73,6 @@ def test_what_was_learned_is_one_over_groups_and_a_speed_is_not() -> None:
             run.add(config(lr=lr), **{"tags.cpu_model": cpu})
     assert [len(found.points) for found in figures_of(run.tables, "val_acc")] == [2]
     assert [len(found.points) for found in figures_of(run.tables, "samples_per_s")] == [2, 2]
-
-
-def test_configs_that_were_lost_are_there_without_a_figure_where_they_are_asked_for() -> None:
-    tables = products_run().tables
-    (found,) = figures_of(tables, "samples_per_s", with_lost=True)
-    assert len(found.points) == 24 + 3  # two infeasible, one failed
-    assert found.known.sum() == 24
-
-
-def test_a_composed_config_that_was_lost_is_of_no_runs() -> None:
-    run = factored_run()
-    run.add(config(num_workers=9), stage="probe", state="infeasible", reason="no such worker")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        (found,) = figures_of(run.tables, "samples_per_s", with_lost=True)
-    assert found.runs is not None
-    assert list(found.runs[~found.known]) == [-1]
-    assert (found.runs[found.known] >= 0).all()
 
 
 def test_a_time_that_is_composed_of_probe_and_curve_has_no_interval() -> None:

@@ -4,8 +4,15 @@ import pytest
 
 from orchestrator.analysis.findings.codes import Reason
 from orchestrator.analysis.findings.reasons import why_not_known
-from orchestrator.analysis.recommendation.choice import Choice, choose, is_decided
-from orchestrator.analysis.recommendation.speedup import Basis
+from orchestrator.analysis.recommendation.choice import (
+    Choice,
+    choose,
+    faster_finalist,
+    finalists,
+    is_decided,
+)
+from orchestrator.analysis.recommendation.selection import select
+from orchestrator.analysis.recommendation.speedup import Basis, confirm_level, confirmed_configs
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
 
 FAST = config(num_workers=3)
@@ -28,12 +35,6 @@ def confirm(run: MadeRun, *speeds: tuple[Config, float]) -> None:
     """Add three confirm runs of each, close together."""
     for c, speed in speeds:
         run.add_runs(c, [speed, speed * 1.001, speed * 0.999], stage="confirm")
-
-
-def test_where_nothing_completed_nothing_is_chosen() -> None:
-    run = MadeRun()
-    run.add(config(), state="failed", reason="killed")
-    assert choose(run.tables) is None
 
 
 def test_the_selected_config_stands_with_those_that_are_as_fast() -> None:
@@ -110,16 +111,6 @@ def test_figures_that_have_no_ratio_reject_nothing(ours: list[float]) -> None:
     assert [one.code for one in why_not_known(choice.speedup, run.tables)] == [Reason.NOT_POSITIVE]
 
 
-def test_rounds_without_a_ratio_are_not_passed_over() -> None:
-    run, reward = MadeRun(), "metrics.mean_reward"
-    run.sweep["objectives"] = [{"metric": "mean_reward", "goal": "maximize"}]
-    for c, figures in ((config(), [1.0] * 3), (FAST, [5.0, -9.0, 5.1])):
-        run.add(c, **{reward: figures[0]})
-        for repeat, figure in enumerate(figures):
-            run.add(c, stage="confirm", repeat=repeat, **{reward: figure})
-    assert chosen(run).speedup.basis is Basis.UNKNOWN
-
-
 @pytest.mark.parametrize("speed", [800.0, 1004.0, 1300.0], ids=["slower", "a tie", "faster"])
 def test_disturbed_rounds_decide_nothing(speed: float) -> None:
     run = run_of((config(), 1000.0), (FAST, 1300.0))
@@ -131,14 +122,6 @@ def test_disturbed_rounds_decide_nothing(speed: float) -> None:
     assert (choice.config, choice.rejected, choice.is_slower) == (FAST, None, False)
     assert not is_decided(run.tables, FAST)
     assert [one.code for one in why_not_known(choice.speedup, run.tables)] == [Reason.OTHER_LOAD]
-
-
-def test_disturbed_rounds_prefer_no_other_finalist() -> None:
-    run = run_of((config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1000.0))
-    confirm(run, (config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1100.0))
-    for row in run.rows[-3:]:
-        row["tags.contaminated"] = "40 %"
-    assert chosen(run).config == FAST
 
 
 @pytest.mark.parametrize("ours", [800.0, 1100.0], ids=["the baseline", "a finalist"])
@@ -155,3 +138,64 @@ def test_the_row_that_takes_its_place_is_of_the_main_hardware(ours: float) -> No
     speed = choice.row["metrics.samples_per_s"]
     assert speed == pytest.approx(1300.0 if ours > 1000 else 1000.0)
     assert choice.row["group"] == run.tables.main_group
+
+
+# -- finalists
+
+
+def run_by_workers(*speeds: tuple[int, float]) -> MadeRun:
+    """One run a config, which is told by its workers."""
+    run = MadeRun()
+    for workers, speed in speeds:
+        run.add_runs(config(num_workers=workers), [speed])
+    return run
+
+
+def confirm_all(run: MadeRun, speeds: dict[int, list[float]]) -> None:
+    """Add confirm runs by workers."""
+    for workers, of_config in speeds.items():
+        run.add_runs(config(num_workers=workers), of_config, stage="confirm")
+
+
+def replaced_by(run: MadeRun) -> int | None:
+    """Workers of the finalist that takes the selected config's place."""
+    found = faster_finalist(select(run.tables), run.tables)
+    return None if found is None else int(found.config["num_workers"])
+
+
+def test_the_finalists_are_the_selected_config_and_its_fastest_contenders() -> None:
+    selection = select(run_by_workers((0, 400.0), (2, 990.0), (3, 1000.0), (4, 985.0)).tables)
+    assert [c["num_workers"] for c in finalists(selection, most=2)] == [2, 3]
+    assert len(finalists(selection, most=9)) == 3
+
+
+@pytest.mark.parametrize(
+    ("ours", "is_enough"),
+    [
+        ([500.0, 502.0, 498.0], True),  # a quarter faster
+        ([410.0, 450.0, 430.0], False),  # perhaps faster
+        ([400.1, 400.0, 399.9], True),  # shown to be a tie
+    ],
+)
+def test_confirming_ends_once_it_is_known(ours: list[float], is_enough: bool) -> None:
+    run = run_by_workers((0, 400.0), (3, 500.0))
+    run.sweep["max_confirm"] = 12
+    confirm_all(run, {0: [400.0, 401.0, 399.0], 3: ours})
+    assert is_decided(run.tables, config(num_workers=3)) == is_enough
+
+
+def test_a_training_outside_the_rounds_is_no_finalist() -> None:
+    run = run_by_workers((0, 400.0), (3, 401.0))
+    confirm_all(run, {0: [400.0, 401.0, 399.0], 3: [300.0, 301.0, 299.0]})
+    level = confirm_level(run.tables, 3)
+    run.add_runs(config(), [400.0], first=3, stage="confirm")  # evaluates the test split
+    run.add_runs(config(num_workers=6), [380.0], first=4, stage="confirm")  # the front's far end
+    assert confirmed_configs(run.tables) == [config(num_workers=3)]
+    assert is_decided(run.tables, config())
+    assert confirm_level(run.tables, 3) == level
+
+
+def test_a_contender_that_may_only_be_faster_does_not() -> None:
+    run = run_by_workers((0, 400.0), (3, 990.0), (6, 1000.0))
+    confirm_all(run, {3: [990.0, 991.0, 989.0], 6: [1100.0, 960.0, 1010.0]})
+    assert replaced_by(run) is None

@@ -31,12 +31,6 @@ def test_the_table_holds_the_front_with_the_fastest_first(made: MadeRun) -> None
     assert front["metrics.val_acc"].is_monotonic_increasing
 
 
-def test_knobs_that_tell_the_configs_apart_come_first(made: MadeRun) -> None:
-    columns = front_table(made.tables).columns.tolist()
-    assert columns[:3] == ["params.lr", "params.batch_size", "params.num_workers"]
-    assert {"params.fanouts", "params.threads"} <= {*columns}
-
-
 def test_each_group_has_a_front_and_the_main_one_comes_first() -> None:
     run = MadeRun()
     run.add_runs(config(num_workers=8), [9000.0], device="NVIDIA H200")
@@ -46,11 +40,6 @@ def test_each_group_has_a_front_and_the_main_one_comes_first() -> None:
     assert front["params.num_workers"].tolist() == [3, 8]
     assert front["group"].tolist() == ["device cpu", "device NVIDIA H200"]
     assert main_front(front)["params.num_workers"].tolist() == [3]
-
-
-def test_without_an_objective_the_front_is_empty(made: MadeRun) -> None:
-    made.sweep["objectives"].append({"metric": "my_score", "goal": "maximize"})
-    assert main_front(front_table(made.tables)).empty
 
 
 def test_the_runs_of_a_speed_and_those_of_an_accuracy_are_counted() -> None:
@@ -99,11 +88,6 @@ def test_a_baseline_that_only_confirm_runs_trained_has_a_row(view: View) -> None
     assert len(shown) == len(view.configs)
     (row,) = shown[shown["is_baseline"]].to_dict("records")
     assert (row["verdict"], row["on_front"], row[MEASURED_IN]) == ("", False, "confirm")
-
-
-def test_without_confirm_runs_nothing_changes(view: View) -> None:
-    shown = with_confirmed(view.configs, view.confirmed.iloc[:0], SPEED)
-    assert shown.drop(columns=MEASURED_IN).equals(view.configs)
 
 
 ROW = {"composed": True, "num_runs": 4, "num_all_runs": 1}

@@ -13,10 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.analysis.recommendation.choice import finalists
-from orchestrator.analysis.recommendation.selection import select
-from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.errors import SweepError
+from orchestrator.analysis.recommendation.selection import select, to_repeat
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, Config, MadeRun, config
@@ -40,22 +37,9 @@ def chosen(run: MadeRun) -> Config:
     return config
 
 
-def test_the_fastest_of_the_accurate_ones_is_chosen(made: MadeRun) -> None:
-    selection = select(made.tables)
-    assert selection.config == config(lr=1e-2, batch_size=4000, num_workers=3)
-    # 4000 with lr 0.003 is as fast and has lost 1.4 points.
-    assert config(lr=3e-3, batch_size=4000, num_workers=3) not in finalists(selection, most=9)
-
-
 def test_the_config_is_plain_python_so_that_it_can_be_run(made: MadeRun) -> None:
     types = {name: type(value) for name, value in chosen(made).items()}
     assert types == {name: type(value) for name, value in config().items()}
-
-
-@pytest.mark.parametrize(("accuracy", "within"), [(0.895, True), (0.8949, False)])
-def test_the_tolerance_includes_its_end(accuracy: float, within: bool) -> None:
-    run = run_of((config(), 1000, 0.9), (config(num_workers=3), 2000, accuracy))
-    assert chosen(run)["num_workers"] == (3 if within else 0)
 
 
 @pytest.mark.parametrize(
@@ -79,24 +63,6 @@ def test_of_two_as_fast_the_cheaper_is_chosen(
     assert selection.config == config(**cheaper)
     assert finalists(selection, most=2) == (config(**cheaper), config(**dearer))
     assert finalists(selection, most=1) == (config(**cheaper),)
-
-
-def test_less_memory_decides_where_nothing_else_does() -> None:
-    run = run_of((config(lr=0.01), 1000, 0.9), (config(lr=0.02), 1000, 0.9))
-    run.rows[0]["metrics.peak_rss_gib"], run.rows[1]["metrics.peak_rss_gib"] = 4.0, 2.0
-    assert chosen(run)["lr"] == 0.02
-
-
-def test_of_two_of_the_same_speed_and_cost_the_more_accurate_is_chosen() -> None:
-    """As composed configs of one setting are: their speed is that of the same probes."""
-    rows = [(config(lr=lr), 2000.0, acc) for lr, acc in ((1e-2, 0.896), (3e-2, 0.9), (5e-2, 0.897))]
-    assert chosen(run_of((config(), 1000, 0.9), *rows))["lr"] == 3e-2
-
-
-def test_a_gpu_costs_more_than_workers() -> None:
-    run = run_of((config(num_workers=8), 1000, 0.9), (config(), 1000, 0.9))
-    run.rows[1]["device"] = "Tesla V100"
-    assert chosen(run)["num_workers"] == 8
 
 
 def test_a_cheaper_config_that_is_slower_than_the_margin_is_not_chosen_but_named() -> None:
@@ -131,35 +97,12 @@ def test_where_nothing_completed_nothing_is_selected() -> None:
     assert select(run.tables).config is None
 
 
-def test_without_a_row_nothing_is_selected(made: MadeRun) -> None:
-    none = RunTables(trials=made.trials.iloc[:0], sweep=made.record)
-    assert select(none).config is None
-
-
 def test_a_config_that_lacks_a_figure_is_no_candidate() -> None:
     nan = float("nan")
     run = run_of((config(), 1000, nan), (config(num_workers=3), nan, 0.9))
     assert select(run.tables).config is None
     run.add_runs(config(num_workers=6), [500.0])
     assert chosen(run)["num_workers"] == 6
-
-
-def test_minimized_objectives_are_read_the_other_way() -> None:
-    run = MadeRun()
-    run.sweep["objectives"] = [
-        {"metric": "epoch_s", "goal": "minimize"},
-        {"metric": "train_loss", "goal": "minimize"},
-    ]
-    for workers, epoch_s, loss in ((0, 9.0, 0.5), (3, 3.0, 0.503), (6, 1.0, 0.6)):
-        figures = {"metrics.epoch_s": epoch_s, "metrics.train_loss": loss}
-        run.add(config(num_workers=workers), **figures)
-    assert chosen(run)["num_workers"] == 3
-
-
-def test_selecting_on_test_data_is_refused(made: MadeRun) -> None:
-    made.sweep["objectives"][1]["metric"] = "test_acc"
-    with pytest.raises(SweepError, match="select on test data"):
-        select(made.tables)
 
 
 figures = st.tuples(st.floats(100, 10_000), st.floats(0.85, 0.92))
@@ -195,17 +138,6 @@ def test_the_driver_can_select_without_the_libraries_of_the_report() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"torch", "ray", "mlflow", "scipy", "plotly", "matplotlib", "jinja2", "rich"}
     assert not heavy & set(done.stdout.split())
-
-
-def test_repeats_are_averaged_before_they_are_judged() -> None:
-    run = MadeRun()
-    rng = np.random.default_rng(0)
-    for repeat in range(4):
-        for workers, accuracy in ((0, 0.9), (3, 0.9 - 0.003)):
-            cells = {"metrics.val_acc": accuracy + 0.002 * rng.standard_normal()}
-            run.add(config(num_workers=workers), repeat=repeat, **cells)
-    assert len(by_config(run.trials)) == 2
-    assert chosen(run)["num_workers"] == 3
 
 
 def with_objectives(run: MadeRun, *objectives: Objective, **fields: Any) -> MadeRun:  # noqa: ANN401
@@ -247,30 +179,6 @@ def test_every_objective_counts(objectives: tuple[Objective, ...], workers: int)
     assert chosen(with_objectives(run_with_memory(*ROWS), *objectives))["num_workers"] == workers
 
 
-def test_a_bound_that_no_config_holds_leaves_none() -> None:
-    run = with_objectives(
-        run_with_memory(*ROWS), maximize("samples_per_s"), at_most("peak_rss_gib", 0.5)
-    )
-    selection = select(run.tables)
-    assert selection.config is None
-    assert (selection.num_configs, selection.num_accurate) == (4, 0)
-
-
-def test_a_config_is_cheap_by_the_sweeps_own_knobs() -> None:
-    run = run_of(
-        (config(num_workers=8, threads=1), 1000, 0.9), (config(num_workers=1, threads=4), 1000, 0.9)
-    )
-    assert chosen(run)["num_workers"] == 1
-    run.sweep["costs"] = ["threads", "num_workers"]
-    assert chosen(run)["threads"] == 1
-
-
-def test_a_config_is_cheap_by_a_figure() -> None:
-    run = run_with_memory((1, 1000, 0.9, 8.0), (2, 1000, 0.9, 4.0))
-    run.sweep["costs"] = ["peak_rss_gib"]
-    assert chosen(run)["num_workers"] == 2
-
-
 @pytest.mark.parametrize(
     ("rule", "workers"), [(knee(), 2), (weighted(samples_per_s=1, val_acc=1, peak_rss_gib=9), 4)]
 )
@@ -306,23 +214,6 @@ def test_without_the_function_its_stored_choice_counts_and_there_is_none_without
     assert select(tables).config == config(num_workers=3)
 
 
-def test_what_a_function_returns_by_mistake_is_told_in_one_line() -> None:
-    tables = run_with_memory(*ROWS).tables
-    rule = replace(FUNCTION, function=lambda configs: None)
-    refusal = select(replace(tables, sweep=replace(tables.sweep, rule=rule))).refusal
-    assert refusal.startswith(
-        "the sweep's rule least returned None, which is no row of the table; allowed: the index"
-    )
-
-
-def test_a_loss_that_is_below_zero_is_ranked() -> None:
-    run = MadeRun()
-    for workers, loss in ((1, -2.0), (2, -3.0), (3, 0.0)):
-        run.add(config(num_workers=workers), **{"metrics.train_loss": loss})
-    run = with_objectives(run, minimize("train_loss"))
-    assert chosen(run)["num_workers"] == 2
-
-
 @given(
     st.lists(
         st.tuples(*(st.sampled_from([1.0, 2.0, 3.0, 8.0]) for _ in range(3))),
@@ -349,3 +240,52 @@ def test_without_a_margin_a_dominated_config_is_never_chosen(
         and other[2] <= memory
         for other in figures
     )
+
+
+# -- repeats
+
+
+def run_by_workers(*speeds: tuple[int, float]) -> MadeRun:
+    """One run a config, which is told by its workers."""
+    run = MadeRun()
+    for workers, speed in speeds:
+        run.add_runs(config(num_workers=workers), [speed])
+    return run
+
+
+def named(run: MadeRun, max_runs: int = 3) -> list[int]:
+    return [c["num_workers"] for c in to_repeat(run.tables, max_runs=max_runs)]
+
+
+def test_where_nothing_was_repeated_the_best_and_its_nearest_contenders_are() -> None:
+    run = run_by_workers((0, 400.0), (1, 950.0), (2, 960.0), (3, 1000.0), (4, 940.0), (5, 955.0))
+    assert named(run) == [3, 2, 5, 1]
+
+
+def test_a_config_that_is_told_from_the_best_is_repeated_no_more() -> None:
+    run = run_by_workers((0, 400.0), (3, 1000.0), (6, 930.0))
+    assert named(run) == [3, 6]
+    for workers, speed in ((3, 1001.0), (6, 931.0)):
+        run.add_runs(config(num_workers=workers), [speed], first=1)
+    assert named(run) == []
+
+
+def test_no_config_has_more_runs_than_the_bound() -> None:
+    run = run_by_workers((3, 1000.0), (6, 960.0))
+    run.add_runs(config(num_workers=3), [980.0, 1030.0], first=1)
+    run.add_runs(config(num_workers=6), [930.0, 990.0], first=1)
+    assert named(run, max_runs=3) == []
+    assert named(run, max_runs=30) == [3, 6]
+
+
+def test_a_config_that_would_take_too_many_runs_is_left_as_it_is() -> None:
+    run = run_by_workers((3, 1000.0), (6, 990.0))
+    run.add_runs(config(num_workers=3), [1060.0, 1120.0], first=1)
+    run.add_runs(config(num_workers=6), [1050.0, 1110.0], first=1)
+    assert named(run, max_runs=4) == []
+
+
+def test_the_noise_of_the_confirm_stage_asks_for_no_repeat() -> None:
+    run = run_by_workers((3, 1000.0), (6, 700.0))
+    run.add_runs(config(num_workers=3), [600.0, 1400.0, 900.0], stage="confirm")
+    assert named(run) == []

@@ -52,25 +52,11 @@ def test_runs_that_did_not_complete_are_counted_and_not_averaged() -> None:
     assert configs[["num_runs", "num_lost"]].to_numpy().tolist() == [[2, 1]]
 
 
-def test_contaminated_runs_alone_mark_their_config() -> None:
-    run = run_of([1000.0, 1000.0])
-    run.add(config(num_workers=3), **{"tags.contaminated": "9 %"})
-    run.rows[1]["tags.contaminated"] = "9 %"
-    assert by_config(run.trials)["contaminated"].tolist() == [False, True]
-
-
 def test_nothing_completed_is_an_empty_table_with_the_same_columns(made: MadeRun) -> None:
     lost = made.trials[made.trials["state"] == "infeasible"]
     configs = by_config(lost)
     assert configs.empty
     assert set(by_config(made.trials).columns) <= {*configs.columns}
-
-
-def test_a_missing_figure_stays_missing() -> None:
-    run = MadeRun()
-    run.add(config(), **{"metrics.wait_ms": float("nan")})
-    assert by_config(run.trials)["metrics.wait_ms"].isna().all()
-    assert by_config(run.trials)["metrics.peak_gpu_gib"].isna().all()
 
 
 def test_a_contaminated_run_is_left_out_of_a_config_that_has_clean_ones() -> None:
@@ -109,16 +95,6 @@ def test_accuracies_are_of_all_runs_and_speeds_and_memory_of_the_clean_ones() ->
     assert row["timed_ids"] == row["trial_ids"][:2]
 
 
-def test_a_speed_of_any_name_is_of_the_clean_runs() -> None:
-    run = MadeRun()
-    for images, tag in ((100.0, "false"), (20.0, "30 %")):
-        more = {"metrics.images": images, "tags.contaminated": tag}
-        run.add_runs(config(), [1000.0], **more)
-    assert by_config(run.trials, speed="images")["metrics.images"].tolist() == [
-        pytest.approx(100.0)
-    ]
-
-
 def test_an_accuracy_is_of_the_runs_under_all_conditions() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1000.0], **{ACCURACY: 0.9})
@@ -138,23 +114,6 @@ def test_a_figure_that_only_a_contaminated_run_has_is_kept() -> None:
     assert (row["metrics.test_acc"], row["num_left_out"]) == (0.8, 1)
 
 
-def test_a_config_that_ran_on_two_kinds_of_hardware_is_two_rows() -> None:
-    run = MadeRun()
-    run.add_runs(config(), [1000.0, 1010.0])
-    run.add_runs(config(), [9000.0], device="H200")
-    rows = by_config(run.tables.grouped)
-    assert rows["num_runs"].tolist() == [2, 1]
-    assert rows[SPEED].tolist() == [pytest.approx(1005, rel=1e-3), pytest.approx(9000)]
-    assert rows["df"].notna().tolist() == [True, False]  # repeats here tell nothing of there
-
-
-def test_accuracies_of_repeats_are_averaged() -> None:
-    run = MadeRun()
-    for accuracy in (0.90, 0.92):
-        run.add_runs(config(), [1000.0], **{ACCURACY: accuracy})
-    assert by_config(run.trials)[ACCURACY].tolist() == [pytest.approx(0.91)]
-
-
 def test_a_figure_that_may_be_negative_is_averaged_over_all_its_runs() -> None:
     run = MadeRun()
     for value in (-5.0, -5.0, 3.0):
@@ -167,14 +126,6 @@ def test_a_figure_that_may_be_negative_is_averaged_over_all_its_runs() -> None:
     assert all(np.isnan(odd[name]) for name in ("variance", "metrics.mean_reward_low"))
     assert steady["metrics.mean_reward"] == pytest.approx(1)
     assert steady["df"] == 2, "runs without a logarithm tell nothing of the spread of others"
-
-
-def test_a_time_of_nothing_is_kept() -> None:
-    run = MadeRun()
-    for workers, wait in ((0, 4.0), (3, 0.0)):
-        run.add(config(num_workers=workers), **{"metrics.wait_ms": wait})
-    configs = by_config(run.trials, speed="wait_ms")
-    assert configs["metrics.wait_ms"].tolist() == [pytest.approx(4.0), 0.0]
 
 
 @pytest.mark.parametrize(("num_runs", "figure"), [(3, float("nan")), (2, 20.0)])

@@ -1,13 +1,26 @@
-"""Curves that several trials make: which row counts, and the reports stitched together."""
+"""Curves that several trials make, and when each config reached an accuracy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.curves import last_of_curves, whole_curves
-from orchestrator.trial import Stage, TrialState
-from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config
+from orchestrator.analysis.statistics.curves import (
+    TimeToAccuracy,
+    composed_time_to_accuracy,
+    last_of_curves,
+    time_to_accuracy,
+    whole_curves,
+)
+from orchestrator.metrics import Objective, maximize, minimize
+from orchestrator.trial import TrialState
+from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config, factored_run
 
 
 def reports(trial: str, epochs: range, epoch_s: float, base: float) -> pd.DataFrame:
@@ -34,12 +47,6 @@ def test_a_curve_that_was_gone_on_with_is_one_on_one_clock() -> None:
     assert whole["trial_id"].unique().tolist() == ["b"]
     assert whole["epoch"].tolist() == list(range(1, 10))
     assert whole["metrics.train_s"].tolist() == pytest.approx([2.0 * e for e in range(1, 10)])
-
-
-def test_a_checkpoint_that_was_gone_leaves_the_later_trial_alone() -> None:
-    parts = [reports("a", range(1, 4), 2.0, 0.1), reports("b", range(1, 10), 1.0, 0.5)]
-    whole = whole_curves(pd.concat(parts), trials(a="one", b="one"))
-    pd.testing.assert_frame_equal(whole, parts[1].reset_index(drop=True), check_dtype=False)
 
 
 def test_three_parts_of_which_the_middle_one_began_anew() -> None:
@@ -80,15 +87,105 @@ def test_a_config_whose_curve_was_paused_twice_has_one_run() -> None:
     assert (row["num_all_runs"], row[ACCURACY]) == (1, pytest.approx(0.9))
 
 
-def test_a_run_of_speed_alone_counts_for_the_speed_alone() -> None:
-    run = MadeRun()
-    run.add(config(), stage="confirm", **{"metrics.train_s": 60.0, ACCURACY: 0.9})
-    learned = dict.fromkeys([ACCURACY, "metrics.train_loss", "metrics.test_acc"], np.nan)
-    learned["metrics.first_loss"] = 2.3
-    for repeat in (1, 2):
-        row = run.add(config(), stage="confirm", repeat=repeat)
-        row |= learned | {"metrics.train_s": 2.0}
-    (row,) = by_config(run.trials, stage=Stage.CONFIRM).to_dict("records")
-    assert (row["num_runs"], row["num_all_runs"]) == (3, 1)
-    assert row[ACCURACY] == pytest.approx(0.9)
-    assert row["metrics.train_s"] == pytest.approx(60.0)
+# -- time to accuracy
+
+
+VAL_ACC = maximize("val_acc")
+Curve = list[tuple[float, float]]
+"""Pairs of a time and an accuracy."""
+
+
+def found_in(
+    *curves: list[Curve], accuracy: Objective = VAL_ACC, tolerance: float = 0.01
+) -> TimeToAccuracy | None:
+    """Configs in this order, each with its runs."""
+    column = f"metrics.{accuracy.metric}"
+    ids = [tuple(f"{i}-{j}" for j in range(len(runs))) for i, runs in enumerate(curves)]
+    final = [np.mean([run[-1][1] for run in runs]) for runs in curves]
+    reports = [
+        {"trial_id": f"{i}-{j}", "elapsed_s": 100 + s, "metrics.train_s": s, column: value}
+        for i, runs in enumerate(curves)
+        for j, run in enumerate(runs)
+        for s, value in run
+    ]
+    rule = Rule(objectives=(maximize("samples_per_s"), replace(accuracy, tolerance=tolerance)))
+    configs = pd.DataFrame({"timed_ids": ids, column: final})
+    return time_to_accuracy(configs, pd.DataFrame(reports), rule)
+
+
+def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
+    """A fast epoch of one step learns less by any moment than a slower one of many steps."""
+    one_step = [(t / 10, 0.5 + 0.002 * t) for t in range(1, 41)]
+    many_steps = [(1.0, 0.85), (2.0, 0.90), (3.0, 0.92), (4.0, 0.92)]
+    found = found_in([one_step], [many_steps])
+    assert found is not None
+    assert found.target == pytest.approx(0.91)
+    assert found.common_s == 3.0
+    assert found.configs.index.tolist() == [1, 0]
+    assert found.configs["reached_s"].tolist() == [3.0, pytest.approx(math.nan, nan_ok=True)]
+    assert found.configs["accuracy"].tolist() == pytest.approx([0.92, 0.56])
+    assert found.configs["trained_s"].tolist() == [4.0, 4.0]
+
+
+def test_the_first_report_that_is_there_counts_though_a_later_one_is_not() -> None:
+    found = found_in([[(1.0, 0.95), (2.0, 0.80), (3.0, 0.95)]], [[(2.5, 0.95)]])
+    assert found is not None
+    assert found.configs["reached_s"].tolist() == [1.0, 2.5]
+    assert found.configs["accuracy"].tolist() == [0.95, pytest.approx(math.nan, nan_ok=True)]
+
+
+def test_half_of_the_runs_must_be_there() -> None:
+    good, bad = [(1.0, 0.95)], [(1.0, 0.5)]
+    slow = [(2.0, 0.95)]
+    found = found_in([[(9.0, 0.95)]], [good, bad], [good, bad, bad], [slow, good, slow])
+    assert found is not None
+    told = found.configs.sort_index()
+    assert told["reached_s"].tolist() == [9.0, 1.0, pytest.approx(math.nan, nan_ok=True), 2.0]
+    assert told["num_reached"].tolist() == [1, 1, 1, 3]
+    assert told["num_runs"].tolist() == [1, 2, 3, 3]
+
+
+def test_a_loss_is_reached_from_above() -> None:
+    falling = [(1.0, 2.0), (2.0, 0.6), (3.0, 0.5)]
+    found = found_in([falling], [[(1.0, 3.0)]], accuracy=minimize("val_loss"), tolerance=0.2)
+    assert found is not None
+    assert found.target == pytest.approx(0.7)
+    assert found.configs["reached_s"].tolist() == [2.0, pytest.approx(math.nan, nan_ok=True)]
+    assert found.configs["accuracy"].tolist() == [0.6, 3.0]
+
+
+def test_curves_that_never_get_there_tell_nothing() -> None:
+    """The row's accuracy may be the best model's, which no report of the curve shows."""
+    rule = Rule(objectives=(maximize("samples_per_s"), maximize("val_acc", tolerance=0.0)))
+    configs = pd.DataFrame({"timed_ids": [("a",)], "metrics.val_acc": [0.9]})
+    curve = pd.DataFrame({"trial_id": ["a"], "elapsed_s": [1.0], "metrics.val_acc": [0.8]})
+    assert time_to_accuracy(configs, curve, rule) is None
+    assert time_to_accuracy(configs, curve.drop(columns="metrics.val_acc"), rule) is None
+    assert time_to_accuracy(configs.iloc[:0], curve, rule) is None
+    there = time_to_accuracy(configs, curve.assign(**{"metrics.val_acc": 0.9}), rule)
+    assert there is not None
+    assert there.clock == "elapsed_s"
+
+
+def test_each_config_takes_the_epochs_of_its_curve_at_its_own_speed() -> None:
+    run = factored_run()
+    for report in run.curves:  # the clock is that of the training
+        report["metrics.train_s"] = report["epoch"] * 2.0
+    for row in run.rows:
+        if row["stage"] == "train":
+            row["metrics.epoch_s"] = 2.0
+    tables = run.tables
+    curves = tables.whole_curves.assign(
+        **{"metrics.train_s": [report["metrics.train_s"] for report in run.curves]}
+    )
+    configs = tables.configs
+    times = composed_time_to_accuracy(configs, tables.trials, curves, tables.rule)
+    assert times is not None
+    assert set(times.configs.index) == set(configs.index)
+    reached = times.configs["reached_s"].dropna()
+    epochs = (reached / configs["metrics.epoch_s"].reindex(reached.index)).round(6)
+    assert set(epochs) <= {1.0, 2.0, 3.0}
+    of_curve = epochs.groupby(configs["curve_ids"].reindex(epochs.index)).nunique()
+    assert (of_curve == 1).all()
+    assert times.common_s == pytest.approx(reached.min())
+    assert reached.is_monotonic_increasing

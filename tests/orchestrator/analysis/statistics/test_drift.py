@@ -50,12 +50,6 @@ def test_a_step_between_stages_is_no_drift() -> None:
         assert abs(drift.per_hour) < 0.02
 
 
-def test_three_runs_are_too_few_for_a_drift() -> None:
-    run = drifting(-0.1)
-    run.rows = run.rows[:3]
-    assert run.tables.drift is None
-
-
 def test_a_best_config_that_looks_worse_when_it_is_repeated_is_no_drift() -> None:
     run = MadeRun()
     run.add(config(), **{SPEED: 1000.0})
@@ -93,27 +87,6 @@ def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
     line = stats.linregress(range(4), changes)
     assert drift.p_value == pytest.approx(line.pvalue)
     assert drift.num_runs == 16
-
-
-def test_probes_of_the_fastest_settings_are_no_drift() -> None:
-    run = MadeRun()
-    for repeat, speed in enumerate((1300.0, 1190.0, 1200.0, 1210.0, 1195.0)):
-        cells = {SPEED: speed, "isolation": "exclusive"}
-        run.add(config(num_workers=3), stage="probe", repeat=repeat, **cells)
-    run.add(config())
-    assert run.tables.drift is None
-
-
-def test_a_whole_run_has_another_level_than_the_short_ones_of_its_round() -> None:
-    run = MadeRun()
-    for repeat in range(5):
-        cells = {SPEED: 1000.0 + repeat % 2, "tags.interleaved": "true" if repeat < 4 else None}
-        cells |= {} if repeat < 4 else {SPEED: 700.0}
-        run.add(config(num_workers=3), stage="confirm", repeat=repeat, **cells)
-    drift = run.tables.drift
-    assert drift is not None
-    assert drift.num_runs == 4
-    assert abs(drift.change) < 0.01
 
 
 def test_a_contaminated_run_is_no_drift() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,27 +52,6 @@ def test_a_config_with_one_run_has_the_spread_of_those_with_more() -> None:
     gain = gain_of_first(trials)
     assert gain.low < gain.ratio < gain.high
     assert gain.ratio == pytest.approx(float((trials[COMPUTE] / trials[SPEED]).iloc[0]))
-
-
-def test_where_nothing_was_repeated_there_is_no_interval() -> None:
-    gain = gain_of_first(run_of(1, 1))
-    assert math.isnan(gain.low)
-    assert math.isnan(gain.high)
-
-
-def test_the_spread_of_the_confirm_stage_is_not_that_of_gains() -> None:
-    trials = run_of(1, 3)
-    confirm = trials["params.num_workers"] == 1
-    trials["stage"] = trials["stage"].mask(confirm, "confirm")
-    gain = gains_of(trials, by_config(trials))[0]
-    assert math.isnan(gain.low)
-
-
-def test_a_contaminated_run_does_not_count_beside_a_clean_one() -> None:
-    trials = run_of(3, 3).assign(**{"tags.contaminated": "false"})
-    trials.loc[0, "tags.contaminated"] = "30 % of its cores' time went to other processes"
-    trials.loc[0, COMPUTE] *= 10
-    assert 3.8 < gain_of_first(trials).ratio < 4.4
 
 
 @pytest.mark.parametrize(("times", "part"), [(3.0, "the loader"), (5.0, "the model")])

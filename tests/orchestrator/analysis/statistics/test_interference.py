@@ -10,12 +10,9 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.findings.codes import Health
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.statistics.interference import Interference, interference_effect
-from orchestrator.analysis.tables.run_tables import with_run_intervals
 from tests.orchestrator.analysis.made_runs import MadeRun, config
-from tests.orchestrator.analysis.report.pages import page_of
 
 SPEED = "metrics.samples_per_s"
 OTHERS = "metrics.others_cores"
@@ -86,45 +83,6 @@ def test_a_run_without_background_trials_was_not_co_located() -> None:
     assert effect_with(others.mask(co_located, 0.0)) is None
 
 
-@pytest.mark.parametrize(("others", "wall_s"), [(0.2, 1.23), (math.nan, 0.43)])
-def test_trials_that_are_over_before_others_start_tell_nothing_and_that_is_said(
-    others: float, wall_s: float
-) -> None:
-    run = checked_run(0.85)
-    assert not run.tables.why_no_interference
-    for row in run.rows:
-        row |= {"wall_s": wall_s, **({OTHERS: others} if row[OTHERS] == 1 else {})}
-    add(run, 3, 200.0, stage="probe", repeat=4, isolation="leased", **{OTHERS: 0.0})
-
-    assert run.tables.interference is None
-    found = findings(run.tables)
-    said = [note for note in found.notes if "co-located" in note]
-    assert said == [
-        "what co-located trials lose is not known: 6 of 6 runs of the interference check had "
-        f"nothing beside them for most of their {wall_s:.1f} s; trials that take longer would tell"
-    ]
-    (check,) = (check for check in found.checks if check.name == "interference")
-    assert check.health is Health.UNKNOWN
-    assert said[0][1:] in page_of(run)
-
-
-def test_background_trials_are_not_compared() -> None:
-    run = checked_run(0.85)
-    before = effect_of(run)
-    for repeat in (4, 5):
-        add(run, 3, 200.0, stage="probe", repeat=repeat, isolation="leased")
-    assert effect_of(run) == before
-
-
-def test_without_an_effect_the_text_says_how_large_a_one_would_have_been_shown() -> None:
-    effect = effect_of(checked_run(0.98, noise=0.02))
-    assert not effect.is_shown
-    half = math.log(effect.high / effect.low) / 2
-    assert effect.smallest_shown == pytest.approx(-math.expm1(-half))
-    smallest = f"an effect under {100 * effect.smallest_shown:.1f} % would not have been seen"
-    assert smallest in effect.text
-
-
 def test_an_effect_below_the_margin_of_a_tie_is_none_however_quiet_the_host() -> None:
     assert "an effect under 2.0 %" in effect_of(checked_run(1.0, noise=0.0001)).text
     run = checked_run(0.985, noise=0.0005)
@@ -146,10 +104,6 @@ def test_where_there_is_no_effect_one_is_seldom_shown_on_a_host_that_drifts(drif
     assert num_shown(checked_run(1.0, 0.0, drift=drift), noise=0.02, draws=40) <= 4
 
 
-def test_an_effect_is_found_on_a_host_that_becomes_faster() -> None:
-    assert num_shown(checked_run(0.9, 0.0, drift=0.05), noise=0.02, draws=20) >= 18
-
-
 def test_probes_of_the_search_itself_are_no_runs_of_the_check() -> None:
     """The fastest of many probes looks slower when it is trained, co-located or not."""
     run = checked_run(1.0, 0.001)
@@ -157,18 +111,6 @@ def test_probes_of_the_search_itself_are_no_runs_of_the_check() -> None:
     effect = effect_of(run)
     assert effect.ratio == pytest.approx(1, abs=0.01)
     assert effect.num_runs == 12
-
-
-def test_the_spread_of_co_located_runs_is_that_of_the_trained_ones() -> None:
-    """Not that of the confirm runs, which were isolated and close together."""
-    run = checked_run(1.0, 0.05)
-    for repeat in range(3):
-        for workers, speed in SPEEDS.items():
-            add(run, workers, speed, stage="confirm", repeat=repeat, isolation="exclusive")
-    rows = with_run_intervals(run.trials, run.record)
-    row = rows[rows["stage"] == "train"].iloc[0]
-    assert "confirm" not in row["tags.interval_over"]
-    assert row[f"{SPEED}_high"] / row[SPEED] > 1.05
 
 
 def test_the_effect_is_not_known_without_two_rounds_of_both_ways() -> None:
@@ -207,10 +149,3 @@ def test_a_contaminated_run_is_no_interference() -> None:
     effect = effect_of(run)
     assert effect.ratio == pytest.approx(1, abs=0.01)
     assert effect.num_runs == 8
-
-
-def test_the_effect_is_plain_json() -> None:
-    effect = effect_of(checked_run(0.85))
-    json = effect.to_json()
-    assert json["is_shown"] is True
-    assert json["ratio_to_isolated"] == pytest.approx(0.85, abs=0.02)

@@ -101,10 +101,6 @@ def test_partners_are_those_that_a_search_by_hand_finds() -> None:
             wanted = (value, table["b"][row], True)
             same = [i for i in rows.tolist() if tuple(table.loc[i]) == wanted]
             assert partner == (same[0] if same else -1)
-    codes = {name: int(points.codes[name][5]) for name in table.columns}
-    assert points.row(codes) == 5
-    assert points.is_unique
-    assert not Points(pd.concat([table, table.iloc[:1]])).is_unique
 
 
 def test_values_without_an_order_and_empty_cells_are_values() -> None:

@@ -117,9 +117,4 @@ def test_the_pairs_that_are_advised_find_the_difference_in_four_of_five_cases(cv
 
     assert found(pairs) >= 0.785
     assert pairs < 4 or found(pairs - 2) < 0.785
-
-
-def test_noise_that_no_number_of_pairs_beats_is_said() -> None:
     assert pairs_needed(0.2) is None
-    floor = NoiseFloor(stage=Stage.TRAIN, num_runs=2, largest_ratio=1.3, cv=0.2)
-    assert "with more than 50 pairs" in floor.repeats_text

@@ -9,7 +9,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, OVER_POOL, OVER_RUNS, pools_of
+from orchestrator.analysis.statistics.pooling import OVER_POOL, OVER_RUNS, pools_of
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
@@ -117,14 +117,6 @@ def test_a_stage_with_repeats_enough_of_its_own_borrows_none() -> None:
     rows = by_config(run.trials)
     assert set(rows["df"]) == {4}
     assert set(rows["interval"]) == {OVER_POOL}
-
-
-def test_where_nothing_was_repeated_the_interval_is_the_runs_own_and_flagged() -> None:
-    run = once(confirm=False)
-    rows = by_config(run.trials)
-    assert set(rows["interval"]) == {OVER_ONE_RUN}
-    assert rows["variance"].isna().all()
-    assert rows[f"{SPEED}_low"].tolist() == [row[f"{SPEED}_low"] for row in run.rows]
 
 
 def test_the_noise_of_confirm_runs_does_not_change_the_selection() -> None:

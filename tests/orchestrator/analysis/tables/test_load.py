@@ -27,14 +27,9 @@ def test_a_directory_without_step_times_is_opened(run_dir: Path) -> None:
 @pytest.mark.parametrize("name", ["trials.parquet", "curves.parquet", "sweep.json"])
 def test_a_missing_file_is_named(run_dir: Path, name: str) -> None:
     (run_dir / name).unlink()
-    with pytest.raises(RunDirectoryError, match=f"{run_dir}.* has no {name}"):
+    with pytest.raises(RunDirectoryError, match=f"{run_dir}.* has no {name}") as refused:
         load_run(run_dir)
-
-
-def test_a_run_that_was_cut_short_is_told_to_be_resumed(run_dir: Path) -> None:
-    (run_dir / "trials.parquet").unlink()
-    with pytest.raises(RunDirectoryError, match=f"--resume {run_dir}"):
-        load_run(run_dir)
+    assert name == "sweep.json" or f"--resume {run_dir}" in refused.value.hint
 
 
 def test_no_directory_and_a_file_in_its_place(tmp_path: Path) -> None:

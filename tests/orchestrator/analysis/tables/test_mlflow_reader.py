@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,12 +124,36 @@ def test_mlflow_gives_the_same_frame_types_included(mirrored: tuple[Path, str]) 
         load_run("product_loader", uri)
 
 
+def refusal_of(uri: str) -> str:
+    with pytest.raises(SweepError) as refused:
+        load_run("products_loader", uri)
+    return str(refused.value)
+
+
 def test_an_mlflow_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match=r"none\.db: does not exist"):
-        load_run("products_loader", f"sqlite:///{tmp_path / 'none.db'}")
+    assert "none.db: does not exist" in refusal_of(f"sqlite:///{tmp_path / 'none.db'}")
     assert not (tmp_path / "none.db").exists()
-    with pytest.raises(SweepError, match="is not a URI"):
-        load_run("products_loader", "somewhere")
+    assert "is not a URI" in refusal_of("somewhere")
+    text = tmp_path / "notes.db"
+    text.write_text("not a database " * 500)
+    assert "file is not a database" in refusal_of(f"sqlite:///{text}")
+
+
+def test_a_server_that_is_not_there_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "7")
+    assert re.search(
+        rf"127.0.0.1:{port}: .*refused.*\n  is it", refusal_of(f"http://127.0.0.1:{port}")
+    )
+    assert os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] == "7"
+    assert "MLFLOW_HTTP_REQUEST_TIMEOUT" not in os.environ
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert "Read timed out" in refusal_of(f"http://127.0.0.1:{server.getsockname()[1]}")
 
 
 def test_a_factored_sweep_is_composed_from_mlflow_as_from_its_directory(

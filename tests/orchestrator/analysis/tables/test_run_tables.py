@@ -23,27 +23,6 @@ def two_machines() -> MadeRun:
     return run
 
 
-def test_a_run_is_shown_in_one_line(made: MadeRun) -> None:
-    text = repr(made.tables)
-    assert text.startswith(
-        "<RunTables of products_loader: graphsage on products-synthetic: 35 trials"
-    )
-    assert text.endswith(" reports>")
-
-
-def test_everything_is_made_once() -> None:
-    tables = two_machines().tables
-    assert tables.grouped is tables.grouped
-    assert tables.configs is tables.configs
-    assert tables.ranked is tables.ranked
-
-
-def test_groups_keep_machines_apart_and_the_main_one_has_most_searching_runs() -> None:
-    tables = two_machines().tables
-    assert set(tables.grouped["group"]) == {"device cpu", "device NVIDIA H200"}
-    assert tables.main_group == "device cpu"
-
-
 def test_without_a_completed_run_all_searching_runs_are_counted() -> None:
     run = MadeRun()
     run.add(config(), state="failed", reason="killed")
@@ -74,22 +53,6 @@ def test_the_configs_that_select_are_of_the_main_group_and_ended_as_asked() -> N
     assert run.tables.searched_configs()["params.num_workers"].tolist() == [0, 3, 6]
     stopped = run.tables.searched_configs(TrialState.STOPPED)
     assert stopped["params.num_workers"].tolist() == [8]
-
-
-def test_an_objective_that_no_trial_reported_is_an_empty_column() -> None:
-    run = two_machines()
-    run.sweep["objectives"].append({"metric": "my_score", "goal": "maximize"})
-    assert run.tables.grouped["metrics.my_score"].isna().all()
-    assert not run.tables.ranked["on_front"].any()
-    assert "metrics.my_score" not in run.tables.trials.columns
-
-
-def test_noise_drift_and_interference_are_those_of_the_run(made: MadeRun) -> None:
-    tables = made.tables
-    assert tables.noise_floor is not None
-    assert tables.noise_floor.num_runs == 3
-    assert tables.drift is not None
-    assert tables.interference is None
 
 
 def test_run_intervals_are_added_to_the_trials_and_nothing_else_is() -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.knobs.importance import importances_in
+from orchestrator.analysis.knobs.importance import importance_in
 from orchestrator.analysis.knobs.of_run import figures_of
 from orchestrator.analysis.report.figures import Drawing, Figure, rows_axis
 from orchestrator.analysis.report.sections.section import Section
@@ -34,7 +34,7 @@ def importances(view: View) -> list[pd.DataFrame]:
     metrics = dict.fromkeys((view.rule.speed.metric, view.rule.accuracy.metric))
     figures = {metric: view.all_configs.get(f"metrics.{metric}") for metric in metrics}
     known = [m for m, cells in figures.items() if cells is not None and cells.notna().any()]
-    return importances_in([figures_of(view.tables, metric) for metric in known])
+    return [importance_in(figures_of(view.tables, metric)) for metric in known]
 
 
 def importance_figure(tables: list[pd.DataFrame]) -> Figure | None:

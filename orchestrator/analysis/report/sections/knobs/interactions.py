@@ -9,9 +9,8 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.comparable import ALL
-from orchestrator.analysis.knobs.effects import Verdict
+from orchestrator.analysis.knobs.effects import Verdict, knob_interactions
 from orchestrator.analysis.knobs.figures import Kind
-from orchestrator.analysis.knobs.interactions import NOT_TRIED, knob_interactions
 from orchestrator.analysis.report.sections.knobs.outcomes import (
     ALIKE,
     OPEN,
@@ -28,7 +27,7 @@ from orchestrator.formats import counted
 
 MAX_ROWS: Final = 12
 MAX_PAIRS: Final = 4
-MAX_TO_TRY: Final = 12
+MAX_UNTRIED: Final = 12
 
 _HOW: Final = (
     "from complete blocks alone: four configs that differ in the two knobs and in nothing else",
@@ -131,25 +130,14 @@ def _undecided(tried: pd.DataFrame, view: View) -> str:
 
 def _folds(table: pd.DataFrame, *, is_shown: bool) -> list[tuple[str, tuple[str, ...]]]:
     folds: list[tuple[str, tuple[str, ...]]] = [("how these are made", _HOW)] if is_shown else []
-    untried = table[(table["num_blocks"] == 0) & (table["verdict"] == NOT_TRIED)]
-    untried = untried.drop_duplicates(["knob_a", "knob_b"])
+    untried = table[table["verdict"] == Verdict.NO_BLOCK].drop_duplicates(["knob_a", "knob_b"])
     if len(untried):
-        lines = [
-            f"of {row['knob_a']} with {row['knob_b']} {to_try} would tell"
-            for row in untried.head(MAX_TO_TRY).to_dict("records")
-            if (to_try := _to_try(row["to_try"]))
+        names = [
+            f"of {row['knob_a']} with {row['knob_b']} {row['to_try']} would tell"
+            for row in untried.to_dict("records")
         ]
-        more = len(untried) - len(lines)
-        lines += [f"and {counted(more, 'other pair')} of knobs"] if more else []
-        title = f"not tried together: {counted(len(untried), 'pair')} of knobs"
+        more = len(names) - MAX_UNTRIED
+        lines = names[:MAX_UNTRIED] + [f"and {counted(more, 'other pair')} of knobs"] * (more > 0)
+        title = f"not tried together: {counted(len(names), 'pair')} of knobs"
         folds.append((title, tuple(lines)))
     return folds
-
-
-def _to_try(cell: object) -> str:
-    """Return the options of the configs to try, as one text."""
-    if isinstance(cell, str):
-        return cell
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    return "; ".join(map(str, cell))  # type: ignore[call-overload]

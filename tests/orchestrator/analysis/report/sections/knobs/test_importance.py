@@ -31,4 +31,4 @@ def test_of_few_a_line_says_so(view: View) -> None:
     section = importance_of(view)
     assert section.figures == ()
     assert section.missing.startswith("too few: ")
-    assert "configs have samples_per_s, 50" in section.missing
+    assert "configs with samples_per_s, 50" in section.missing

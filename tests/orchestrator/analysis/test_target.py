@@ -7,8 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.derived import GOODPUT, TIME, with_derived
-from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.rule import GOODPUT, TIME, Rule, with_derived
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 
 NEAR = maximize("val_acc", tolerance=0.01)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import pandas as pd
 
@@ -12,7 +12,14 @@ from orchestrator.analysis.comparison.changes import TOGETHER, Verdict, verdict_
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.wording import is_share, told_apart
+from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
+
+_MOST_NAMED: Final = 3
+_HOST: Final = (
+    "; that is the host on the day as much as what was changed between the runs: --again tells "
+    "them apart"
+)
 
 
 def sentence_of(
@@ -35,22 +42,10 @@ def sentence_of(
         return f"{verdict} in {leading['metric']}: {text}{more}"
     if verdict is Verdict.WITHIN:
         return f"no change beyond the tolerance of {share}: {text}"
-    return f"not decided: no regression beyond {share} shown; {text}{_open(changes, leading)}"
-
-
-def _open(changes: pd.DataFrame, leading: Mapping[Any, Any]) -> str:
-    """Return what is not decided beside a leading change that is."""
-    if leading["verdict"] == Verdict.NOT_DECIDED:
-        return ""
-    is_open, is_single = changes["verdict"] == Verdict.NOT_DECIDED, changes["row"] != TOGETHER
-    parts = [
-        f"{row['metric']} of all together ({row['stage']})"
-        for row in changes[is_open & ~is_single].to_dict("records")
-    ]
-    if (is_open & is_single).any():
-        count = int((is_open & is_single).sum())
-        parts.append(f"{count} of {int(is_single.sum())} changes of single configs")
-    return f"; open: {', '.join(parts)}"
+    is_open = leading["verdict"] == Verdict.NOT_DECIDED
+    num_open = int((changes["verdict"] == Verdict.NOT_DECIDED).sum())
+    rest = "" if is_open else f"; open: {num_open} of {len(changes)} changes"
+    return f"not decided: no regression beyond {share} shown; {text}{rest}"
 
 
 def regressions(changes: pd.DataFrame, table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
@@ -62,7 +57,22 @@ def regressions(changes: pd.DataFrame, table: pd.DataFrame, sweep: SweepRecord) 
     ]
 
 
-def change_text(change: Mapping[Any, Any], labels: list[str], sweep: SweepRecord) -> str:
+def common_texts(common: pd.DataFrame, sweep: SweepRecord, num_pairs: int) -> list[str]:
+    """Return the change that the configs of each stage have in common, in a sentence.
+
+    Args:
+        common: Rows of :func:`~orchestrator.analysis.comparison.changes.judged`.
+        sweep: The sweep of the first run.
+        num_pairs: Pairs of runs that they rest on.
+    """
+    return [
+        change_text(row, [], sweep)
+        + (_HOST if num_pairs == 1 and not row["low"] <= 1 <= row["high"] else "")
+        for row in common.dropna(subset=["low"]).to_dict("records")
+    ]
+
+
+def change_text(change: Mapping[Any, Any], labels: Sequence[str], sweep: SweepRecord) -> str:
     """Return a change in words, with its interval and its tolerance.
 
     Args:
@@ -71,12 +81,15 @@ def change_text(change: Mapping[Any, Any], labels: list[str], sweep: SweepRecord
         sweep: The sweep of the first run.
     """
     num_configs = int(change["num_configs"])
-    subject, be = labels[change["row"]], "is"
-    if change["row"] == TOGETHER:
-        subject = "the one config" if num_configs == 1 else f"all {num_configs} configs together"
-        be = "is" if num_configs == 1 else "are"
+    is_all = change["row"] == TOGETHER and num_configs > 1
+    if is_all:
+        subject = f"all {num_configs} configs together"
+    else:
+        subject = "the one config" if change["row"] == TOGETHER else labels[change["row"]]
     subject = f"{subject} ({change['stage']})"
-    return _ratio(change, subject, be, sweep) if change["is_ratio"] else _points(change, subject)
+    if not change["is_ratio"]:
+        return _points(change, subject)
+    return _ratio(change, subject, "are" if is_all else "is", sweep)
 
 
 def _ratio(change: Mapping[Any, Any], subject: str, be: str, sweep: SweepRecord) -> str:
@@ -90,30 +103,20 @@ def _ratio(change: Mapping[Any, Any], subject: str, be: str, sweep: SweepRecord)
         return f"{subject} {be} less than {high:.2f}x as {fast} as in the first run ({allowed})"
     if change["verdict"] == Verdict.IMPROVEMENT and not pd.isna(low):
         return f"{subject} {be} more than {low:.2f}x as {fast} as in the first run ({allowed})"
-    return f"by how much the speed of {subject} changed is not known: {_why(low)}"
-
-
-def _why(low: float) -> str:
-    return "too few runs" if pd.isna(low) else "its runs differ too much"
+    why = "too few runs" if pd.isna(low) else "its runs differ too much"
+    return f"by how much the speed of {subject} changed is not known: {why}"
 
 
 def _points(change: Mapping[Any, Any], subject: str) -> str:
     metric, size = change["metric"], change["change"]
     scale, unit = (100, " points") if is_share(metric) else (1, "")
-    allowed = f"tolerance {scale * change['limit_high']:.3g}{unit}"
     word = "worse" if size < 0 else "better"
-    ends = sorted(abs(scale * change[end]) for end in ("low", "high"))
-    if pd.isna(ends[0]):
-        return f"{subject}: {metric} is {abs(scale * size):.3g}{unit} {word} ({allowed})"
-    if change["low"] < 0 < change["high"]:
-        signed = [scale * change[end] for end in ("low", "high")]
-        interval = f"{signed[0]:+.3g} to {signed[1]:+.3g}"
-    else:
-        interval = f"{ends[0]:.3g} to {ends[1]:.3g}"
-    return (
-        f"{subject}: {metric} is {abs(scale * size):.3g}{unit} {word} than in the first run "
-        f"(95 % interval {interval}; {allowed})"
-    )
+    allowed = f"tolerance {scale * change['limit_high']:.3g}{unit}"
+    if not pd.isna(change["low"]):
+        low, high = (scale * change[end] for end in ("low", "high"))
+        allowed = f"95 % interval {low:+.3g} to {high:+.3g}; {allowed}"
+    text = f"{metric} is {abs(scale * size):.3g}{unit} {word} than in the first run"
+    return f"{subject}: {text} ({allowed})"
 
 
 def labels_of(table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
@@ -121,8 +124,17 @@ def labels_of(table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
     return told_apart(configs_of(table, sweep), sweep)
 
 
+def lost_text(labels: Sequence[str]) -> str:
+    """Return that configs completed in the first run alone, with the first few of them."""
+    more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
+    return (
+        f"{counted(len(labels), 'config')} completed in the first run and failed in the second: "
+        f"{'; '.join(labels[:_MOST_NAMED])}{more}"
+    )
+
+
 def _leading(changes: pd.DataFrame, verdict: Verdict) -> dict[Any, Any]:
-    """Return the change that a verdict is told by."""
+    """Return the change that a sentence names."""
     if verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
         p_value = "p_worse" if verdict is Verdict.REGRESSION else "p_better"
         first = _by_weight(changes[changes["verdict"] == verdict], p_value)

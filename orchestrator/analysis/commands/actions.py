@@ -1,0 +1,220 @@
+"""A function a command: ``show``, ``front``, ``export``, ``open``, ``compare``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.api.checks import column_named, objectives_of
+from orchestrator.analysis.api.files import export
+from orchestrator.analysis.api.runs import configs, pareto_front
+from orchestrator.analysis.columns import TableError, config_of
+from orchestrator.analysis.commands.documents import loaded, rows_of, run_directory, write_document
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
+from orchestrator.analysis.comparison.compare import Comparison
+from orchestrator.analysis.comparison.sessions import compare_sessions
+from orchestrator.analysis.findings.content import recommended_json
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.recommendation.front import front_table
+from orchestrator.analysis.report.console import show_comparison, show_front, show_run
+from orchestrator.analysis.report.sections.trials import counts_of_states
+from orchestrator.analysis.report.write import write_all
+from orchestrator.analysis.statistics.intervals import is_narrow
+from orchestrator.arguments import typed
+from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
+from orchestrator.locations import short
+from orchestrator.metrics import Objective
+from orchestrator.storage.files import RunFile
+
+EXIT_REGRESSION: Final = 1
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print a run's answer, last lines and front, and write its files again; return 0.
+
+    Raises:
+        SweepError: There is no such run, it states no rule, or the files cannot be written.
+    """
+    tables = loaded(options.run, options.tracking_uri)
+    folder: Path | None = options.out
+    if folder is None and options.tracking_uri is None:
+        folder = Path(options.run)
+    if folder is None:
+        found = findings(tables)
+    else:
+        with refusing_os_errors("give another folder by --out DIR"):
+            folder.mkdir(parents=True, exist_ok=True)
+            found = write_all(tables, folder)
+    if not options.json:
+        show_run(tables, found, folder)
+        return 0
+    write_document(
+        "show",
+        {
+            "sweep": tables.sweep.name,
+            "answer": recommended_json(found, tables.key),
+            "trials": dict(counts_of_states(tables.trials)),
+            "front": rows_of(front_table(tables), tables.sweep),
+            "files": folder and folder.absolute(),
+        },
+    )
+    return 0
+
+
+def front(options: argparse.Namespace) -> int:
+    """Print the configs that no other one beats; return 0, also where there are none.
+
+    Raises:
+        SweepError: There is no such run, or an objective is unknown.
+    """
+    tables = loaded(options.run, options.tracking_uri)
+    table = configs(tables)
+    table = table[table[GROUP] == tables.main_group]
+    objectives = _objectives(options.objectives, table)
+    found = pareto_front(table, objectives) if len(table) else table
+    if not options.json:
+        show_front(found, objectives, tables.sweep)
+        return 0
+    directions = [{"metric": o.metric, "goal": str(o.goal)} for o in objectives]
+    rows = rows_of(found.drop(columns=["trial_ids", "timed_ids"]), tables.sweep)
+    write_document("front", {"sweep": tables.sweep.name, "objectives": directions, "front": rows})
+    return 0
+
+
+def _objectives(text: str | None, table: pd.DataFrame) -> tuple[Objective, ...]:
+    """Return the objectives of the option; the sweep's own without it.
+
+    Raises:
+        SweepError: One is unknown, is no number, or does not say which way is better.
+    """
+    names = None if text is None else [name.strip() for name in text.split(",")]
+    try:
+        for name in names or ():
+            column = column_named(table, name.rpartition(":")[2], "--objectives")
+            if not pd.api.types.is_numeric_dtype(table[column]) and len(table):
+                raise TableError(f"--objectives: {column} is text, so that no value is better")
+        return objectives_of(names, table, "--objectives")
+    except TableError as error:
+        hint = error.hint
+        if "an." in hint:
+            name = error.message.split("'")[1]
+            hint = f"write maximize:{name} or minimize:{name}"
+        raise SweepError(error.message.replace("the frame has", "the run has"), hint) from None
+
+
+def export_tables(options: argparse.Namespace) -> int:
+    """Write a run's tables as files for other programs, and print their paths; return 0.
+
+    Raises:
+        SweepError: There is no such run or format, or the files would replace those of a run.
+    """
+    folder: Path | None = options.out
+    if folder is None:
+        if options.tracking_uri is not None:
+            raise SweepError("a run from MLflow has no folder to export to", "give --out DIR")
+        folder = Path(options.run) / "export"
+    elif (folder / RunFile.SWEEP).exists():
+        raise SweepError(
+            f"{folder}: is a run's own folder; the export would replace its tables",
+            "give another folder",
+        )
+    files = export(loaded(options.run, options.tracking_uri), folder, options.format)
+    if options.json:
+        write_document("export", {"files": [path.absolute() for path in files]})
+    else:
+        sys.stdout.writelines(f"{short(path)}\n" for path in files)
+    return 0
+
+
+def open_report(options: argparse.Namespace) -> int:
+    """Open a run's report, or print its path where there is no browser; return 0.
+
+    Raises:
+        RunDirectoryError: There is no such run, or it has no report.
+    """
+    folder = run_directory(options.run)
+    report = (folder / RunFile.REPORT).absolute()
+    if not report.is_file():
+        raise RunDirectoryError(
+            f"{folder}: has no {RunFile.REPORT}",
+            f"this writes it: {typed('orchestrator.analysis', [folder])}",
+        )
+    # A browser of text, which opens without a display, cannot draw the report.
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    has_browser = sys.platform != "linux" or any(os.environ.get(name) for name in displays)
+    is_open = has_browser and webbrowser.open(report.as_uri())
+    if options.json:
+        write_document("open", {"report": report, "opened": is_open})
+    else:
+        sys.stdout.write(f"{short(report)}\n")
+    return 0
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Print the comparison of two runs, or of several pairs; return 1 for a regression, else 0.
+
+    Raises:
+        SweepError: There is no such run, or the runs cannot be compared.
+    """
+    pairs = [
+        (loaded(first, options.tracking_uri), loaded(second, options.tracking_uri))
+        for first, second in [(options.run, options.second), *options.again]
+    ]
+    comparison = compare_sessions(pairs, across=options.across, tolerance=options.tolerance)
+    if options.json:
+        write_document("compare", _compared(comparison))
+    else:
+        show_comparison(comparison)
+    return EXIT_REGRESSION if comparison.verdict is Verdict.REGRESSION else 0
+
+
+def _compared(comparison: Comparison) -> dict[str, Any]:
+    """Return the content of the JSON document: no ratio without an interval that tells it."""
+    table = comparison.table
+    for name, low, high in (("ratio", "low", "high"), ("own", "own_low", "own_high")):
+        ends = zip(table[low], table[high], strict=True)
+        is_known = np.array([is_narrow(*both) for both in ends], dtype=np.bool_)
+        table = table.assign(**{name: table[name].where(is_known)})
+    return {
+        "verdict": comparison.verdict,
+        "sentence": comparison.sentence,
+        "tolerance": comparison.tolerance,
+        "metric": comparison.metric,
+        "accuracy": comparison.accuracy,
+        "num_pairs": comparison.num_pairs,
+        "changes": list(_changes(comparison)),
+        "configs": rows_of(table, comparison.sweep),
+        "not_compared": [
+            {"key": d.key, "first": d.first, "second": d.second, "times": times}
+            for d, times in comparison.mismatches.items()
+        ],
+        "notes": comparison.notes,
+    }
+
+
+def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    rows = comparison.table.to_dict("records")
+    for change in comparison.changes.to_dict("records"):
+        row, is_ratio = change.pop("row"), change["is_ratio"]
+        config = None if row == TOGETHER else config_of(rows[row], comparison.sweep)
+        if is_ratio and not is_narrow(change["low"], change["high"]):
+            change["change"] = None
+        yield {"config": config, **{str(name): cell for name, cell in change.items()}}
+
+
+ACTIONS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "show": show,
+    "front": front,
+    "export": export_tables,
+    "open": open_report,
+    "compare": compare,
+}
