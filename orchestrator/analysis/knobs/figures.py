@@ -17,7 +17,6 @@ from orchestrator.analysis.statistics.matched_pairs import (
     Basis,
     Estimate,
     Floats,
-    Noise,
     Points,
     Rows,
     mean_difference,
@@ -214,10 +213,8 @@ class Figures:
         differences = np.zeros(len(corners[0]))
         for rows, sign in zip(corners, signs, strict=True):
             differences += sign * self.levels[rows]
-        noise = self._common_noise(len(corners))
-        if noise is None:
-            sides = np.column_stack(corners)
-            noise = noise_of(self.variances[sides], self.df[sides])
+        sides = np.column_stack(corners)
+        noise = noise_of(self.variances[sides], self.df[sides])
         estimate = mean_difference(differences, noise)
         back = np.exp if self.kind is Kind.RATIO else np.asarray
         low, high = (math.nan, math.nan) if self._tells_nothing(estimate) else (
@@ -250,21 +247,6 @@ class Figures:
         distinct = sides[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]
         first = np.unique(runs[distinct], axis=0, return_index=True)[1]
         return list(distinct[first].T)
-
-    def _common_noise(self, num_corners: int) -> Noise | None:
-        """Return the noise where all configs have the same, or none has any; spares a gather."""
-        if self._spread is None:
-            return None
-        variance, df = self._spread
-        return Noise(variance=variance * num_corners, df=df) if df > 0 else Noise()
-
-    @cached_property
-    def _spread(self) -> tuple[float, float] | None:
-        variances, df = self.variances[self.known], self.df[self.known]
-        if not np.isfinite(variances).any():
-            return 0.0, 0.0
-        is_one = (variances == variances[0]).all() and (df == df[0]).all()
-        return (float(variances[0]), float(df[0])) if is_one else None
 
     def _tells_nothing(self, estimate: Estimate) -> bool:
         width = estimate.high - estimate.low

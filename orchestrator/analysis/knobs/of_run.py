@@ -12,8 +12,7 @@ import pandas as pd
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import ALL, GROUP
 from orchestrator.analysis.composition.compose import COMPOSED, rate_of
-from orchestrator.analysis.composition.parts import COMBINATION, with_keys
-from orchestrator.analysis.composition.times import UNTOLD
+from orchestrator.analysis.composition.parts import COMBINATION, UNTOLD, with_keys
 from orchestrator.analysis.knobs.figures import Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points

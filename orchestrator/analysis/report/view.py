@@ -14,7 +14,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.composition.against_measured import against_measured
+from orchestrator.analysis.composition.compose import against_measured
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import MEASURED_IN, with_confirmed
 from orchestrator.analysis.rule import Rule, column_of

@@ -62,12 +62,6 @@ def test_nodes_of_one_kind_are_ranked_together_and_of_two_kinds_apart() -> None:
     assert select(run.tables).config == config(num_workers=3)
 
 
-def test_nodes_of_which_nothing_is_known_are_not_taken_to_be_alike() -> None:
-    run = run_of((0, 1000, {}), (3, 900, {}), (6, 5000, {"node": "node-b"}))
-    assert groups_of(run)[2] == "hardware node-b (hardware not recorded)"
-    assert select(run.tables).config == config()
-
-
 @pytest.mark.parametrize("column", ["tags.cpu_model", "tags.versions", "tags.clocks"])
 def test_a_condition_that_a_row_records_keeps_it_apart(column: str) -> None:
     run = run_of((0, 1000, {column: "one"}), (3, 900, {column: "one"}), (6, 5000, {column: "two"}))

@@ -129,12 +129,6 @@ def test_the_order_of_the_configs_does_not_matter(
     assert shuffled.tolist() == rule.acceptable(configs).tolist()
 
 
-def test_a_ratio_above_one_is_faster_whatever_is_measured() -> None:
-    figures = pd.Series([200.0, 50.0])
-    assert RULE.ratios(figures, 100.0).tolist() == [2.0, 0.5]
-    assert COSTS.ratios(figures, 100.0).tolist() == [0.5, 2.0]
-
-
 def test_what_was_learned_is_shown_wherever_it_stands() -> None:
     assert Rule(objectives=(SPEED, MEMORY, ACCURACY)).accuracy is ACCURACY
     assert Rule(objectives=(SPEED, MEMORY)).accuracy is MEMORY

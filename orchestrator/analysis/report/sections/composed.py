@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of
-from orchestrator.analysis.composition.against_measured import TRAIN_S, errors
-from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.composition.times import WALL
+from orchestrator.analysis.composition.compose import COMPOSED, TRAIN_S, errors
+from orchestrator.analysis.composition.parts import WALL
 from orchestrator.analysis.recommendation.front import SIGN
 from orchestrator.analysis.report.sections.section import Section
 from orchestrator.analysis.report.tables import Cell, Table, figure_cell

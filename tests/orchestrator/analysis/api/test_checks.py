@@ -41,9 +41,3 @@ def test_the_objectives_survive_filters_sorts_new_columns_and_parquet(
 def test_a_name_has_a_direction(name: str, goal: Goal) -> None:
     (objective,) = objectives_of(name, FRAME, "f")
     assert objective.goal is goal
-
-
-def test_a_name_has_the_direction_of_the_run_it_is_of(run: an.RunTables) -> None:
-    own = an.configs(run).assign(**{"metrics.kteps": 1.0})
-    own.attrs["analysis"]["objectives"] = [{"metric": "kteps", "goal": "minimize"}]
-    assert objectives_of(["kteps"], own, "f")[0].goal is Goal.MINIMIZE

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 import orchestrator.analysis as an
-from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
+from tests.orchestrator.analysis.made_runs import products_run
 
 FIGURES = ("speed_accuracy", "effects", "curves", "steps", "ladder", "importance", "scaling")
 
@@ -29,23 +29,6 @@ def test_each_figure_is_drawn_of_a_run(name: str, run: an.RunTables) -> None:
     figure = draw(name)(run)
     drawn = [trace for trace in figure.data if trace.x is not None and len(trace.x)]
     assert drawn
-
-
-def test_scaling_has_the_speeds_of_the_configs_that_differ_in_the_knob_alone(
-    run: an.RunTables,
-) -> None:
-    figure = an.plot.scaling(run, "num_workers")
-    recommended = an.recommend(run).config
-    assert recommended is not None
-    configs = an.configs(run)
-    family = configs[
-        (configs["params.lr"] == recommended["lr"])
-        & (configs["params.batch_size"] == recommended["batch_size"])
-    ].sort_values("params.num_workers")
-    first = figure.data[0]
-    assert list(first.x) == [0, 3, 6, 8]
-    assert list(first.y) == pytest.approx(family["metrics.samples_per_s"].tolist())
-    assert first.name == "lr=0.01 batch_size=4000"
 
 
 def test_curves_go_over_time_or_over_samples(run: an.RunTables) -> None:
@@ -70,11 +53,3 @@ def test_what_cannot_be_drawn_is_refused_in_one_message(case: str, run: an.RunTa
     with pytest.raises(an.TableError) as refused:
         ask(run)
     assert words in str(refused.value)
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_of_a_run_of_failures_nothing_is_drawn(name: str) -> None:
-    run = MadeRun()
-    run.add(config(), state="failed", reason="boom")
-    with pytest.raises(an.TableError):
-        draw(name)(run.tables)

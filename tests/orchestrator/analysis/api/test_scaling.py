@@ -82,11 +82,6 @@ def test_the_ceiling_is_the_slower_of_loader_and_model() -> None:
     assert an.scaling(made.tables).columns.tolist() == columns
 
 
-def test_composed_configs_of_a_factored_search_scale(factored: an.RunTables) -> None:
-    table = an.scaling(factored)
-    assert table.groupby("family").size().tolist() == [4] * 5
-
-
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
@@ -115,13 +110,6 @@ def test_wrong_use_is_one_message(
 ) -> None:
     with pytest.raises(an.TableError, match=message):
         ask(run)
-
-
-def test_configs_that_differ_in_two_knobs_do_not_scale() -> None:
-    made = made_run(w0=1.0)
-    made.add_runs(config(num_workers=2, lr=0.5), [3.0])
-    with pytest.raises(an.TableError, match=r"no two configs differ in params\.num_workers alone"):
-        an.scaling(made.tables)
 
 
 SLOW, FAST, NEVER = config(), config(num_workers=3), config(lr=1.0)

@@ -80,11 +80,6 @@ def test_of_a_folder_of_runs_none_is_taken_and_the_latest_is_named(tmp_path: Pat
         assert refused.value.hint.endswith(f"python -m orchestrator.analysis {runs / latest}")
 
 
-def test_a_run_directory_is_taken_though_it_holds_another(tmp_path: Path) -> None:
-    run = folder_of_runs(tmp_path, ["run", "run/copy"]) / "run"
-    assert run_directory(str(run)) == run
-
-
 def test_what_is_no_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(RunDirectoryError, match="file: is a file, not the folder of a run"):

@@ -15,16 +15,6 @@ from tests.orchestrator.analysis.comparison.drawn import run_of, with_sweep
 from tests.orchestrator.analysis.made_runs import MadeRun
 
 
-def test_runs_that_never_reported_the_accuracy_are_compared_by_their_speed() -> None:
-    first, second = (
-        replace(run, trials=run.trials.drop(columns="metrics.val_acc"))
-        for run in (run_of(1), run_of(2, factor=1.3))
-    )
-    table = compare(first, second).table
-    assert table["different"].tolist() == [True, False, False, False]
-    assert table[["accuracy_first", "accuracy_second"]].isna().all(axis=None)
-
-
 @pytest.mark.parametrize("day", [0.9, 1.0, 1.2])
 def test_a_planted_difference_is_found_and_only_there(day: float) -> None:
     comparison = compare(run_of(1, repeats=5), run_of(2, repeats=5, factor=1.15, day=day))
@@ -109,10 +99,3 @@ def test_a_single_objective_is_compared_and_validation_accuracy() -> None:
     assert set(compare(first, second).changes["metric"]) == {"samples_per_s", "val_acc"}
     of_accuracy = [with_sweep(r, objectives=(maximize("val_acc"),)) for r in (first, second)]
     assert set(compare(*of_accuracy).changes["metric"]) == {"val_acc"}
-
-
-def test_the_tolerance_of_the_speed_is_as_wide_either_way() -> None:
-    changes = compare(run_of(1), run_of(2), tolerance=0.2).changes
-    speed = changes[changes["metric"] == "samples_per_s"]
-    assert speed["limit_low"].tolist() == pytest.approx([0.8] * 5)
-    assert speed["limit_high"].tolist() == pytest.approx([1.25] * 5)

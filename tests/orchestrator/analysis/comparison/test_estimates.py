@@ -70,12 +70,6 @@ def test_of_runs_that_do_not_differ_one_in_twenty_has_a_change(drawn: list[Estim
     assert 0.02 < (p_values < SIGNIFICANCE).mean() < 0.08  # twice the error around 0.05
 
 
-def test_a_change_that_all_have_in_common_is_no_configs_own() -> None:
-    estimates = ratios_of(np.random.default_rng(2))
-    shifted = replace(estimates, logs=estimates.logs + 0.3)
-    assert own_p_values(shifted) == pytest.approx(own_p_values(estimates))
-
-
 def test_the_interval_of_the_common_change_holds_it_19_times_of_20(
     drawn: list[Estimates],
 ) -> None:

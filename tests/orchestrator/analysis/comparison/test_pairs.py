@@ -10,7 +10,6 @@ import pytest
 
 from orchestrator.analysis.comparison.compare import Comparison, compare
 from orchestrator.errors import SweepError
-from orchestrator.storage.sweep_record import KnobRecord
 from tests.orchestrator.analysis.comparison.drawn import (
     SPEED,
     base_run,
@@ -78,15 +77,6 @@ def test_where_no_config_is_in_both_the_knob_is_named() -> None:
     with pytest.raises(SweepError) as refused:
         compare(run_of(1), with_cells(run_of(2), **{"params.allocator": "default"}))
     assert "params.allocator: tuned and default" in refused.value.hint
-
-
-def test_a_knob_that_only_one_run_knows_counts_as_its_default_in_the_other() -> None:
-    first, second = run_of(1), run_of(2)
-    knob = KnobRecord(role=second.sweep.knobs["threads"].role, default=False, allowed="a bool")
-    newer = with_sweep(second, knobs={**second.sweep.knobs, "compile": knob})
-    compiled = newer.trials["params.num_workers"] == 3
-    table = compare(first, with_cells(newer, **{"params.compile": compiled})).table
-    assert sorted(table["params.num_workers"]) == [0, 6, 8]
 
 
 def test_a_contaminated_run_counts_for_its_accuracy_and_not_for_its_speed() -> None:

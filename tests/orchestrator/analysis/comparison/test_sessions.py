@@ -90,24 +90,6 @@ def test_a_config_that_changed_by_itself_is_found() -> None:
     assert row["high"] / row["low"] > row["own_high"] / row["own_low"], "the days are in it"
 
 
-def test_conditions_of_one_config_are_no_pairs_more() -> None:
-    pairs = []
-    for number in range(2):
-        both = []
-        for side in range(2):
-            alone = run_of(2 * number + side)
-            more = alone.trials.assign(isolation="exclusive")
-            is_baseline = more["params.num_workers"] == 0
-            trials = pd.concat([alone.trials, more[is_baseline]], ignore_index=True)
-            both.append(replace(alone, trials=trials))
-        pairs.append((both[0], both[1]))
-    table = compare_sessions(pairs).table
-    assert len(table) == 5
-    baseline = table[table["params.num_workers"] == 0]
-    assert sorted(baseline["isolation"]) == ["exclusive", "leased"]
-    assert baseline["runs_first"].tolist() == [6, 6]
-
-
 def test_a_condition_that_differs_between_pairs_alone_keeps_no_config_apart() -> None:
     pairs = [
         (with_cells(one, **{"tags.clocks": clocks}), with_cells(other, **{"tags.clocks": clocks}))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from orchestrator.analysis.comparison.compare import Comparison, compare
 from orchestrator.analysis.comparison.words import lost_text, regressions
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.metrics import minimize
 from tests.orchestrator.analysis.comparison.drawn import run_of, with_cells
 
 
@@ -60,19 +58,6 @@ def test_an_interval_wider_than_a_factor_of_one_and_a_half_tells_no_ratio() -> N
     assert not re.search(r"\dx", wild.sentence)
     slow = compare(run_of(1, noise=0.25), run_of(2, noise=0.25, day=0.2))
     assert re.search(r"are less than 0\.\d\dx as fast as in the first run", slow.sentence)
-
-
-def test_of_a_loss_worse_is_larger() -> None:
-    first, second = (
-        replace(
-            run,
-            trials=run.trials.rename(columns={"metrics.val_acc": "metrics.val_loss"}),
-            sweep=replace(run.sweep, objectives=(run.sweep.objectives[0], minimize("val_loss"))),
-        )
-        for run in (run_of(1), less_accurate(run_of(2), -20))
-    )
-    assert "val_loss is 0.2 worse" in compare(first, second).sentence
-    assert "improvement in val_loss" in compare(second, first).sentence
 
 
 def test_of_many_lost_configs_the_first_few_are_named() -> None:

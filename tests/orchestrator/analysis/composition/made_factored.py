@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.composition.compose import compose
 from orchestrator.metrics import Objective, maximize
 from orchestrator.space.knob import Role
 
@@ -138,3 +139,17 @@ def _first_of(configs: Sequence[Config], names: Sequence[str]) -> Iterator[Confi
         if (key := tuple(c[name] for name in names)) not in seen:
             seen.add(key)
             yield c
+
+
+SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
+
+
+def composed(factory: Factory, configs: list[dict[str, Any]], **changes: object) -> pd.DataFrame:
+    arguments = {"candidates": candidates(configs), "roles": ROLES, "objectives": OBJECTIVES}
+    return compose(factory.trials, factory.curves, **{**arguments, **changes})  # type: ignore
+
+
+def row_of(table: pd.DataFrame, **values: object) -> dict[Any, Any]:
+    same = np.logical_and.reduce([table[f"params.{n}"] == v for n, v in values.items()])
+    (row,) = table[same].to_dict("records")
+    return row

@@ -10,19 +10,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.analysis.composition.compose import COMPOSED, compose
+from orchestrator.analysis.composition.compose import (
+    COMPOSED,
+    TRAIN_S,
+    against_measured,
+    compose,
+)
 from orchestrator.analysis.statistics.by_config import by_config
+from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import minimize
 from orchestrator.space.knob import Role
-from tests.orchestrator.analysis.composition.composing import ACCURACY, SPEED, composed, row_of
 from tests.orchestrator.analysis.composition.made_factored import (
+    ACCURACY,
     OBJECTIVES,
     ROLES,
+    SPEED,
     Factory,
     candidates,
+    composed,
     grid,
+    row_of,
     speed_of,
 )
+from tests.orchestrator.analysis.made_runs import config, factored_run
 
 
 def test_figures_of_a_config_by_hand() -> None:
@@ -62,17 +72,6 @@ def test_spread_of_probes_is_pooled_over_settings() -> None:
     half = 2.100922 * math.sqrt(variance)  # Student's t at 18 degrees of freedom
     width = np.log(table[f"{SPEED}_high"] / table[f"{SPEED}_low"])
     assert width.to_numpy() == pytest.approx(2 * half, rel=1e-5)
-
-
-def test_a_config_that_was_itself_trained_and_probed_is_not_composed() -> None:
-    factory = Factory()
-    factory.factored(grid())
-    table = composed(factory, grid())
-    itself = table[~table[COMPOSED]]
-    # Probed at the first rate, trained without workers: both, for each batch, at one config.
-    assert itself[["params.workers", "params.lr"]].drop_duplicates().values.tolist() == [[0, 0.1]]
-    assert len(itself) == 2
-    assert len(table) == 12
 
 
 @settings(max_examples=8, deadline=None)
@@ -125,16 +124,6 @@ def test_settings_that_cannot_run_and_combinations_that_were_lost_are_left_out()
     table = composed(factory, grid())
     assert set(table["params.workers"]) == {0, 1}
     assert set(table["params.lr"]) == {0.1}
-
-
-def test_contaminated_probes_are_left_out_of_a_speed() -> None:
-    factory = Factory()
-    configs = grid((0,), (1,), (0.1,))
-    factory.factored(configs, probes=2)
-    factory.probe(configs[0], 2, **{SPEED: 10.0, "tags.contaminated": "30 %"})
-    (row,) = composed(factory, configs).to_dict("records")
-    assert row[SPEED] == pytest.approx(speed_of(configs[0]))
-    assert (row["num_runs"], row["num_left_out"], row["contaminated"]) == (2, 1, False)
 
 
 def test_a_time_as_the_objective_is_composed_with_the_interval_of_the_speed() -> None:
@@ -191,14 +180,35 @@ def _typed_but_empty() -> pd.DataFrame:
     return factory.trials.iloc[:0]
 
 
-def test_rows_of_two_kinds_of_hardware_give_a_config_a_row_of_each() -> None:
-    factory = Factory()
-    configs = grid()
-    factory.factored(configs)
-    for c in configs[::2]:
-        factory.probe(c, 1, group="other", **{SPEED: 10.0})
-    table = composed(factory, configs)
-    assert table["group"].value_counts().to_dict() == {"all": 12, "other": 12}
-    assert table.loc[table["group"] == "other", SPEED].to_numpy() == pytest.approx(10.0)
-    # What is learned is the same on both.
-    assert table[ACCURACY].notna().all()
+FASTEST = config(lr=1e-2, batch_size=4000, num_workers=3)
+
+
+def compared(tables: RunTables) -> list[dict[str, float]]:
+    rows = against_measured(tables.configs, tables.confirmed, tables.grouped, (SPEED, ACCURACY))
+    return rows.to_dict("records")  # type: ignore[return-value]
+
+
+def test_each_confirmed_config_has_what_was_composed_and_what_was_measured() -> None:
+    tables = factored_run().tables
+    baseline, fastest = compared(tables)
+    assert fastest["params.batch_size"] == 4000
+    confirmed = tables.confirmed.set_index("params.batch_size")
+    assert fastest[f"{SPEED}_measured"] == pytest.approx(confirmed.loc[4000, SPEED])
+    assert fastest[f"{ACCURACY}_measured"] == pytest.approx(confirmed.loc[4000, ACCURACY])
+    # The short rounds of the baseline tell its speed alone.
+    assert baseline[f"{SPEED}_measured"] == pytest.approx(confirmed.loc[1000, SPEED])
+    assert math.isnan(baseline[f"{ACCURACY}_measured"])
+    assert math.isnan(baseline[f"{TRAIN_S}_measured"])
+
+
+def test_a_time_is_of_whole_trials_and_not_of_one_that_evaluated_the_test_split() -> None:
+    run = factored_run()
+    tested = run.rows[-1]
+    assert not math.isnan(tested["metrics.test_acc"])
+    *_, fastest = compared(run.tables)
+    assert math.isnan(fastest["wall_s_measured"])
+    assert fastest[f"{TRAIN_S}_measured"] == pytest.approx(tested[TRAIN_S])
+    whole = run.add(FASTEST, stage="confirm", repeat=4, isolation="exclusive", wall_s=7.5)
+    whole["metrics.test_acc"] = math.nan
+    *_, fastest = compared(run.tables)
+    assert fastest["wall_s_measured"] == pytest.approx(7.5)

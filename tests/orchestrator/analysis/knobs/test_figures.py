@@ -29,13 +29,6 @@ def test_the_reference_is_the_baselines_value_as_the_table_has_it() -> None:
     assert found.code("fanouts", (1, 1)) is None
 
 
-def test_a_value_that_no_config_with_a_figure_has_is_no_reference() -> None:
-    table = frame([{"a": 0}, {"a": 1}, {"a": 2}], [np.nan, 1, 2])
-    (found,) = figures(table, a=0)
-    assert found.references == {"a": 1}
-    assert found.partners(np.array([1]), "a", 0).tolist() == [-1]
-
-
 def test_differences_of_the_same_runs_are_one() -> None:
     # the second and third pair are of the runs of the first
     found = mean(replace(one(), runs=np.array([7, 7, 7, 8, 8, 8])))

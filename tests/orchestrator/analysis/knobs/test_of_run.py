@@ -48,24 +48,6 @@ def test_the_noise_of_an_accuracy_is_that_between_seeds() -> None:
     assert found.df.tolist() == [3.0, 3.0]
 
 
-def test_a_second_run_of_one_seed_narrows_no_mean() -> None:
-    run = MadeRun()
-    for seed, accuracy in enumerate((0.90, 0.92)):
-        run.add(config(), repeat=seed, **{ACCURACY: accuracy})
-    run.add(config(), repeat=1, **{ACCURACY: 0.92})
-    run.add(config(lr=0.01), **{ACCURACY: 0.93})
-    (found,) = figures_of(run.tables, "val_acc")
-    assert found.variances == pytest.approx([0.0002 / 2, 0.0002])
-
-
-def test_the_noise_of_another_figure_than_the_objective_is_its_own() -> None:
-    run = MadeRun()
-    for repeat, gib in enumerate((1.0, 1.1)):
-        run.add_runs(config(), [1000.0], first=repeat, **{"metrics.peak_rss_gib": gib})
-    (found,) = figures_of(run.tables, "peak_rss_gib")
-    assert found.variances == pytest.approx([np.log(1.1) ** 2 / 2 / 2])
-
-
 def test_what_was_learned_is_one_over_groups_and_a_speed_is_not() -> None:
     run = MadeRun()
     for cpu in ("old", "new"):

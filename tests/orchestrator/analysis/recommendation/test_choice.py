@@ -76,15 +76,6 @@ def test_a_config_that_is_as_fast_within_the_margin_gives_way_unless_it_is_cheap
     assert (chosen(run).config, chosen(run).rejected) == (FAST, None), "3 workers, not 6"
 
 
-def test_a_baseline_that_is_not_accurate_enough_does_not_come_back() -> None:
-    run = run_of((config(), 1000.0), (FAST, 1300.0))
-    run.rows[0]["metrics.val_acc"] = 0.8
-    confirm(run, (config(), 1000.0), (FAST, 800.0))
-    choice = chosen(run)
-    assert (choice.config, choice.rejected) == (FAST, None)
-    assert choice.is_slower
-
-
 @pytest.mark.parametrize("contender", [1100.0, 380.0], ids=["a finalist", "the baseline"])
 def test_the_run_that_gives_the_test_accuracy_changes_nothing(contender: float) -> None:
     other = config(num_workers=6)
@@ -122,22 +113,6 @@ def test_disturbed_rounds_decide_nothing(speed: float) -> None:
     assert (choice.config, choice.rejected, choice.is_slower) == (FAST, None, False)
     assert not is_decided(run.tables, FAST)
     assert [one.code for one in why_not_known(choice.speedup, run.tables)] == [Reason.OTHER_LOAD]
-
-
-@pytest.mark.parametrize("ours", [800.0, 1100.0], ids=["the baseline", "a finalist"])
-def test_the_row_that_takes_its_place_is_of_the_main_hardware(ours: float) -> None:
-    run = MadeRun()
-    other = config(num_workers=6)
-    for c, speed in ((config(), 2000.0), (other, 9000.0)):
-        run.add_runs(c, [speed], device="H200")
-    for c, speed in ((config(), 1000.0), (FAST, 1299.0), (other, 1300.0)):
-        run.add_runs(c, [speed])
-    confirm(run, (config(), 1000.0), (FAST, 800.0), (other, ours))
-    choice = chosen(run)
-    assert choice.config == (other if ours > 1000 else config())
-    speed = choice.row["metrics.samples_per_s"]
-    assert speed == pytest.approx(1300.0 if ours > 1000 else 1000.0)
-    assert choice.row["group"] == run.tables.main_group
 
 
 # -- finalists
@@ -193,9 +168,3 @@ def test_a_training_outside_the_rounds_is_no_finalist() -> None:
     assert confirmed_configs(run.tables) == [config(num_workers=3)]
     assert is_decided(run.tables, config())
     assert confirm_level(run.tables, 3) == level
-
-
-def test_a_contender_that_may_only_be_faster_does_not() -> None:
-    run = run_by_workers((0, 400.0), (3, 990.0), (6, 1000.0))
-    confirm_all(run, {3: [990.0, 991.0, 989.0], 6: [1100.0, 960.0, 1010.0]})
-    assert replaced_by(run) is None

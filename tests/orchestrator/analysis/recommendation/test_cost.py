@@ -41,12 +41,6 @@ def test_each_part(cells: dict[str, Any], part: str, value: float) -> None:
     assert cost(**cells)[PARTS.index(part)] == value
 
 
-def test_the_sweeps_own_take_the_place_of_all_but_the_last() -> None:
-    cells = {"metrics.cost": 0.01234, "params.threads": 0, "params.ranks": 2}
-    own = ("threads", "cost", "persistent_workers")
-    assert cost(own, **cells) == (4, 0.012, 1, 1)
-
-
 def test_the_cheapest_comes_first_and_equals_stay_in_their_order() -> None:
     run = MadeRun()
     for workers in (3, 1, 3, 0):
@@ -70,13 +64,3 @@ def test_the_dearest_part_that_differs(
     row = {f"params.{name}": value for name, value in config().items()}
     row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0}
     assert dearest_difference(row | ours, row | theirs, RULE, SWEEP) == part
-
-
-def test_a_cost_that_is_not_known_is_not_the_cheapest() -> None:
-    run = MadeRun()
-    for energy_j in (math.nan, 532.0):
-        run.add(config(), **{"metrics.energy_j": energy_j})
-    rule = replace(RULE, costs=("energy_j",))
-    unknown, known = run.rows
-    assert order_by_cost(pd.DataFrame(run.rows), rule, SWEEP) == [1, 0]
-    assert dearest_difference(unknown, known, rule, SWEEP) is None

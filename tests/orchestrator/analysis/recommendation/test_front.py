@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from orchestrator.analysis.recommendation.front import (
     MEASURED_IN,
     SIGN,
@@ -73,15 +71,6 @@ def test_a_confirmed_config_has_the_figures_of_its_confirm_runs(view: View) -> N
     assert view.shown["num_runs"].dtype == view.configs["num_runs"].dtype
 
 
-def test_a_figure_that_confirm_runs_lack_stays(view: View) -> None:
-    speed_alone = view.confirmed.assign(**{ACCURACY: float("nan")})
-    shown = with_confirmed(view.configs, speed_alone, SPEED)
-    (row,) = shown[shown["is_recommended"]].to_dict("records")
-    (searching,) = view.configs[view.configs["is_recommended"]].to_dict("records")
-    assert row[ACCURACY] == searching[ACCURACY]
-    assert row[SPEED] == pytest.approx(view.confirmed[view.confirmed["is_recommended"]][SPEED])
-
-
 def test_a_baseline_that_only_confirm_runs_trained_has_a_row(view: View) -> None:
     without = view.configs[~view.configs["is_baseline"]]
     shown = with_confirmed(without, view.confirmed, SPEED)
@@ -109,13 +98,3 @@ def test_the_table_has_every_config_and_no_column_without_a_figure() -> None:
     assert not stopped["on_front"].any()
     assert set(stopped["verdict"]) == {""}
     assert table["speed_ids"].str.split().map(len).tolist() == table["num_runs"].tolist()
-
-
-def test_settings_are_compared_once_and_configs_of_the_best_one_are_tied_with_it() -> None:
-    tables = factored_run().tables
-    ranked = tables.ranked[tables.ranked["verdict"] != ""]
-    assert (ranked["verdict"] == "best").sum() == 1
-    of_setting = ranked.groupby("speed_ids")["ratio_to_best"].nunique()
-    assert (of_setting == 1).all()
-    best = ranked.loc[ranked["verdict"] == "best", "speed_ids"].iloc[0]
-    assert set(ranked.loc[ranked["speed_ids"] == best, "verdict"]) <= {"best", "tied"}

@@ -56,11 +56,6 @@ def test_weights_count_what_a_config_is_short_of_the_best() -> None:
     assert pick(configs, replace(rule, how=weighted(samples_per_s=1)), SWEEP) == 0
 
 
-def test_of_equal_scores_the_cheapest_is_taken() -> None:
-    configs = table((100, 0.9), (100, 0.9), (100, 0.9)).iloc[[2, 0, 1]]
-    assert pick(configs, TWO, SWEEP) == 1
-
-
 def own(function: Any) -> Rule:  # noqa: ANN401 - what a user may write
     how = SelectionRule(kind=RuleKind.FUNCTION, name="mine", function=function)
     return replace(TWO, how=how)

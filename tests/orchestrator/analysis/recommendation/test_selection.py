@@ -37,11 +37,6 @@ def chosen(run: MadeRun) -> Config:
     return config
 
 
-def test_the_config_is_plain_python_so_that_it_can_be_run(made: MadeRun) -> None:
-    types = {name: type(value) for name, value in chosen(made).items()}
-    assert types == {name: type(value) for name, value in config().items()}
-
-
 @pytest.mark.parametrize(
     ("cheaper", "dearer"),
     [
@@ -63,14 +58,6 @@ def test_of_two_as_fast_the_cheaper_is_chosen(
     assert selection.config == config(**cheaper)
     assert finalists(selection, most=2) == (config(**cheaper), config(**dearer))
     assert finalists(selection, most=1) == (config(**cheaper),)
-
-
-def test_a_cheaper_config_that_is_slower_than_the_margin_is_not_chosen_but_named() -> None:
-    run = run_of((config(num_workers=8), 1000, 0.9), (config(num_workers=3), 970, 0.9))
-    selection = select(run.tables)
-    assert selection.config == config(num_workers=8)
-    assert selection.tied == ()
-    assert selection.unresolved == (config(num_workers=3),)  # its interval reaches to 989
 
 
 def test_neither_test_figures_nor_confirm_runs_decide() -> None:
@@ -95,14 +82,6 @@ def test_where_nothing_completed_nothing_is_selected() -> None:
     run.add(config(), state="infeasible", reason="needs 2 GPUs, the largest node has 0")
     run.add(config(ranks=4), state="not_run")
     assert select(run.tables).config is None
-
-
-def test_a_config_that_lacks_a_figure_is_no_candidate() -> None:
-    nan = float("nan")
-    run = run_of((config(), 1000, nan), (config(num_workers=3), nan, 0.9))
-    assert select(run.tables).config is None
-    run.add_runs(config(num_workers=6), [500.0])
-    assert chosen(run)["num_workers"] == 6
 
 
 figures = st.tuples(st.floats(100, 10_000), st.floats(0.85, 0.92))
@@ -270,22 +249,8 @@ def test_a_config_that_is_told_from_the_best_is_repeated_no_more() -> None:
     assert named(run) == []
 
 
-def test_no_config_has_more_runs_than_the_bound() -> None:
-    run = run_by_workers((3, 1000.0), (6, 960.0))
-    run.add_runs(config(num_workers=3), [980.0, 1030.0], first=1)
-    run.add_runs(config(num_workers=6), [930.0, 990.0], first=1)
-    assert named(run, max_runs=3) == []
-    assert named(run, max_runs=30) == [3, 6]
-
-
 def test_a_config_that_would_take_too_many_runs_is_left_as_it_is() -> None:
     run = run_by_workers((3, 1000.0), (6, 990.0))
     run.add_runs(config(num_workers=3), [1060.0, 1120.0], first=1)
     run.add_runs(config(num_workers=6), [1050.0, 1110.0], first=1)
     assert named(run, max_runs=4) == []
-
-
-def test_the_noise_of_the_confirm_stage_asks_for_no_repeat() -> None:
-    run = run_by_workers((3, 1000.0), (6, 700.0))
-    run.add_runs(config(num_workers=3), [600.0, 1400.0, 900.0], stage="confirm")
-    assert named(run) == []

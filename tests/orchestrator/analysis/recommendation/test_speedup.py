@@ -50,14 +50,6 @@ def test_the_confirm_runs_come_first_and_the_searching_figure_stands_beside() ->
     assert speedup.searching_ratio == pytest.approx(3.9)
 
 
-def test_one_pair_gives_a_ratio_and_no_interval() -> None:
-    run = searched()
-    confirm(run, [4000.0], [1000.0])
-    speedup = speed_up(run.tables, FAST)
-    assert (speedup.ratio, speedup.low, speedup.high) == (pytest.approx(4.0), None, None)
-    assert not speedup.is_decided
-
-
 def test_without_confirm_runs_there_is_a_figure_and_no_interval() -> None:
     speedup = speed_up(searched().tables, FAST)
     assert (speedup.basis, speedup.low) == (Basis.SEARCHING, None)
@@ -148,22 +140,6 @@ def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
     run.rows[-1] |= CONTAMINATED
     pairs = pairs_of(run)
     assert (len(pairs), pairs.num_left_out, pairs.num_contaminated) == (3, 0, 2)
-
-
-def test_pairs_are_of_the_kind_of_hardware_that_most_ran_on() -> None:
-    run = confirmed((FAST, [1300.0, 1320.0, 1950.0]), (config(), [1000.0] * 3))
-    for row in (run.rows[2], run.rows[5]):
-        row["device"] = "H200"
-    pairs = pairs_of(run)
-    assert pairs.interval.centre == pytest.approx(1.31, abs=0.001)
-    assert (len(pairs), pairs.num_elsewhere) == (2, 1)
-
-
-def test_rounds_are_interleaved_where_all_their_runs_are() -> None:
-    run = confirmed((FAST, [2000.0] * 2), (config(), [1000.0] * 2), **{"tags.interleaved": "true"})
-    assert pairs_of(run).interleaved
-    run.rows[0]["tags.interleaved"] = "false"
-    assert not pairs_of(run).interleaved
 
 
 def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, OVER_RUNS
+from orchestrator.analysis.statistics.pooling import OVER_RUNS
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
 
@@ -26,14 +26,6 @@ def test_repeats_become_one_row_with_the_t_interval_over_runs() -> None:
     assert row[f"{SPEED}_low"] == pytest.approx(np.exp(low))
     assert row[f"{SPEED}_high"] == pytest.approx(np.exp(high))
     assert (row["num_runs"], row["interval"]) == (3, OVER_RUNS)
-
-
-def test_one_run_keeps_its_own_interval_and_says_that_it_is_no_more() -> None:
-    run = MadeRun()
-    row = run.add(config())
-    made = by_config(run.trials).iloc[0]
-    assert made[f"{SPEED}_low"] == row[f"{SPEED}_low"]
-    assert made["interval"] == OVER_ONE_RUN
 
 
 def test_stages_are_never_mixed(made: MadeRun) -> None:
@@ -103,15 +95,6 @@ def test_an_accuracy_is_of_the_runs_under_all_conditions() -> None:
     assert rows[ACCURACY].tolist() == [pytest.approx(0.8)] * 2
     assert rows[SPEED].tolist() == [pytest.approx(1000), pytest.approx(9000)]
     assert rows[["num_runs", "num_all_runs"]].to_numpy().tolist() == [[2, 3], [1, 3]]
-
-
-def test_a_figure_that_only_a_contaminated_run_has_is_kept() -> None:
-    run = MadeRun()
-    more = {"tags.contaminated": "30 %", "metrics.test_acc": 0.8}
-    run.add_runs(config(), [1300.0], stage="confirm", **more)
-    run.add_runs(config(), [1300.0], first=1, stage="confirm", **{"metrics.test_acc": np.nan})
-    (row,) = by_config(run.trials, stage=Stage.CONFIRM).to_dict("records")
-    assert (row["metrics.test_acc"], row["num_left_out"]) == (0.8, 1)
 
 
 def test_a_figure_that_may_be_negative_is_averaged_over_all_its_runs() -> None:

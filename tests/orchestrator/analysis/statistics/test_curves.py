@@ -49,19 +49,6 @@ def test_a_curve_that_was_gone_on_with_is_one_on_one_clock() -> None:
     assert whole["metrics.train_s"].tolist() == pytest.approx([2.0 * e for e in range(1, 10)])
 
 
-def test_three_parts_of_which_the_middle_one_began_anew() -> None:
-    parts = [
-        reports("a", range(1, 2), 2.0, 0.1),
-        reports("b", range(1, 4), 1.0, 0.5),
-        reports("c", range(4, 10), 1.0, 0.5),
-    ]
-    whole = whole_curves(pd.concat(parts), trials(a="one", b="one", c="one"))
-    assert whole["metrics.train_s"].tolist() == pytest.approx(list(range(1, 10)))
-    assert whole["metrics.val_acc"].tolist() == pytest.approx(
-        [0.5 + 0.01 * e for e in range(1, 10)]
-    )
-
-
 def test_curves_of_one_trial_and_tables_of_earlier_versions_stay_as_they_are() -> None:
     curves = pd.concat([reports("a", range(1, 4), 2.0, 0.1), reports("b", range(1, 4), 2.0, 0.1)])
     pd.testing.assert_frame_equal(whole_curves(curves, trials(a="one", b="two")), curves)
@@ -125,13 +112,6 @@ def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
     assert found.configs["reached_s"].tolist() == [3.0, pytest.approx(math.nan, nan_ok=True)]
     assert found.configs["accuracy"].tolist() == pytest.approx([0.92, 0.56])
     assert found.configs["trained_s"].tolist() == [4.0, 4.0]
-
-
-def test_the_first_report_that_is_there_counts_though_a_later_one_is_not() -> None:
-    found = found_in([[(1.0, 0.95), (2.0, 0.80), (3.0, 0.95)]], [[(2.5, 0.95)]])
-    assert found is not None
-    assert found.configs["reached_s"].tolist() == [1.0, 2.5]
-    assert found.configs["accuracy"].tolist() == [0.95, pytest.approx(math.nan, nan_ok=True)]
 
 
 def test_half_of_the_runs_must_be_there() -> None:

@@ -50,14 +50,6 @@ def test_a_step_between_stages_is_no_drift() -> None:
         assert abs(drift.per_hour) < 0.02
 
 
-def test_a_best_config_that_looks_worse_when_it_is_repeated_is_no_drift() -> None:
-    run = MadeRun()
-    run.add(config(), **{SPEED: 1000.0})
-    for repeat, speed in enumerate((1300.0, 1190.0, 1200.0, 1210.0, 1195.0)):
-        run.add(config(num_workers=3), repeat=repeat, **{SPEED: speed})
-    assert run.tables.drift is None
-
-
 def test_pairs_of_the_confirm_stage_tell_of_a_drift_together() -> None:
     run = MadeRun()
     for repeat in range(5):
@@ -87,15 +79,6 @@ def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
     line = stats.linregress(range(4), changes)
     assert drift.p_value == pytest.approx(line.pvalue)
     assert drift.num_runs == 16
-
-
-def test_a_contaminated_run_is_no_drift() -> None:
-    run = drifting(0.0)
-    run.rows[-1] |= {SPEED: 700.0, "tags.contaminated": "30 %"}
-    drift = run.tables.drift
-    assert drift is not None
-    assert abs(drift.change) < 0.01
-    assert drift.num_runs == len(run.rows) - 1
 
 
 def test_no_drift_is_shown_by_noise_alone() -> None:

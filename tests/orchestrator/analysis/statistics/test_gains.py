@@ -59,10 +59,3 @@ def test_the_larger_of_two_gains_is_given(times: float, part: str) -> None:
     trials = run_of(2, 2)
     gain = gain_of_first(trials.assign(**{LOADER: times * trials[SPEED]}))
     assert gain.part == part
-
-
-def test_each_config_has_its_own_gain_in_the_order_of_the_configs() -> None:
-    trials = run_of(1, 1, 1)
-    trials[COMPUTE] = trials[SPEED] * [2.0, 3.0, 4.0]
-    configs = by_config(trials).iloc[::-1]
-    assert [gain.ratio for gain in gains_of(trials, configs)] == pytest.approx([4.0, 3.0, 2.0])

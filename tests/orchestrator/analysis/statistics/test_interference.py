@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from orchestrator.analysis.comparable import GROUP
@@ -68,21 +67,6 @@ def test_an_effect_is_found_and_stated() -> None:
     assert any("slower than isolated ones" in note for note in findings(run.tables).notes)
 
 
-def test_a_run_without_background_trials_was_not_co_located() -> None:
-    run = checked_run(0.85)
-    co_located = (run.trials["stage"] == "probe") & (run.trials["isolation"] == "leased")
-    others = run.trials[OTHERS]
-
-    def effect_with(others: pd.Series[float]) -> Interference | None:
-        return interference_effect(run.trials.assign(**{OTHERS: others}), run.record)
-
-    first_round = co_located & (run.trials["repeat"] == 1)
-    effect = effect_with(others.mask(first_round, 0.2))
-    assert effect is not None
-    assert effect.num_runs == effect_of(run).num_runs - 2 * int(first_round.sum())
-    assert effect_with(others.mask(co_located, 0.0)) is None
-
-
 def test_an_effect_below_the_margin_of_a_tie_is_none_however_quiet_the_host() -> None:
     assert "an effect under 2.0 %" in effect_of(checked_run(1.0, noise=0.0001)).text
     run = checked_run(0.985, noise=0.0005)
@@ -133,19 +117,3 @@ def test_co_located_and_isolated_rows_are_ranked_apart_once_the_sweep_acted_on_a
     assert run.tables.main_group == "trials isolated"
     assert effect_of(run).acted_on
     assert "the sweep ran isolated from then on" in effect_of(run).text
-
-
-def test_a_contaminated_run_is_no_interference() -> None:
-    run = MadeRun()
-    for workers in (0, 3):
-        for repeat in (1, 2):
-            for isolation in ("exclusive", "leased"):
-                round_ = {"stage": "probe", "repeat": repeat, "isolation": isolation}
-                add(run, workers, 1000.0 + 4 * repeat, **round_)
-    last = {"stage": "probe", "repeat": 3}
-    add(run, 3, 1000.0, **last, isolation="exclusive")
-    add(run, 3, 500.0, **last, isolation="leased", **{"tags.contaminated": "foreign load 40 %"})
-
-    effect = effect_of(run)
-    assert effect.ratio == pytest.approx(1, abs=0.01)
-    assert effect.num_runs == 8

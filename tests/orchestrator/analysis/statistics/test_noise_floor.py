@@ -52,30 +52,6 @@ def test_a_change_that_interleaved_runs_have_in_common_is_no_noise_of_theirs() -
     assert "4 interleaved confirm runs of the baseline differ" in floor.text
 
 
-def test_the_floor_of_interleaved_runs_is_the_spread_of_a_run() -> None:
-    """Over many runs it is what each run differs by of its own, however many are interleaved."""
-    tables, rng = (
-        interleaved(*([dict.fromkeys((0, 1, 3), 1.0)] * 8)).tables,
-        np.random.default_rng(0),
-    )
-    variances = []
-    for _ in range(20):
-        logs = rng.normal(0, 0.1, (8, 1)) + rng.normal(0, 0.02, (8, 3))
-        rows = tables.grouped.assign(**{SPEED: np.exp(logs).ravel()})
-        floor = noise_floor(rows, tables.sweep.baseline, tables.rule)
-        assert floor is not None
-        variances.append(floor.cv**2)
-    assert np.sqrt(np.mean(variances)) == pytest.approx(0.02, rel=0.15)
-
-
-def test_without_a_second_run_of_the_baseline_there_is_no_floor() -> None:
-    run = MadeRun()
-    run.add_runs(config(), [1000.0])
-    run.add_runs(config(), [1000.0], stage="confirm")
-    run.add(config(), state="failed", repeat=1)
-    assert run.tables.noise_floor is None
-
-
 def test_contaminated_runs_count_only_where_no_stage_has_two_clean_ones() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1004.0])
@@ -118,3 +94,19 @@ def test_the_pairs_that_are_advised_find_the_difference_in_four_of_five_cases(cv
     assert found(pairs) >= 0.785
     assert pairs < 4 or found(pairs - 2) < 0.785
     assert pairs_needed(0.2) is None
+
+
+def test_the_floor_of_interleaved_runs_is_the_spread_of_a_run() -> None:
+    """Over many runs it is what each run differs by of its own, however many are interleaved."""
+    tables, rng = (
+        interleaved(*([dict.fromkeys((0, 1, 3), 1.0)] * 8)).tables,
+        np.random.default_rng(0),
+    )
+    variances = []
+    for _ in range(20):
+        logs = rng.normal(0, 0.1, (8, 1)) + rng.normal(0, 0.02, (8, 3))
+        rows = tables.grouped.assign(**{SPEED: np.exp(logs).ravel()})
+        floor = noise_floor(rows, tables.sweep.baseline, tables.rule)
+        assert floor is not None
+        variances.append(floor.cv**2)
+    assert np.sqrt(np.mean(variances)) == pytest.approx(0.02, rel=0.15)

@@ -80,16 +80,6 @@ def test_a_config_far_noisier_than_the_others_keeps_its_own_spread() -> None:
     assert rows["variance"][0] < 0.02**2 / 5
 
 
-def test_contaminated_runs_do_not_inform_the_pool_where_others_do() -> None:
-    run = MadeRun()
-    run.add_runs(WORKERS[0], [1000.0, 1010.0, 990.0, 600.0])
-    run.rows[-1]["tags.contaminated"] = "30 %"
-    run.add_runs(WORKERS[1], [2000.0])
-    assert by_config(run.trials)["variance"][1] == pytest.approx(0.01**2, rel=0.01)
-    run.rows = [row | {"tags.contaminated": "30 %"} for row in run.rows]
-    assert by_config(run.trials)["variance"][1] > 0.2**2
-
-
 def once(*, confirm: bool) -> MadeRun:
     """Four configs run once, and where asked three confirm runs of two of them."""
     run = MadeRun()
@@ -108,15 +98,6 @@ def test_confirm_runs_tell_the_spread_of_configs_that_were_run_once_and_this_is_
     assert set(rows["interval"]) == {f"{OVER_POOL} (confirm runs included)"}
     low, high = (front_table(run.tables)[f"{SPEED}_{end}"][0] for end in ("low", "high"))
     assert np.log(high / low) / 2 == pytest.approx(stats.t.ppf(0.975, 4) * 0.01, rel=0.01)
-
-
-def test_a_stage_with_repeats_enough_of_its_own_borrows_none() -> None:
-    run = once(confirm=True)
-    for c in WORKERS:
-        run.add_runs(c, [1000.0])
-    rows = by_config(run.trials)
-    assert set(rows["df"]) == {4}
-    assert set(rows["interval"]) == {OVER_POOL}
 
 
 def test_the_noise_of_confirm_runs_does_not_change_the_selection() -> None:

@@ -59,16 +59,3 @@ def test_where_nothing_was_repeated_it_is_the_run_s_own_and_says_so() -> None:
     trials = with_intervals(table({"a": [100], "b": [200]}))
     assert trials[f"{SPEED}_low"].tolist() == trials[f"{SPEED}_within_low"].tolist()
     assert set(trials[OVER]) == {"one run; between-run noise not known"}
-
-
-def test_a_row_without_a_speed_has_no_interval() -> None:
-    trials = table({"a": [100, 101]})
-    failed = {
-        "trial_id": "f",
-        "stage": "train",
-        "state": "failed",
-        "params.config": "a",
-        GROUP: ALL,
-    }
-    trials = with_intervals(pd.concat([trials, pd.DataFrame([failed])], ignore_index=True))
-    assert trials.iloc[-1][[f"{SPEED}_low", f"{SPEED}_high", OVER]].isna().all()

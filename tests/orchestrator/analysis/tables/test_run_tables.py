@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.trial import TrialState
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
@@ -21,13 +21,6 @@ def two_machines() -> MadeRun:
         run.add_runs(config(num_workers=workers), [speed], **GPU)
     run.add_runs(config(), [1000.0, 1300.0], stage="confirm")
     return run
-
-
-def test_without_a_completed_run_all_searching_runs_are_counted() -> None:
-    run = MadeRun()
-    run.add(config(), state="failed", reason="killed")
-    assert run.tables.main_group == "all"
-    assert RunTables(trials=run.trials.iloc[:0], sweep=run.record).main_group == "all"
 
 
 def test_configs_are_of_all_groups_and_the_ranked_ones_of_the_main_group_come_first() -> None:
