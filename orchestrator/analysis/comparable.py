@@ -42,6 +42,12 @@ CO_LOCATED: Final = "co-located"
 CORES_OF: Final = "cores of"
 """Tells rows on cores of their own from rows on cores that other processes may have used."""
 
+_OWNERS: Final = {
+    Isolation.EXCLUSIVE: "its own",
+    Isolation.LEASED: "its own",
+    Isolation.SHARED: "shared",
+}
+
 ALL: Final = "all"
 
 
@@ -72,9 +78,12 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
 
 def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
     """Return :data:`ISOLATED`, :data:`CO_LOCATED`, or ``""`` where the row does not say."""
+    return _by_isolation(trials, {Isolation.EXCLUSIVE: ISOLATED, Isolation.LEASED: CO_LOCATED})
+
+
+def _by_isolation(trials: pd.DataFrame, words: Mapping[Isolation, str]) -> pd.Series[str]:
     if "isolation" not in trials.columns:
         return pd.Series("", index=trials.index, dtype="str")
-    words = {Isolation.EXCLUSIVE: ISOLATED, Isolation.LEASED: CO_LOCATED}
     return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
 
 
@@ -83,21 +92,8 @@ def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
     return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)
 
 
-def _owners_of_cores(trials: pd.DataFrame) -> pd.Series[str]:
-    """Return ``its own`` or ``shared``; ``""`` where the row does not say."""
-    if "isolation" not in trials.columns:
-        return pd.Series("", index=trials.index, dtype="str")
-    words = dict.fromkeys((Isolation.EXCLUSIVE, Isolation.LEASED), "its own")
-    words[Isolation.SHARED] = "shared"
-    return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
-
-
 def _where_trained_both_ways(values: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
-    """Return ``values`` where trials of stage ``train`` differ in them, otherwise ``""``.
-
-    In co-location they differ where interference was shown, and only then. In the owners of their
-    cores they differ where cores could not be leased on every node, or no longer.
-    """
+    """Return ``values`` where trials of stage ``train`` differ in them, otherwise ``""``."""
     trained = values[(trials["stage"] == Stage.TRAIN) & (values != "")]
     return values if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
 
@@ -115,7 +111,7 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     derived = {
         HARDWARE: hardware_of(trials, sweep.nodes),
         CO_LOCATION: _where_trained_both_ways(co_location_of(trials), trials),
-        CORES_OF: _where_trained_both_ways(_owners_of_cores(trials), trials),
+        CORES_OF: _where_trained_both_ways(_by_isolation(trials, _OWNERS), trials),
     }
     return pd.DataFrame({**columns, **derived}, index=trials.index)
 

@@ -16,15 +16,10 @@ from orchestrator.analysis.api.checks import (
 )
 from orchestrator.analysis.columns import TableError, metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.knobs.effects import (
-    effects_in,
-    interactions_in,
-    knob_effects,
-    knob_interactions,
-)
+from orchestrator.analysis.knobs.effects import effects_in, interactions_in
 from orchestrator.analysis.knobs.figures import Figures
 from orchestrator.analysis.knobs.importance import importance_in
-from orchestrator.analysis.knobs.of_run import figures_in, figures_of, with_runs
+from orchestrator.analysis.knobs.of_run import figures_by_role, figures_in, with_runs
 from orchestrator.analysis.tables.run_tables import RunTables
 
 
@@ -58,10 +53,7 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
     Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
     noise of repeats pooled in; Holm, Scandinavian Journal of Statistics 6, 1979.
     """
-    given = _checked(source, run, "effects")
-    if isinstance(given, RunTables):
-        return knob_effects(given, on and _metric(given.grouped, on, "effects"))
-    return effects_in(_figures(given, on, run, "effects"))
+    return effects_in(_asked(source, on, run, "effects"))
 
 
 def interactions(
@@ -91,10 +83,7 @@ def interactions(
     Source: contrasts of a factorial design (Box, Hunter and Hunter, "Statistics for
     Experimenters", 2nd edition 2005, chapter 5); intervals as :func:`effects`.
     """
-    given = _checked(source, run, "interactions")
-    if isinstance(given, RunTables):
-        return knob_interactions(given, on and _metric(given.grouped, on, "interactions"))
-    return interactions_in(_figures(given, on, run, "interactions"))
+    return interactions_in(_asked(source, on, run, "interactions"))
 
 
 def importance(
@@ -120,22 +109,21 @@ def importance(
 
     Source: Watanabe, Bansal and Hutter, "PED-ANOVA", IJCAI 2023, as Optuna has it.
     """
-    given = _checked(source, run, "importance")
-    if isinstance(given, RunTables):
-        metric = _metric(given.grouped, on or given.rule.speed.metric, "importance")
-        return importance_in(figures_of(given, metric))
-    return importance_in(_figures(given, on, run, "importance"))
+    tables = source if isinstance(source, RunTables) else run
+    if on is None and tables is not None:
+        on = tables.rule.speed.metric
+    return importance_in(_asked(source, on, run, "importance"))
 
 
-def _checked(source: Source, run: RunTables | None, function: str) -> RunTables | pd.DataFrame:
-    """Return a run, made of some of its trials where these are given, or a frame of configs."""
-    if isinstance(source, RunTables):
-        return source
-    frame = checked_frame(source, function)
-    if "trial_id" not in frame.columns:
-        return frame
-    tables = run_of(source, run, function)
-    return replace(tables, trials=checked_trials(frame, tables, function))
+def _asked(source: Source, on: str | None, run: RunTables | None, function: str) -> list[Figures]:
+    """Return the figures of a run, of one made of some of its trials, or of a frame of configs."""
+    if not isinstance(source, RunTables):
+        frame = checked_frame(source, function)
+        if "trial_id" not in frame.columns:
+            return _figures(frame, on, run, function)
+        tables = run_of(source, run, function)
+        source = replace(tables, trials=checked_trials(frame, tables, function))
+    return figures_by_role(source, on and _metric(source.grouped, on, function))
 
 
 def _metric(frame: pd.DataFrame, on: str, function: str) -> str:

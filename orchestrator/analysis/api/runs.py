@@ -25,7 +25,7 @@ from orchestrator.analysis.comparison.compare import compare as compare_runs
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.findings import findings as findings_of
 from orchestrator.analysis.recommendation.speedup import Speedup
-from orchestrator.analysis.statistics.pareto import front_in_order
+from orchestrator.analysis.statistics import pareto
 from orchestrator.analysis.tables.load import Source as Place
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -141,7 +141,7 @@ def pareto_front(
     asked = objectives_of(objectives, frame, "pareto_front")
     if all(objective.bound is not None for objective in asked):
         raise TableError("pareto_front: every objective has a bound: none is to be improved")
-    return front_in_order(frame, asked)
+    return pareto.in_order(frame[pareto.pareto_front(frame, asked)], asked)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ import pandas as pd
 from orchestrator.analysis.columns import configs_of, metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.statistics.pareto import in_order
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import counted, runs_text, telling_knobs
 from orchestrator.metric_table import Place, names_shown
@@ -133,13 +134,7 @@ def front_table(tables: RunTables) -> pd.DataFrame:
     """
     configs, speed = _measured(tables), tables.rule.speed
     others = [o.metric for o in (*tables.rule.objectives, tables.rule.accuracy) if o is not speed]
-    front = configs[configs["on_front"]]
-    fastest = f"metrics.{speed.metric}"
-    if fastest in front.columns:
-        order = front.groupby(GROUP, sort=False).ngroup().rename("order")
-        front = front.join(order).sort_values(
-            ["order", fastest], ascending=[True, speed.sign < 0], kind="stable"
-        )
+    front = in_order(configs[configs["on_front"]], tables.rule.objectives)
     figures = _figures([speed.metric, *others], configs)
     table = front[[*_knobs(front, tables), *figures, *_AGAINST_BEST]].reset_index(drop=True)
     return table.assign(trial_ids=table["trial_ids"].map(" ".join))

@@ -46,9 +46,8 @@ def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
     return mask
 
 
-def front_in_order(frame: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFrame:
-    """Return the rows of :func:`pareto_front`, by group, the best of the first objective first."""
-    front = frame[pareto_front(frame, objectives)]
+def in_order(front: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFrame:
+    """Return rows by group, the best of the first objective to be improved first."""
     first = next(each for each in objectives if each.bound is None)
     groups = pd.factorize(front[GROUP])[0] if GROUP in front.columns else np.zeros(len(front))
     return front.iloc[np.lexsort((-points_of(front, [first])[:, 0], groups))]

@@ -171,10 +171,6 @@ def _run_of_id(client: MlflowClient, source: str) -> Run | None:
     if len(source) != 32 or not set(source) <= set("0123456789abcdef"):
         return None
     run = client.get_run(source)
-    if run.info.lifecycle_stage == "deleted":
-        raise RunDirectoryError(
-            f"MLflow run {source}: was deleted", f"mlflow runs restore --run-id {source}"
-        )
     if SWEEP_TAG not in run.data.tags or PARENT_TAG in run.data.tags:
         parent = run.data.tags.get(PARENT_TAG)
         hint = f"its parent is {parent}" if parent else "no sweep wrote it"
@@ -189,11 +185,6 @@ def _latest_of(client: MlflowClient, name: str) -> Run:
         raise RunDirectoryError(
             f"MLflow has no experiment {name!r}{nearest(name, known)}",
             f"experiments: {', '.join(known)}",
-        )
-    if experiment.lifecycle_stage == "deleted":
-        raise RunDirectoryError(
-            f"MLflow's experiment {name!r} was deleted",
-            f"mlflow experiments restore --experiment-id {experiment.experiment_id}",
         )
     for run in _runs(client, experiment.experiment_id, "tags.`sweep.name` != ''"):
         if SWEEP_TAG in run.data.tags and PARENT_TAG not in run.data.tags:

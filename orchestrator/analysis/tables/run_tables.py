@@ -76,7 +76,7 @@ class RunTables:
 
     @cached_property
     def whole_curves(self) -> pd.DataFrame:
-        """The reports, those of a curve that was paused and gone on with as of its last trial."""
+        """The reports, those of a curve that was paused and continued as of its last trial."""
         return whole_curves(self.curves, self.trials)
 
     @cached_property

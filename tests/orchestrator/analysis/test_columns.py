@@ -43,18 +43,6 @@ def test_rows_of_a_config_are_those_with_its_values(
     assert rows_of(run.trials, changes).tolist() == expected
 
 
-def test_rows_of_a_config_have_no_cell_empty() -> None:
-    table = pd.DataFrame(
-        {
-            "params.word": pd.Series(["a", None, "a"], dtype="str"),
-            "params.number": pd.Series([1, 1, None], dtype="Int64"),
-        }
-    ).set_axis([5, 6, 7])
-    found = rows_of(table, {"word": "a", "number": 1, "unknown": 2})
-    assert found.to_dict() == {5: True, 6: False, 7: False}
-    assert found.dtype == bool
-
-
 def test_a_knob_varies_where_its_cells_differ() -> None:
     table = pd.DataFrame(
         {

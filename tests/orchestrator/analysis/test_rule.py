@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.analysis.rule import Rule, rule_of, unreported, with_objectives
+from orchestrator.analysis.rule import Rule, rule_of
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.rules import fastest_within, knee
@@ -133,10 +133,3 @@ def test_what_was_learned_is_shown_wherever_it_stands() -> None:
     assert Rule(objectives=(SPEED, MEMORY, ACCURACY)).accuracy is ACCURACY
     assert Rule(objectives=(SPEED, MEMORY)).accuracy is MEMORY
     assert Rule(objectives=(SPEED,)).accuracy.metric == "val_acc"
-
-
-def test_an_objective_without_a_report_is_an_empty_column() -> None:
-    rows = pd.DataFrame({"metrics.val_acc": [0.9]})
-    objectives = (maximize("my_speed"), maximize("val_acc"))
-    assert with_objectives(rows, objectives)["metrics.my_speed"].isna().all()
-    assert unreported(rows, objectives) == ["my_speed"]

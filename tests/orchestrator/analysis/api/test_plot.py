@@ -31,11 +31,6 @@ def test_each_figure_is_drawn_of_a_run(name: str, run: an.RunTables) -> None:
     assert drawn
 
 
-def test_curves_go_over_time_or_over_samples(run: an.RunTables) -> None:
-    assert an.plot.curves(run).layout.xaxis.title.text == "time since the trial began (s)"
-    assert an.plot.curves(run, over="samples").layout.xaxis.title.text == "samples trained on"
-
-
 REFUSED: dict[str, tuple[Callable[[an.RunTables], Any], str]] = {
     "few configs": (lambda run: an.plot.importance(run), "configs with samples_per_s, 50"),
     "neither": (lambda run: an.plot.curves(run, over="epochs"), "over='time' or 'samples'"),  # type: ignore[arg-type]

@@ -145,13 +145,6 @@ def test_a_config_is_there_at_its_first_report_as_good_as_the_target() -> None:
     assert lower["reached_s"].tolist()[:2] == [8.0, 20.0]
 
 
-def test_where_no_config_is_there_each_has_a_row_and_an_empty_time() -> None:
-    times = an.time_to_accuracy(three_configs(), target=0.99)
-    assert times["reached_s"].isna().all()
-    assert times["trained_s"].tolist() == [20.0, 16.0, 2.0]
-    assert an.goodput(three_configs(), target=0.99)["metrics.goodput"].isna().all()
-
-
 def test_goodput_is_speed_times_the_samples_of_the_baseline_over_its_own() -> None:
     table = an.goodput(three_configs(), target=0.9)
     assert table["target"].tolist() == [0.9] * 3

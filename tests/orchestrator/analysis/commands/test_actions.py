@@ -202,16 +202,6 @@ def test_a_regression_exits_with_1_and_is_the_first_line(
     assert capsys.readouterr().out.startswith("improvement in samples_per_s")
 
 
-def test_two_runs_that_do_not_differ_show_none(
-    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", *map(str, runs)]) == 0
-    text = capsys.readouterr().out
-    assert text.startswith("not decided: no regression beyond 3 % shown; all 24 configs together")
-    assert "in common, all 2 configs together (confirm) are" in text
-    assert "samples_per_s, second over first" in text
-
-
 def test_the_document_has_the_verdict_and_every_change(
     runs: tuple[Path, Path], slower: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -90,12 +90,3 @@ def test_the_accuracy_may_fall_by_the_sweeps_own_tolerance() -> None:
     levels = run_of(1).trials.groupby("params.num_workers")["metrics.val_acc"].mean()
     limits = limits_with(maximize("val_acc", tolerance=0.02, relative=True))
     assert sorted(limits[1:]) == pytest.approx(sorted(0.02 * levels))
-
-
-def test_a_single_objective_is_compared_and_validation_accuracy() -> None:
-    first, second = (
-        with_sweep(run, objectives=run.sweep.objectives[:1]) for run in (run_of(1), run_of(2))
-    )
-    assert set(compare(first, second).changes["metric"]) == {"samples_per_s", "val_acc"}
-    of_accuracy = [with_sweep(r, objectives=(maximize("val_acc"),)) for r in (first, second)]
-    assert set(compare(*of_accuracy).changes["metric"]) == {"val_acc"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -88,14 +87,6 @@ def test_the_interval_of_a_median_by_order_holds_it_19_times_of_20() -> None:
 def estimates(*logs: float) -> Estimates:
     num = len(logs)
     return Estimates(logs=np.array(logs), variances=np.full(num, 0.01), df=np.full(num, 4.0))
-
-
-def test_the_median_of_two_is_their_mean_and_of_more_its_error_is_larger() -> None:
-    middle = median_of(estimates(0.1, 0.3))
-    found = middle.logs[0], middle.variances[0], middle.df[0]
-    assert found == pytest.approx((0.2, 0.01 / 2, 8.0))
-    middle = median_of(estimates(0.1, 0.2, 0.9))
-    assert (middle.logs[0], middle.variances[0]) == pytest.approx((0.2, math.pi / 2 * 0.01 / 3))
 
 
 def test_a_config_that_changed_does_not_read_as_a_change_of_the_others() -> None:

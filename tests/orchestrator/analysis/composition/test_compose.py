@@ -30,7 +30,6 @@ from tests.orchestrator.analysis.composition.made_factored import (
     composed,
     grid,
     row_of,
-    speed_of,
 )
 from tests.orchestrator.analysis.made_runs import config, factored_run
 
@@ -139,19 +138,6 @@ def test_a_time_as_the_objective_is_composed_with_the_interval_of_the_speed() ->
         for one, name in ((table, "train_s"), (usual, "samples_per_s"))
     ]
     assert widths[0] == pytest.approx(widths[1])
-
-
-def test_co_located_probes_are_the_interference_checks_alone() -> None:
-    factory = Factory()
-    configs = grid((0,), (1,), (0.1,))
-    factory.factored(configs)
-    factory.probe(configs[0], 1, isolation="leased", **{SPEED: 1.0})
-    (row,) = composed(factory, configs).to_dict("records")
-    assert row[SPEED] == pytest.approx(speed_of(configs[0]))
-    for other in factory.rows:
-        other["isolation"] = "leased"
-    (row,) = composed(factory, configs).to_dict("records")
-    assert row["num_runs"] == 2
 
 
 @pytest.mark.parametrize("stage", ["probe", "train", "neither"])

@@ -105,15 +105,6 @@ def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
     assert row(asked, "num_workers", 3)["verdict"] == Verdict.HIGHER
 
 
-def test_a_contaminated_run_counts_for_the_accuracy_and_not_for_the_speed(
-    tables: RunTables,
-) -> None:
-    # of four pairs that have eight workers on one side one is contaminated, and it has 1000
-    on_speed, on_accuracy = (knob_effects(tables, on=metric) for metric in (SPEED, ACCURACY))
-    assert row(on_speed, "num_workers", 8)["num_pairs"] == 5
-    assert row(on_accuracy, "num_workers", 8, on=ACCURACY)["num_pairs"] == 6
-
-
 def test_runs_that_composed_figures_share_count_once(composed: RunTables) -> None:
     found = knob_effects(composed, on=SPEED)
     assert row(found, "num_workers", 3)["num_pairs"] == 3  # three batch sizes, whatever the lr
@@ -165,13 +156,6 @@ def test_a_ratio_of_ratios_by_hand() -> None:
     assert (found["knob_a"], found["value_a"], found["value_b"]) == ("workers", 3, 2)
 
 
-def test_of_shares_it_is_a_difference_of_differences() -> None:
-    table = frame(BLOCK, [1, 1, 1, 1]).assign(**{"metrics.val_acc": [0.5, 0.6, 0.7, 0.9]})
-    (found,) = interactions_in(figures(table, "val_acc")).to_dict("records")
-    assert found["effect"] == pytest.approx(0.1)
-    assert found["kind"] == "difference"
-
-
 def test_what_multiplies_does_not_interact() -> None:
     table = drawn(0, share=1.0, noise=0.0)
     found = interactions_in(figures(table))
@@ -194,13 +178,6 @@ def test_two_knobs_that_were_not_tried_together_have_a_row_that_says_so() -> Non
     run.add_runs(config(batch_size=4000, num_workers=3), [1800.0])
     (block,) = knob_interactions(run.tables, on=SPEED).to_dict("records")
     assert block["effect"] == pytest.approx(1800 * 1000 / (1400 * 1300), rel=1e-4)
-
-
-def test_roles_decide_which_figure_two_knobs_are_told_of() -> None:
-    found = knob_interactions(products_run().tables)
-    told = set(zip(found["knob_a"], found["knob_b"], found["metric"], strict=True))
-    assert told == {("batch_size", "num_workers", SPEED), ("lr", "batch_size", "val_acc")}
-    assert np.isfinite(found["low"]).all()
 
 
 def test_composed_figures_of_the_same_runs_make_no_block() -> None:

@@ -28,14 +28,6 @@ def test_repeats_become_one_row_with_the_t_interval_over_runs() -> None:
     assert (row["num_runs"], row["interval"]) == (3, OVER_RUNS)
 
 
-def test_stages_are_never_mixed(made: MadeRun) -> None:
-    train = by_config(made.trials, stage=Stage.TRAIN)
-    confirm = by_config(made.trials, stage=Stage.CONFIRM)
-    assert (len(train), len(confirm)) == (24, 2)
-    assert set(train["num_runs"]) == {1}
-    assert set(confirm["num_runs"]) == {3}
-
-
 def test_runs_that_did_not_complete_are_counted_and_not_averaged() -> None:
     run = run_of([1000.0, 1000.0])
     run.add(config(), state="failed", reason="killed", repeat=2)

@@ -18,7 +18,7 @@ from orchestrator.analysis.statistics.curves import (
     time_to_accuracy,
     whole_curves,
 )
-from orchestrator.metrics import Objective, maximize, minimize
+from orchestrator.metrics import Objective, maximize
 from orchestrator.trial import TrialState
 from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config, factored_run
 
@@ -123,15 +123,6 @@ def test_half_of_the_runs_must_be_there() -> None:
     assert told["reached_s"].tolist() == [9.0, 1.0, pytest.approx(math.nan, nan_ok=True), 2.0]
     assert told["num_reached"].tolist() == [1, 1, 1, 3]
     assert told["num_runs"].tolist() == [1, 2, 3, 3]
-
-
-def test_a_loss_is_reached_from_above() -> None:
-    falling = [(1.0, 2.0), (2.0, 0.6), (3.0, 0.5)]
-    found = found_in([falling], [[(1.0, 3.0)]], accuracy=minimize("val_loss"), tolerance=0.2)
-    assert found is not None
-    assert found.target == pytest.approx(0.7)
-    assert found.configs["reached_s"].tolist() == [2.0, pytest.approx(math.nan, nan_ok=True)]
-    assert found.configs["accuracy"].tolist() == [0.6, 3.0]
 
 
 def test_curves_that_never_get_there_tell_nothing() -> None:

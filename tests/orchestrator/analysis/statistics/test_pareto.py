@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.analysis.statistics.pareto import (
-    front_in_order,
     front_of_points,
+    in_order,
     pareto_front,
 )
 from orchestrator.metrics import Objective, at_least, maximize, minimize
@@ -76,7 +76,7 @@ def test_each_group_has_a_front_and_a_row_that_misses_a_bound_is_on_none() -> No
     frame = table([1, 2, 3, 4], [1, 1, 1, 0]).assign(group=["a", "a", "b", "b"])
     objectives = [maximize("samples_per_s"), at_least("val_acc", 0.5)]
     assert pareto_front(frame, objectives).tolist() == [False, True, True, False]
-    assert front_in_order(frame.iloc[::-1], objectives).index.tolist() == [2, 1]
+    assert in_order(frame.iloc[::-1], objectives).index.tolist() == [3, 2, 1, 0]
 
 
 # Few distinct values, so that ties and duplicates are the rule.

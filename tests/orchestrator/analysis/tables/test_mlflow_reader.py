@@ -196,18 +196,3 @@ def test_an_experiment_that_holds_runs_of_others_gives_the_sweep_alone(
         load_run("theirs", uri)
     with pytest.raises(RunDirectoryError, match="no sweep wrote it"):
         load_run(foreign.info.run_id, uri)
-
-
-def test_what_was_deleted_is_said_with_the_way_back(mirrored: tuple[Path, str]) -> None:
-    _, uri = mirrored
-    from mlflow.tracking import MlflowClient
-
-    client = MlflowClient(uri)
-    own = client.get_experiment_by_name("products_loader")
-    assert own is not None
-    parent = client.search_runs([own.experiment_id], "tags.`sweep.name` != ''")[0].info.run_id
-    client.delete_experiment(own.experiment_id)
-    with pytest.raises(RunDirectoryError, match=r"was deleted\n.*experiments restore"):
-        load_run("products_loader", uri)
-    with pytest.raises(RunDirectoryError, match=f"{parent}: was deleted"):
-        load_run(parent, uri)

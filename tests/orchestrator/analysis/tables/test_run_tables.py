@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.tables.run_tables import with_run_intervals
-from orchestrator.trial import TrialState
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
 GPU = {"device": "NVIDIA H200"}
@@ -38,14 +37,6 @@ def test_confirm_runs_tell_the_noise_of_configs_but_not_of_those_that_select() -
     assert own["variance"].notna().all()
     assert tables.searched_configs()["variance"].isna().all()
     assert tables.confirmed["num_runs"].tolist() == [2]
-
-
-def test_the_configs_that_select_are_of_the_main_group_and_ended_as_asked() -> None:
-    run = two_machines()
-    run.add(config(num_workers=8), state="stopped", reason="enough seen")
-    assert run.tables.searched_configs()["params.num_workers"].tolist() == [0, 3, 6]
-    stopped = run.tables.searched_configs(TrialState.STOPPED)
-    assert stopped["params.num_workers"].tolist() == [8]
 
 
 def test_run_intervals_are_added_to_the_trials_and_nothing_else_is() -> None:
