@@ -39,10 +39,9 @@ class Pairs:
         num_elsewhere: Rounds that are left out since they ran under other conditions than most did.
         num_contaminated: Contaminated rounds that count, since too few are clean.
         interleaved: True if the runs of the two were interleaved in each of these rounds.
-        num_one_sided: Rounds in which both runs completed, and one alone has a figure. With any of
-            these or of the next there is no interval: the rounds that are left are a choice.
-        num_not_positive: Rounds in which a figure is not above 0, so that there is no ratio.
-        num_rounds: Where there are any such rounds: all in which both runs completed.
+        num_one_sided: Rounds in which both runs completed, and one alone has a figure.
+        num_rounds: Where a round has no ratio, so that there is no interval: all in which both runs
+            completed.
         num_ours: Rounds among these in which the config has a figure.
         num_theirs: Rounds in which the other one has.
     """
@@ -53,7 +52,6 @@ class Pairs:
     num_contaminated: int = 0
     interleaved: bool = False
     num_one_sided: int = 0
-    num_not_positive: int = 0
     num_rounds: int = 0
     num_ours: int = 0
     num_theirs: int = 0
@@ -77,7 +75,14 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
         groups = _groups(rounds)
         rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
     if rounds["ratio"].isna().any():
-        return _without_ratio(rounds, both[_groups(both).isin(_groups(rounds))])
+        both = both[_groups(both).isin(_groups(rounds))]
+        return Pairs(
+            interval=log_interval([]),
+            num_one_sided=int((rounds["ours"] != rounds["theirs"]).sum()),
+            num_rounds=len(both),
+            num_ours=int(both["ours"].sum()),
+            num_theirs=int(both["theirs"].sum()),
+        )
     clean = rounds[~rounds["contaminated"]]
     num_others, is_clean = len(rounds) - len(clean), len(clean) >= MIN_CLEAN_PAIRS
     counted = clean if is_clean else rounds
@@ -88,24 +93,6 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
         num_elsewhere=num_all - len(rounds),
         num_contaminated=0 if is_clean else num_others,
         interleaved=bool(counted["interleaved"].all()),
-    )
-
-
-def _without_ratio(rounds: pd.DataFrame, both: pd.DataFrame) -> Pairs:
-    """Return the pairs of rounds of which some have no ratio.
-
-    Args:
-        rounds: Those in which one of the two has a figure.
-        both: All in which both completed.
-    """
-    is_one_sided = rounds["ours"] != rounds["theirs"]
-    return Pairs(
-        interval=log_interval([]),
-        num_one_sided=int(is_one_sided.sum()),
-        num_not_positive=int(rounds.loc[~is_one_sided, "ratio"].isna().sum()),
-        num_rounds=len(both),
-        num_ours=int(both["ours"].sum()),
-        num_theirs=int(both["theirs"].sum()),
     )
 
 
