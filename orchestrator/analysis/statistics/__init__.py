@@ -4,7 +4,6 @@
 - ``pooling``: the spread between fresh runs of one config, pooled over configs.
 - ``by_config``: one row a config, over its repeats.
 - ``curves``: learning curves that several trials make; time to accuracy.
-- ``run_intervals``: the interval of a single run's speed.
 - ``against_best``: each config against the best, with a verdict.
 - ``pareto``: the front of one, two or three objectives.
 - ``matched_pairs``: configs that differ in chosen knobs alone, and the mean of their differences.

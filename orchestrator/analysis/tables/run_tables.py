@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
@@ -17,16 +18,28 @@ from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import whole_curves
 from orchestrator.analysis.statistics.drift import Drift, drift_of
 from orchestrator.analysis.statistics.interference import Interference, interference_effect
+from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.statistics.pooling import Pool, pools_of
-from orchestrator.analysis.statistics.run_intervals import run_intervals
+from orchestrator.analysis.statistics.pooling import (
+    OVER_ONE_RUN,
+    OVER_RUNS,
+    Pool,
+    config_ids,
+    pools_by_stage,
+    pools_of,
+    speed_cells,
+)
 from orchestrator.formats import counted
 from orchestrator.space.knob import Role
 from orchestrator.storage.candidates import roles_of
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS
 from orchestrator.trial import Stage, TrialState
+
+SPEED: Final = "samples_per_s"
+OVER: Final = "tags.interval_over"
+"""Column that says what a row's interval holds."""
 
 _STEPS: Final = (
     "trial_id", "epoch", "first_step", "num_steps", "samples", "duration_s", "dropped",
@@ -206,3 +219,50 @@ def with_run_intervals(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame
     """Return the trials with the interval of each run's speed over fresh runs of its config."""
     tables = RunTables(trials=trials, sweep=sweep)
     return trials.assign(**run_intervals(tables.grouped))
+
+
+def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+    """Return the ends of each row's interval and :data:`OVER`, by column; {} without speeds.
+
+    A run's own interval, over the blocks within it, is narrower than what two fresh runs of one
+    config differ by. So the intervals hold the config's rate over fresh processes in 95 % of cases,
+    by the spread of :mod:`orchestrator.analysis.statistics.pooling`; where nothing was repeated
+    they are those within the run, and empty where it has no such interval either.
+
+    Args:
+        grouped: The trials, with the ``group`` of comparable rows.
+    """
+    name = f"metrics.{SPEED}"
+    if name not in grouped.columns or grouped.empty:
+        return {}
+    within = grouped.reindex(columns=[f"{name}_within_{end}" for end in ("low", "high")])
+    ends = {end: within[f"{name}_within_{end}"].astype("float64") for end in ("low", "high")}
+    over = pd.Series(OVER_ONE_RUN, index=grouped.index, dtype="str").where(ends["low"].notna())
+    for stage, pools in pools_by_stage(grouped, stages=Stage, speed=SPEED).items():
+        of_stage = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
+        for group, rows in of_stage.groupby(GROUP, sort=False):
+            if str(group) not in pools:
+                continue
+            half, label = _half_widths(rows, grouped, *pools[str(group)])
+            ends["low"].loc[rows.index] = rows[name] * np.exp(-half)
+            ends["high"].loc[rows.index] = rows[name] * np.exp(half)
+            over.loc[rows.index] = label
+    return {f"{name}_{end}": values for end, values in ends.items()} | {OVER: over}
+
+
+def _half_widths(
+    rows: pd.DataFrame, trials: pd.DataFrame, pool: Pool, apart: pd.Series[bool]
+) -> tuple[pd.Series[float], pd.Series[str]]:
+    """Return half the width of each row's interval of the logarithm, and what it is over."""
+    ids = config_ids(trials)[rows.index]
+    within = speed_cells(rows, [pd.Series(rows.index, index=rows.index)], SPEED)["within"]
+    variance = pool.run_variance(within.reindex(rows.index))
+    df = pd.Series(float(pool.df), index=rows.index)
+    label = pd.Series(pool.label, index=rows.index, dtype="str")
+    own = speed_cells(rows, [ids], SPEED)
+    isolated = ids.isin(apart.index[apart])
+    variance = variance.mask(isolated, ids.map(own["variance"]))
+    df = df.mask(isolated, ids.map(own["num"]) - 1.0)
+    label = label.mask(isolated, OVER_RUNS)
+    quantile = pd.Series(t_quantile(np.asarray(df, dtype=np.float64)), index=rows.index)
+    return quantile * np.sqrt(variance), label
