@@ -144,8 +144,7 @@ def _name(differing: Mapping[Any, str]) -> str:
 def main_group(grouped: pd.DataFrame) -> str:
     """Return the group that configs are recommended from: the one with the most searching runs.
 
-    Completed runs are counted; where there are none, all. Of two with as many the one
-    that ran first. The co-located runs of the interference check are no search.
+    Completed runs are counted; where there are none, all. Of two with as many the first one.
     """
     searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_co_located(grouped)]
     completed = searched[searched["state"] == TrialState.COMPLETED]

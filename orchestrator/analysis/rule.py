@@ -122,9 +122,8 @@ class Rule:
     def limits(self, configs: pd.DataFrame) -> dict[str, float]:
         """Return the worst acceptable figure of each condition, by metric, in their order.
 
-        NaN where no config holds the conditions before it. An objective is closest to the best
-        of the configs that hold the conditions before it, so that some config holds them all
-        unless none holds a bound.
+        NaN where no config holds the conditions before it. An objective is closest to the best of
+        the configs that hold the conditions before it.
         """
         return self._weighed(configs)[0]
 

@@ -37,11 +37,7 @@ def checked_run(run: object, function: str) -> RunTables:
 
 
 def run_of(source: object, run: RunTables | None, function: str) -> RunTables:
-    """Return the run that a question is about: the source, or the run of a frame.
-
-    Raises:
-        TableError: It is a frame without a run, or neither.
-    """
+    """Return the run that a question is about: the source, or the run of a frame; else refuse."""
     if isinstance(source, RunTables):
         return source
     checked_frame(source, function)
@@ -83,11 +79,7 @@ def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.Dat
 
 
 def checked_configs(frame: object, function: str) -> pd.DataFrame:
-    """Return a frame that has no row a trial.
-
-    Raises:
-        TableError: It is a frame of trials, or no frame.
-    """
+    """Return a frame that has no row a trial; raise a :class:`TableError` otherwise."""
     frame = checked_frame(frame, function)
     if "trial_id" in frame.columns:
         raise TableError(
@@ -122,11 +114,7 @@ def require_knobs(frame: pd.DataFrame, knobs: Collection[str], function: str) ->
 
 
 def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
-    """Return the column that a figure's name stands for: ``metrics.<name>``, or the name itself.
-
-    Raises:
-        TableError: The frame has neither.
-    """
+    """Return the column of a figure: ``metrics.<name>``, or ``<name>``; refuse an unknown one."""
     for column in (f"metrics.{name}", name):
         if column in frame.columns:
             return column

@@ -110,8 +110,8 @@ def against(changes: Estimates, limits: Floats | float, *, num_configs: int = 1)
 def together(rows: Estimates, limits: Floats) -> Tested:
     """Return the median of several changes, tested.
 
-    Where the error of any is known those alone count, else the order of the changes tells, which
-    takes six of them (a sign test).
+    Where the error of any is known those alone count, else the order of the changes, by a sign
+    test.
     """
     limit = float(np.median(limits))
     known = rows.known

@@ -97,11 +97,6 @@ def require_known(
 ) -> None:
     """Refuse keys in ``across`` that no run could differ in: a misspelt one would do nothing.
 
-    Args:
-        across: Keys of ``--across``.
-        sweeps: The runs.
-        rows: Keys of their rows.
-
     Raises:
         SweepError: A key is unknown; names the nearest one.
     """

@@ -58,7 +58,7 @@ def regressions(changes: pd.DataFrame, table: pd.DataFrame, sweep: SweepRecord) 
 
 
 def common_texts(common: pd.DataFrame, sweep: SweepRecord, num_pairs: int) -> list[str]:
-    """Return the change that the configs of each stage have in common, in a sentence.
+    """Return in a sentence each what the configs of each stage have in common.
 
     Args:
         common: Rows of :func:`~orchestrator.analysis.comparison.changes.judged`.
@@ -73,13 +73,7 @@ def common_texts(common: pd.DataFrame, sweep: SweepRecord, num_pairs: int) -> li
 
 
 def change_text(change: Mapping[Any, Any], labels: Sequence[str], sweep: SweepRecord) -> str:
-    """Return a change in words, with its interval and its tolerance.
-
-    Args:
-        change: A row of :func:`~orchestrator.analysis.comparison.changes.judged`.
-        labels: Of the configs, in the order of the table.
-        sweep: The sweep of the first run.
-    """
+    """Return a row of ``judged`` in words; ``labels`` are those of the table's configs."""
     num_configs = int(change["num_configs"])
     is_all = change["row"] == TOGETHER and num_configs > 1
     if is_all:

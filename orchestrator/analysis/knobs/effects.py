@@ -46,15 +46,10 @@ class Verdict(StrEnum):
 
 
 def knob_effects(tables: RunTables, on: str | None = None) -> pd.DataFrame:
-    """Return the effect of each knob, for each pair of its values.
+    """Return the effects of the knobs of a run, as :func:`effects_in` does.
 
-    Args:
-        tables: The run.
-        on: The figure. None: the speed for ``systems`` knobs, the accuracy for ``learning`` knobs,
-            and the two for ``both``.
-
-    Returns:
-        See :func:`effects_in`.
+    ``on`` is the figure. None: the speed for ``systems`` knobs, the accuracy for ``learning``
+    knobs, and the two for ``both``.
     """
     return effects_in(figures_by_role(tables, on))
 
@@ -80,16 +75,7 @@ def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
 
 
 def knob_interactions(tables: RunTables, on: str | None = None) -> pd.DataFrame:
-    """Return the interaction of each two knobs.
-
-    Args:
-        tables: The run.
-        on: The figure. None: the speed for two knobs that change it by their roles, and the
-            accuracy for two that change that.
-
-    Returns:
-        See :func:`interactions_in`.
-    """
+    """Return the interactions of each two knobs of a run, as :func:`interactions_in` does."""
     return interactions_in(figures_by_role(tables, on))
 
 
@@ -116,14 +102,7 @@ def interactions_in(asked: Sequence[Figures]) -> pd.DataFrame:
 def _table_of(
     rows: Sequence[Mapping[str, Any]], knobs: Sequence[str], values: Sequence[str], number: str
 ) -> pd.DataFrame:
-    """Return the table of rows, with ``p`` corrected by Holm's method and the ``verdict``.
-
-    Args:
-        rows: Cells by column.
-        knobs: Columns of the knobs.
-        values: Columns of the knobs' values, which keep their own types.
-        number: Column of the number of pairs or blocks.
-    """
+    """Return the table of rows, with ``p`` corrected by Holm's method and the ``verdict``."""
     table = pd.DataFrame(rows, columns=[*knobs, *values, *_CELLS, number, *_MORE])
     cells = {name: [row.get(name) for row in rows] for name in values}
     table = table.assign(**{name: pd.Series(each, dtype="object") for name, each in cells.items()})

@@ -31,10 +31,8 @@ _BESIDE: Final = ("variance", "df", "contaminated", COMPOSED, "runs")
 def figures_by_role(tables: RunTables, on: str | None) -> list[Figures]:
     """Return the figures that a run is asked for, each with the knobs that it is asked of.
 
-    Args:
-        tables: The run.
-        on: One figure, asked of all knobs. None: the first objective, of the knobs that change it
-            by their roles, and the accuracy, of those that change that.
+    ``on`` is one figure, of all knobs. None: the first objective, of the knobs that change it by
+    their roles, and the accuracy, of those that change that.
     """
     if on is not None:
         return figures_of(tables, on)
@@ -180,11 +178,7 @@ def with_runs(
 ) -> pd.DataFrame:
     """Return a table of configs with the ``runs`` that a figure is of, where it is composed.
 
-    Args:
-        configs: A run's table of configs.
-        metric: The figure.
-        noise_is_of: Figures that the columns ``variance`` and ``df`` are of; of another one they
-            are emptied.
+    The columns ``variance`` and ``df`` are emptied unless the figure is one of ``noise_is_of``.
     """
     if metric not in noise_is_of:
         configs = configs.assign(variance=np.nan, df=np.nan)

@@ -61,8 +61,7 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
 def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist | None:
     """Return the fastest finalist that undisturbed rounds show to be faster than the selected one.
 
-    The level of each comparison is shared out over the finalists, so that the fastest of
-    several is not taken for more than it is. None where there is none.
+    The level of each comparison is shared out over the finalists. None where there is none.
     """
     selected = selection.config
     if selected is None:

@@ -191,8 +191,8 @@ def knee_scores(front: pd.DataFrame, rule: Rule) -> Floats:
 def weighted_scores(configs: pd.DataFrame, rule: Rule) -> Floats:
     """Return the weighted sum of each config's figures, 0 for one that is the best in all.
 
-    Each counts by how far it is short of the best of the configs, as a share of that best; of the
-    largest absolute figure where the best is 0.
+    Each counts by how far it is short of the best, as a share of that best; of the largest absolute
+    figure where the best is 0.
     """
     total = np.zeros(len(configs))
     for objective in rule.directions:

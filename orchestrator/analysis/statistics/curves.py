@@ -181,8 +181,8 @@ def composed_time_to_accuracy(
 ) -> TimeToAccuracy | None:
     """Return the times of composed configs: the epochs of a curve at the speed of a setting.
 
-    The time that a curve took is counted in its own epochs, and these last as long as the config's
-    do. ``accuracy`` is empty: a curve has no report at the moment at which another config is there.
+    By the index of ``configs``; ``accuracy`` is empty, since a curve has no report at the moment at
+    which another config is there. None where no curve has a report as good as the target.
 
     Args:
         configs: From :func:`~orchestrator.analysis.composition.compose.compose`, of one group.
@@ -190,9 +190,6 @@ def composed_time_to_accuracy(
         curves: One row a report, of whole curves.
         rule: What the target is taken from.
         target: An accuracy in its place.
-
-    Returns:
-        None where no curve has a report as good as the target.
     """
     combinations = configs[~configs["curve_ids"].duplicated()]
     combinations = combinations.assign(timed_ids=combinations["curve_ids"])

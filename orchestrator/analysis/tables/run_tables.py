@@ -128,9 +128,7 @@ class RunTables:
         """The completed configs of stage ``train``, one row a config and group.
 
         Of a factored search every config whose speed and accuracy are known, ``composed`` where it
-        was not itself trained and probed; see
-        :func:`~orchestrator.analysis.composition.compose.compose`. Their intervals rest on the
-        repeats of all stages; see :func:`~orchestrator.analysis.statistics.by_config.by_config`.
+        was not itself trained and probed. Intervals rest on the repeats of all stages.
         """
         return self._searched(self.grouped, TrialState.COMPLETED)
 
@@ -182,23 +180,13 @@ class RunTables:
         return self._searched(self.searched, TrialState.COMPLETED)
 
     def searched_configs(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
-        """Return the configs of stage ``train`` in the main group by the searching runs alone.
-
-        Not even the noise of the confirm runs may select.
-
-        Args:
-            state: How the runs ended that count.
-        """
+        """Return the configs of the main group by the searching runs alone, of a state."""
         is_completed = state is TrialState.COMPLETED
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
     def composed(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
-        """Return the configs of a factored search of all groups; see :attr:`configs`.
-
-        Args:
-            state: How the curves ended that count: a stopped one gives no final accuracy.
-        """
+        """Return the configs of a factored search of all groups, by the state of their curves."""
         return self._searched(self.grouped, state) if self.is_composed else pd.DataFrame()
 
     def _searched(self, rows: pd.DataFrame, state: TrialState) -> pd.DataFrame:
