@@ -16,7 +16,7 @@ def test_a_module_s_tests_and_those_of_its_importers_depend_on_it() -> None:
 
 def test_who_runs_the_program_depends_on_what_the_program_imports() -> None:
     found = dependents(["orchestrator/analysis/report/templates/report.html.j2"])
-    assert "tests/orchestrator/driver/whole_runs/test_no_answer.py" in found
+    assert "tests/orchestrator/driver/whole_runs/test_resumed.py" in found
     assert "tests/orchestrator/analysis/report/test_page.py" in found
     assert "tests/trainables/graph/test_layers.py" not in found
 
