@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.wording import percent, short, shown, shown_difference
+from orchestrator.analysis.wording import short, shown, shown_difference
+from orchestrator.formats import percent
 from orchestrator.metrics import Goal, Objective, is_accuracy
 from orchestrator.rules import RuleKind
 

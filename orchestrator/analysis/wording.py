@@ -7,9 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.formats import counted as counted
-from orchestrator.formats import number
-from orchestrator.formats import percent as percent
+from orchestrator.formats import number, percent
 from orchestrator.metric_table import unit_of
 from orchestrator.metrics import is_accuracy
 from orchestrator.space.configs import format_value
@@ -60,24 +58,20 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
 
 
 def verdict_text(row: Mapping[Any, Any]) -> str:
-    """Return ``worse than the best: 91.2 % of its speed (88.0 % to 94.1 %)``, or ""."""
-    verdict, ratio = row.get("verdict", ""), row.get("ratio_to_best")
-    if not verdict or pd.isna(ratio):
-        return ""
-    if verdict == "best":
-        return "the best figure"
-    start = {"tied": "tied with", "worse": "worse than"}.get(verdict, f"{verdict} against")
-    low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
-    if not pd.isna(low) and not pd.isna(high) and not high < low * MOST_FACTOR:
-        return f"{start} the best: how far below it is not known"
-    return f"{start} the best: {percent(ratio, digits=1)} of its speed{_ends(row)}"
+    """Return ``worse, at 91.2 % of the best (88.0 % to 94.1 %)``, or "" without a verdict.
 
-
-def _ends(row: Mapping[Any, Any]) -> str:
+    An interval that tells no figure leaves the verdict alone.
+    """
+    verdict, ratio = str(row.get("verdict", "")), row.get("ratio_to_best")
     low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
+    if not verdict or pd.isna(ratio) or verdict == "best":
+        return verdict
     if pd.isna(low) or pd.isna(high):
-        return ""
-    return f" ({percent(low, digits=1)} to {percent(high, digits=1)})"
+        return f"{verdict}, at {percent(ratio, digits=1)} of the best"
+    if not high < low * MOST_FACTOR:
+        return verdict
+    ends = f"{percent(low, digits=1)} to {percent(high, digits=1)}"
+    return f"{verdict}, at {percent(ratio, digits=1)} of the best ({ends})"
 
 
 def shown_difference(metric: str, value: float) -> str:

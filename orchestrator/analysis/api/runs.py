@@ -184,7 +184,7 @@ def recommend(run: RunTables) -> Recommendation:
     return Recommendation(
         config=found.config,
         sentence=found.sentence,
-        why=found.why.text,
+        why=found.why,
         how_sure=found.how_sure,
         speedup=found.speedup,
         figures=found.figures,

@@ -24,7 +24,6 @@ from orchestrator.formats import counted, percent
 from orchestrator.trial import Isolation, Stage, TrialState
 
 _CLASSES: Final = "metrics.val_classes_predicted"
-_ACCURACY: Final = "metrics.val_acc"
 _FOREIGN: Final = "metrics.foreign_share"
 
 _BUSY_SHARE: Final = 0.25
@@ -44,7 +43,13 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
     if sweep.replayed:
         text = f"recorded runs of {sweep.replayed}: nothing was measured"
         yield Finding(code=Caveat.REPLAY, text=text)
-    yield _data(sweep.data, is_stand_in=bool(sweep.data_note))
+    is_asked_for = not sweep.data_note
+    yield Finding(
+        code=Caveat.DATA,
+        health=Health.PASS if is_asked_for else Health.WARNING,
+        text=(sweep.data or "made by the trainable")
+        + ("" if is_asked_for else ", a stand-in for the set that was asked for"),
+    )
     yield from (_both(Caveat.BUDGET, text) for text in sweep.cuts)
     for text in group_notes(tables.grouped, tables.main_group, sweep):
         yield _both(Caveat.CONDITIONS, text)
@@ -84,12 +89,6 @@ def _both(code: Caveat, text: str, **figures: object) -> Finding:
     return Finding(code=code, text=text, note=text, figures=figures)
 
 
-def _data(name: str, *, is_stand_in: bool) -> Finding:
-    if is_stand_in:
-        return Finding(code=Caveat.DATA, text=f"{name}, a stand-in for the set that was asked for")
-    return Finding(code=Caveat.DATA, health=Health.PASS, text=name or "made by the trainable")
-
-
 def _composed(
     choice: Choice, tables: RunTables, figures: Mapping[Any, Any], stage: Stage
 ) -> Finding:
@@ -120,13 +119,11 @@ def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding
     trained = (trials["state"] == TrialState.COMPLETED) & (trials["stage"] != Stage.PROBE)
     both = {"its": config} | ({} if same_config(config, baseline) else {"the baseline's": baseline})
     for whose, which in both.items():
-        known = trials[trained & rows_of(trials, which)].dropna(subset=[_CLASSES])
-        runs = known[known[_CLASSES] == 1]
-        if len(runs):
+        known = trials.loc[trained & rows_of(trials, which), _CLASSES].dropna()
+        if num := int((known == 1).sum()):
             text = (
-                f"in {len(runs)} of {whose} {counted(len(known), 'run')} the model predicts one "
-                "class for the whole validation split: val_acc "
-                f"{shown('val_acc', runs[_ACCURACY].max())} is no more than that class's share"
+                f"in {num} of {whose} {counted(len(known), 'run')} the model predicts one class "
+                "for the whole validation split: its accuracy is that class's share"
             )
             yield _both(Caveat.ONE_CLASS, text, whose=whose)
 
@@ -138,28 +135,24 @@ def _short_of_the_rule(
     rule, ranked = tables.rule, tables.ranked
     searched = ranked[ranked[GROUP] == choice.row.get(GROUP)]
     limits = rule.limits(searched)
-    known = [(o, limits[o.metric]) for o in rule.conditions if pd.notna(limits[o.metric])]
     own = searched[rows_of(searched, tables.sweep.baseline)]
-    if len(own) and not rule.acceptable(searched)[own.index].any():
-        for objective, limit in known:
-            figures = own[column_of(objective)].dropna()
-            if len(figures) and not reaches(objective, figures, limit).any():
-                metric, value = objective.metric, float(figures.iloc[0])
+    is_short = len(own) and not rule.acceptable(searched)[own.index].any()
+    baseline: Mapping[Any, Any] = own.iloc[0].to_dict() if is_short else {}
+    for code, start, row in (
+        (Caveat.BASELINE_SHORT, "the baseline itself has", baseline),
+        (Caveat.CONFIRM_SHORT, "its confirm runs reach", confirmed),
+    ):
+        for objective in rule.conditions:
+            metric, limit = objective.metric, limits[objective.metric]
+            value = row.get(column_of(objective), float("nan"))
+            if pd.isna(value) or pd.isna(limit):
+                continue
+            if not reaches(objective, pd.Series([value]), limit).all():
                 text = (
-                    f"the baseline itself has {metric} {shown(metric, value)}, short of the "
-                    f"{shown(metric, limit)} that the rule asks for"
+                    f"{start} {metric} {shown(metric, value)}, short of the {shown(metric, limit)} "
+                    "that the rule asks for"
                 )
-                yield _both(Caveat.BASELINE_SHORT, text, value=value, limit=limit)
-                break
-    for objective, limit in known:
-        reached = pd.Series([confirmed.get(column_of(objective), float("nan"))]).dropna()
-        if len(reached) and not reaches(objective, reached, limit).all():
-            metric, value = objective.metric, float(reached.iloc[0])
-            text = (
-                f"its confirm runs reach {metric} {shown(metric, value)}, short of the "
-                f"{shown(metric, limit)} that the rule asks for"
-            )
-            yield _both(Caveat.CONFIRM_SHORT, text, value=value, limit=limit)
+                yield _both(code, text, value=value, limit=limit)
 
 
 def _contaminated(row: Mapping[Any, Any]) -> Iterator[Finding]:

@@ -25,49 +25,9 @@ class Health(StrEnum):
     UNKNOWN = "not known"
 
 
-class Lead(Enum):
-    """Statement of the answer's first sentence."""
-
-    NOTHING = auto()
-    TIMES = auto()
-    """The speed-up, with its interval."""
-    AS_FAST = auto()
-    """A tie with a baseline that is not cheaper."""
-    FASTER = auto()
-    SLOWER = auto()
-    """By a factor that is not known; slower only where the rule allows no other config."""
-    SELECTED = auto()
-    """No confirm runs show a speed-up."""
-    STAYS_TIMES = auto()
-    """The baseline stays: the other config is slower, by a known factor."""
-    STAYS_SLOWER = auto()
-    STAYS_TIE = auto()
-    STAYS_ALONE = auto()
-    STAYS_BY_RULE = auto()
-    STAYS_IN_SEARCH = auto()
-    STAYS_IN_CONFIRM = auto()
-
-
 class Reason(Enum):
-    """Reason for a config, for none, for a speed-up that is not known, or for an empty front."""
+    """Reason for a speed-up that is not known, the gravest first."""
 
-    # For a config:
-    NOT_FASTER = auto()
-    """The baseline, since the confirm runs of the selected config show a tie or a loss."""
-    FINALIST = auto()
-    BY_RULE = auto()
-    FASTEST = auto()
-    CHEAPER = auto()
-    # For none:
-    REFUSED = auto()
-    """By a function of the sweep file."""
-    NO_CONFIG_HOLDS = auto()
-    NOT_TRAINED = auto()
-    TARGET_NOT_REACHED = auto()
-    NOT_REPORTED = auto()
-    NOT_TOGETHER = auto()
-    NOT_COMPLETED = auto()
-    # For a speed-up that is not known, the gravest first:
     NOT_POSITIVE = auto()
     ONE_SIDED = auto()
     BASELINE_NOT_RUN = auto()
@@ -115,7 +75,7 @@ class Finding:
         figures: Its figures by name.
     """
 
-    code: Lead | Reason | Caveat
+    code: Reason | Caveat
     health: Health = Health.WARNING
     text: str = ""
     note: str = ""

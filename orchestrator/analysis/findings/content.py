@@ -49,7 +49,7 @@ def recommended_json(found: Findings, key: str = "") -> dict[str, Any]:
         "noise_floor": found.noise and found.noise.to_json(),
         "drift": found.drift and found.drift.to_json(),
         "interference": found.interference and found.interference.to_json(),
-        "why": found.why.text,
+        "why": found.why,
         "how_sure": found.how_sure,
         "notes": list(found.notes),
         "rule": rule_text(found.rule),

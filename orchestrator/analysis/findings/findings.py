@@ -18,7 +18,7 @@ from orchestrator.analysis.findings.answer_figures import (
     row_of_figures,
 )
 from orchestrator.analysis.findings.caveats import busy_text, caveats_of_choice, caveats_of_run
-from orchestrator.analysis.findings.codes import Caveat, Check, Finding, Lead, Status, checks_of
+from orchestrator.analysis.findings.codes import Caveat, Check, Finding, Status, checks_of
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
 from orchestrator.analysis.findings.words import (
     Change,
@@ -49,7 +49,7 @@ class Findings:
         sweep: The sweep that was run.
         rule: The rule by which a config is recommended.
         status: What was shown.
-        lead: The statement of the first sentence.
+        sentence: The answer.
         why: Why this config; where there is none, why.
         choice: The way to ``config``; None where there is none.
         difference: Recommended less baseline in the accuracy's own unit; None where it is not
@@ -81,8 +81,8 @@ class Findings:
     sweep: SweepRecord
     rule: Rule
     status: Status
-    lead: Finding
-    why: Finding
+    sentence: str
+    why: str
     choice: Choice | None = None
     difference: Difference | None = None
     unknown: tuple[Finding, ...] = ()
@@ -102,11 +102,6 @@ class Findings:
     noise: NoiseFloor | None
     drift: Drift | None
     interference: Interference | None
-
-    @property
-    def sentence(self) -> str:
-        """The answer."""
-        return self.lead.text
 
     @property
     def config(self) -> Config | None:
@@ -167,7 +162,7 @@ def findings(tables: RunTables) -> Findings:
     why = why_none(selection, tables)
     return Findings(
         status=Status.NOTHING,
-        lead=Finding(code=Lead.NOTHING, text=f"no settings can be recommended: {why.text}"),
+        sentence=f"no settings can be recommended: {why}",
         why=why,
         how_sure="nothing is recommended",
         figures=named_figures({}, tables.rule),
@@ -201,14 +196,14 @@ def _of_choice(choice: Choice, tables: RunTables) -> Findings:
     difference = None if is_baseline else accuracy_difference(tables, config)
     figures = named_figures(row, rule)
     clause = accuracy_clause(rule, figures, difference)
-    status, lead = answer_of(choice, tables, clause, unknown)
+    status, sentence = answer_of(choice, tables, clause, unknown)
     text = speedup_text(speedup, unknown, rule, tables.sweep)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
     ranked = tables.ranked
     verdicts = ranked.loc[rows_of(ranked, config) & (ranked["verdict"] != ""), "verdict"]
     return Findings(
         status=status,
-        lead=lead,
+        sentence=sentence,
         why=why_chosen(choice, tables),
         choice=choice,
         difference=difference,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -24,17 +24,8 @@ from orchestrator.metrics import batches_hint
 from orchestrator.rules import RuleKind
 from orchestrator.trial import Stage, TrialState
 
-_NOUNS: Final = {
-    "gpus": "GPU", "num_gpus": "GPU", "ranks": "rank", "num_workers": "worker",
-    "workers": "worker", "threads": "thread",
-}  # fmt: skip
 
-
-def _found(code: Reason, text: str, **figures: object) -> Finding:
-    return Finding(code=code, health=Health.UNKNOWN, text=text, figures=figures)
-
-
-def why_chosen(choice: Choice, tables: RunTables) -> Finding:
+def why_chosen(choice: Choice, tables: RunTables) -> str:
     """Return the reason for the config that is recommended."""
     selection, rule, sweep = choice.selection, tables.rule, tables.sweep
     fast = "fast" if rule.is_of_speed else "good"
@@ -42,31 +33,28 @@ def why_chosen(choice: Choice, tables: RunTables) -> Finding:
         about = f"is as {fast} within the margin of a tie, and not cheaper"
         if choice.is_slower:
             about = "looked faster in the runs that selected it and is slower"
-        text = f"the baseline; {format_config(choice.rejected, sweep)} {about}"
-        return _found(Reason.NOT_FASTER, text)
+        return f"the baseline; {format_config(choice.rejected, sweep)} {about}"
     if choice.finalist is not None:
         pairs = choice.finalist.pairs
         other = format_config(selection.config or {}, sweep)
-        text = (
+        return (
             f"the fastest of the finalists: {_times(pairs)} {other}, which was selected before, "
             f"over {pairs_of(pairs)}"
         )
-        return _found(Reason.FINALIST, text)
     start = f"in the runs that selected it {_selected_by(selection, rule)}"
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        return _found(Reason.BY_RULE, f"{start}; {taken_by(rule)}")
+        return f"{start}; {taken_by(rule)}"
     row, fastest = selection.row or {}, selection.fastest or {}
     best = "fastest" if rule.is_of_speed else "best"
     if row["trial_ids"] == fastest["trial_ids"]:
-        return _found(Reason.FASTEST, f"{start}; of these it is the {best}")
+        return f"{start}; of these it is the {best}"
     than = config_of(fastest, sweep)
     speed = shown(rule.speed.metric, fastest[rule.speed_column])
     cost = dearest_difference(row, fastest, rule, sweep)
-    text = (
+    return (
         f"{start}; within {percent(rule.tie_margin)} of the {best}, {format_config(than, sweep)} "
         f"({speed}){_cheaper(cost) if cost else ''}"
     )
-    return _found(Reason.CHEAPER, text, than=than, cost=cost)
 
 
 def _selected_by(selection: Selection, rule: Rule) -> str:
@@ -102,8 +90,6 @@ def _cheaper(cost: tuple[str, float, float]) -> str:
         return f", and needs {'no' if own < its else 'a'} GPU"
     if name == "settings":
         return f", and changes {own:g} of the baseline's settings instead of {its:g}"
-    if name in _NOUNS:
-        return f", and needs {counted(int(own), _NOUNS[name])} instead of {its:g}"
     metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
     return f", and has {metric} {shown(metric, own)} instead of {shown(metric, its)}"
 
@@ -121,10 +107,10 @@ def _times(pairs: Pairs) -> str:
     return f"{interval.centre:.2f}x ({interval.low:.2f}x to {interval.high:.2f}x) the speed of"
 
 
-def why_none(selection: Selection, tables: RunTables) -> Finding:
+def why_none(selection: Selection, tables: RunTables) -> str:
     """Return the reason why no config can be recommended."""
     if selection.refusal:
-        return _found(Reason.REFUSED, selection.refusal)
+        return selection.refusal
     if selection.num_configs:
         bounds = [o for o in selection.rule.objectives if o.bound is not None]
         texts = [
@@ -132,20 +118,20 @@ def why_none(selection: Selection, tables: RunTables) -> Finding:
             for o in bounds
         ]
         num = counted(selection.num_configs, "config")
-        return _found(Reason.NO_CONFIG_HOLDS, f"none of {num} holds: {' and '.join(texts)}")
+        return f"none of {num} holds: {' and '.join(texts)}"
     rows = tables.grouped
     of_stage = rows[rows["stage"] == Stage.TRAIN]
     if of_stage.empty:
-        return _found(Reason.NOT_TRAINED, "no trial was trained")
+        return "no trial was trained"
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     if len(ended):
         return _why_unmeasured(ended, tables.rule)
     reasons = of_stage["reason"].str.partition("\n")[0].value_counts()
     most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
-    return _found(Reason.NOT_COMPLETED, f"no trial completed ({_states(of_stage)}{most})")
+    return f"no trial completed ({_states(of_stage)}{most})"
 
 
-def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> Finding:
+def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
     """Return why none of some trials that ended has every objective."""
     missing = unreported(ended, rule.objectives)
     if rule.target is not None and set(missing) & set(OF_THE_TARGET):
@@ -154,12 +140,11 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> Finding:
         if len(figures):
             best = best_of(rule.target, figures)
             text += f" (the best: {shown(rule.target.metric, best)})"
-        return _found(Reason.TARGET_NOT_REACHED, text)
+        return text
     if missing:
-        text = f"no completed trial has reported {' and '.join(missing)}{batches_hint(missing)}"
-        return _found(Reason.NOT_REPORTED, text, metrics=missing)
+        return f"no completed trial has reported {' and '.join(missing)}{batches_hint(missing)}"
     metrics = " and ".join(o.metric for o in rule.objectives)
-    return _found(Reason.NOT_TOGETHER, f"no completed trial has {metrics}")
+    return f"no completed trial has {metrics}"
 
 
 def why_no_front(tables: RunTables) -> str:
@@ -171,6 +156,10 @@ def why_no_front(tables: RunTables) -> str:
     if len(tables.configs) and any(o.bound is not None for o in tables.rule.objectives):
         return "no config that completed holds the bounds"
     return "no config completed with every objective measured"
+
+
+def _found(code: Reason, text: str) -> Finding:
+    return Finding(code=code, health=Health.UNKNOWN, text=text)
 
 
 def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[Finding, ...]:

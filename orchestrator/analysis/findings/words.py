@@ -13,7 +13,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import same_config
 from orchestrator.analysis.findings.answer_figures import Difference
-from orchestrator.analysis.findings.codes import Finding, Lead, Status
+from orchestrator.analysis.findings.codes import Finding, Status
 from orchestrator.analysis.findings.reasons import pairs_of, taken_by
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import (
@@ -78,7 +78,7 @@ def named(changes: Sequence[Change]) -> str:
 
 def answer_of(
     choice: Choice, tables: RunTables, clause: str, unknown: Sequence[Finding]
-) -> tuple[Status, Finding]:
+) -> tuple[Status, str]:
     """Return the status of a run with a config to recommend, and the answer's sentence.
 
     Args:
@@ -94,55 +94,43 @@ def answer_of(
     if speedup.leads:
         is_short = choice.is_slower and rule.how.kind is RuleKind.FASTEST_WITHIN
         short = "; the baseline falls short of the rule" if is_short else ""
-        text = f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
-        return Status.CONFIRMED, _lead(Lead.TIMES, text)
+        return Status.CONFIRMED, f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
     if speedup.is_known and speedup.is_tie:
-        return Status.CONFIRMED, _lead(Lead.AS_FAST, f"{name} {_tie(speedup, rule)}{clause}")
+        return Status.CONFIRMED, f"{name} {_tie(speedup, rule)}{clause}"
     reason = "".join(one.text for one in unknown[:1])
     if speedup.is_shown or speedup.is_slower:
-        code, way = Lead.SLOWER, "slower"
-        if speedup.is_shown:
-            code, way = Lead.FASTER, "faster"
+        way = "faster" if speedup.is_shown else "slower"
         start = f"{name} is {way} than the baseline{clause}"
-        text = f"{start}; how many times as fast is not known: {reason}"
-        return Status.CONFIRMED, _lead(code, text)
+        return Status.CONFIRMED, f"{start}; how many times as fast is not known: {reason}"
     ended = choice.selection.state is TrialState.COMPLETED
     among = "" if ended else " among trainings that did not come to their end"
-    text = f"{name} was selected{among}; its speed-up is not known: {reason}"
-    return Status.NOT_CONFIRMED, _lead(Lead.SELECTED, text)
+    return Status.NOT_CONFIRMED, f"{name} was selected{among}; its speed-up is not known: {reason}"
 
 
-def _lead(code: Lead, text: str) -> Finding:
-    return Finding(code=code, text=text)
-
-
-def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, Finding]:
+def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
     """Return the status and the sentence where the baseline is the config to use."""
     selection, rule, against = choice.selection, tables.rule, choice.against
     better = "faster" if rule.is_of_speed else "better"
     if choice.rejected is not None and against is not None:
         start = f"{_STAYS}: {named(changes_of(choice.rejected, tables))}"
         if against.leads:
-            text = f"{start} {_times_as_fast(against, rule)}"
-            return Status.CONFIRMED, _lead(Lead.STAYS_TIMES, text)
+            return Status.CONFIRMED, f"{start} {_times_as_fast(against, rule)}"
         if choice.is_slower:
-            return Status.CONFIRMED, _lead(Lead.STAYS_SLOWER, f"{start} is slower")
-        return Status.TIE, _lead(Lead.STAYS_TIE, f"{start} {_tie(against, rule)}")
+            return Status.CONFIRMED, f"{start} is slower"
+        return Status.TIE, f"{start} {_tie(against, rule)}"
     configs = counted(selection.num_configs, "config")
     if selection.num_configs < 2:
-        text = f"{_STAYS}: no other config completed"
-        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_ALONE, text)
+        return Status.NOT_CONFIRMED, f"{_STAYS}: no other config completed"
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        text = f"{_STAYS}: of {configs} {taken_by(rule)}"
-        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_BY_RULE, text)
+        return Status.NOT_CONFIRMED, f"{_STAYS}: of {configs} {taken_by(rule)}"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]
     if not others or not all(each.is_known and each.is_decided for each in others):
         held = f" and {held_by(rule)}" if selection.num_accurate < selection.num_configs else ""
         text = f"{_STAYS}: of {configs} no other one was {better}{held} in the search"
-        return Status.NOT_CONFIRMED, _lead(Lead.STAYS_IN_SEARCH, text)
+        return Status.NOT_CONFIRMED, text
     status = Status.TIE if any(each.is_tie for each in others) else Status.CONFIRMED
     text = f"{_STAYS}: no config that was run again was {better} in the confirm runs"
-    return status, _lead(Lead.STAYS_IN_CONFIRM, text)
+    return status, text
 
 
 def accuracy_clause(rule: Rule, figures: Mapping[str, float], difference: Difference | None) -> str:

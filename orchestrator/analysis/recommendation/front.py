@@ -16,7 +16,8 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.statistics.pareto import in_order
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import counted, runs_text, telling_knobs
+from orchestrator.analysis.wording import runs_text, telling_knobs
+from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.trial import Stage, TrialState
 

@@ -43,9 +43,7 @@ def show_run(tables: RunTables, found: Findings, folder: Path | None) -> None:
     """
     console = _console()
     width = console.width if console.is_terminal else None
-    for line in summary(tables, found, run_dir=folder or Path(), width=width):
-        if folder is None and line.startswith("report:"):
-            break  # the last one
+    for line in summary(tables, found, run_dir=folder, width=width):
         _print(console, line)
     front = main_front(front_table(tables))
     if front.empty:
@@ -111,11 +109,8 @@ def show_comparison(comparison: Comparison) -> None:
     """Print the verdict on two runs, the configs that they share, and why others are not there."""
     console = _console()
     _print(console, comparison.sentence)
-    of = regressions(comparison.changes, comparison.table, comparison.sweep)
-    for line in of[1:MAX_ROWS]:
+    for line in regressions(comparison.changes, comparison.table, comparison.sweep)[1:MAX_ROWS]:
         _print(console, f"regression: {line}")
-    if len(of) > MAX_ROWS:
-        _print(console, f"... and {len(of) - MAX_ROWS} more regressions; --json has all")
     for line in comparison.common_texts:
         _print(console, f"in common, {line}")
     for difference, count in comparison.mismatches.items():
@@ -138,7 +133,9 @@ def _compared(comparison: Comparison) -> Table:
     for head in ("ratio", "over the others'"):
         table.add_column(head, justify="right", overflow="fold", min_width=len("0.900 to 1.100"))
     table.add_column("verdict", overflow="fold")
-    verdicts = _verdicts(comparison)
+    changes = comparison.changes
+    speeds = changes[changes["metric"] == comparison.metric].set_index("row")["verdict"]
+    verdicts = speeds.replace(str(Verdict.WITHIN), "within tolerance").to_dict()
     for place, (label, row) in enumerate(zip(labels, rows.to_dict("records"), strict=True)):
         table.add_row(
             f"{escape(label)}\n{row['stage']}, {row['runs_first']} and {row['runs_second']}",
@@ -148,17 +145,6 @@ def _compared(comparison: Comparison) -> Table:
             verdicts.get(place, ""),
         )
     return table
-
-
-def _verdicts(comparison: Comparison) -> dict[int, str]:
-    """Return the verdict on the speed of each row of the table; without one for a lone config."""
-    changes = comparison.changes
-    speeds = changes[changes["metric"] == comparison.metric]
-    short = {str(Verdict.WITHIN): "within tolerance"}
-    return {
-        int(row): short.get(verdict, verdict)
-        for row, verdict in zip(speeds["row"], speeds["verdict"], strict=True)
-    }
 
 
 def _known(centre: float, low: float, high: float) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from orchestrator.analysis.report.figures import Figure
-from orchestrator.analysis.report.style import FAINT, FONT, GRID, INK, MUTED, PAPER
+from orchestrator.analysis.report.drawing import FONT, GRID, INK, MUTED, PAPER, Figure
 
 _WIDTH, _HEIGHT = 800, 500
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 20, 50, 50
@@ -50,20 +49,18 @@ class _Axis:
         self.is_log, self.percent = axis.get("type") == "log", "%" in axis.get("tickformat", "")
         scaled = [math.log10(value) if self.is_log else value for value in values]
         low, high = axis.get("range") or (min(scaled, default=0.0), max(scaled, default=1.0))
-        room = 0.0 if axis.get("range") else 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
         self.low, self.high, self._ends = low - room, high + room, (start, end)
 
-    def __call__(self, value: float) -> float:
+    def __call__(self, value: float) -> float | None:
+        """Return the place of a value; None where it is not in sight."""
         scaled = math.log10(value) if self.is_log else value
         start, end = self._ends
-        return round(start + (end - start) * (scaled - self.low) / (self.high - self.low), 1)
+        share = (scaled - self.low) / (self.high - self.low)
+        return round(start + (end - start) * share, 1) if 0 <= share <= 1 else None
 
-    def shows(self, value: float) -> bool:
-        scaled = math.log10(value) if self.is_log else value
-        return self.low <= scaled <= self.high
-
-    def ticks(self) -> list[tuple[float, str]]:
-        """Return a few round values with their text."""
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """Yield the places of a few round values with their text."""
         if self.is_log:
             powers = range(math.floor(self.low), math.ceil(self.high) + 1)
             values = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
@@ -73,92 +70,74 @@ class _Axis:
             step = next(n * power for n in (1, 2, 5, 10) if n * power >= raw)
             first = math.ceil(self.low / step)
             values = [place * step for place in range(first, math.floor(self.high / step) + 1)]
-        shown = [value for value in values if self.shows(value)]
-        return [
-            (value, f"{100 * value:.6g} %" if self.percent else f"{value:,.6g}") for value in shown
-        ]
+        for value in values:
+            place = self(value)
+            if place is not None:
+                yield place, f"{100 * value:.6g} %" if self.percent else f"{value:,.6g}"
 
 
 def _panel(figure: Figure) -> Iterator[str]:
     """Yield the parts of one picture: axes, lines, marks, legend."""
-    drawing, shown = figure.to_json(), figure.shown
-    traces = [trace for trace in drawing["data"] if trace["type"] == "scatter"]
-    points = [point for t in traces for point in zip(t["x"], t["y"], strict=True)]
-    points = [(x, y) for x, y in points if x is not None and y is not None]
-    axes = drawing["layout"]
-    settings = [
-        {**axes[name], **({"range": shown[f"{name}.range"]} if f"{name}.range" in shown else {})}
-        for name in ("xaxis", "yaxis")
+    drawing, bottom, right = figure.to_json(), _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    traces, layout = drawing["data"], drawing["layout"]
+    points = [
+        [pair for pair in zip(t["x"], t["y"], strict=True) if None not in pair] for t in traces
     ]
-    x_axis = _Axis(settings[0], [x for x, _ in points], _LEFT, _WIDTH - _RIGHT)
-    y_axis = _Axis(settings[1], [y for _, y in points], _HEIGHT - _BOTTOM, _TOP)
-    yield from _frame(x_axis, y_axis, [axis["title"]["text"] for axis in settings])
-    for shape in axes.get("shapes", ()):
-        if y_axis.shows(shape["y0"]):
-            place = y_axis(shape["y0"])
-            yield _line(_LEFT, place, _WIDTH - _RIGHT, place, shape["line"]["color"], dash="2 3")
-    for trace in traces:
-        pairs = [pair for pair in zip(trace["x"], trace["y"], strict=True) if None not in pair]
-        known = [(x_axis(x), y_axis(y)) for x, y in pairs if x_axis.shows(x) and y_axis.shows(y)]
-        if trace["mode"] == "lines":
-            yield _steps(known, trace["line"])
-        else:
-            yield from (_mark(x, y, trace["marker"]) for x, y in known)
-    yield from _legend([t for t in traces if t.get("showlegend", True)], figure.rest)
-
-
-def _frame(x_axis: _Axis, y_axis: _Axis, titles: Sequence[str]) -> Iterator[str]:
-    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    for value, text in x_axis.ticks():
-        place = x_axis(value)
+    xs, ys = ([pair[side] for some in points for pair in some] for side in (0, 1))
+    x_axis = _Axis(layout["xaxis"], xs, _LEFT, right)
+    y_axis = _Axis(layout["yaxis"], ys, bottom, _TOP)
+    titles = [layout[name]["title"]["text"] for name in ("xaxis", "yaxis")]
+    for place, text in x_axis.ticks():
         yield _line(place, _TOP, place, bottom, GRID)
         yield _text(place, bottom + 16, text, text_anchor="middle")
-    for value, text in y_axis.ticks():
-        place = y_axis(value)
+    for place, text in y_axis.ticks():
         yield _line(_LEFT, place, right, place, GRID)
         yield _text(_LEFT - 6, place + 4, text, text_anchor="end")
-    yield _line(_LEFT, bottom, right, bottom, FAINT) + _line(_LEFT, _TOP, _LEFT, bottom, FAINT)
-    yield _text((_LEFT + right) / 2, bottom + 38, titles[0], text_anchor="middle")
     middle = (_TOP + bottom) / 2
+    yield _text((_LEFT + right) / 2, bottom + 38, titles[0], text_anchor="middle")
     yield _text(16, middle, titles[1], text_anchor="middle", transform=f"rotate(-90 16 {middle})")
+    for shape in layout.get("shapes", ()):
+        at = y_axis(shape["y0"])
+        if at is not None:
+            yield _line(_LEFT, at, right, at, shape["line"]["color"])
+    for trace, pairs in zip(traces, points, strict=True):
+        places = [(x_axis(x), y_axis(y)) for x, y in pairs]
+        seen = [(x, y) for x, y in places if x is not None and y is not None]
+        if trace["mode"] == "lines":
+            yield _edge(seen, trace["line"])
+        else:
+            yield from (_mark(x, y, trace["marker"]) for x, y in seen)
+    left = float(_LEFT)
+    for trace in reversed([t for t in traces if t.get("showlegend", True)]):
+        name, size = str(trace["name"]), min(trace["marker"]["size"], 12)
+        yield _mark(left + 6, _TOP - 14, {**trace["marker"], "size": size})
+        yield _text(left + 16, _TOP - 10, name)
+        left += 28 + 6.6 * len(name) + 5 * name.count("m")  # no letter is as wide
+    if figure.rest:
+        hidden = figure.rest.removeprefix("Show ").removesuffix(" too")
+        yield _text(right, 18, f"not in sight: {hidden}", text_anchor="end")
 
 
 def _mark(x: float, y: float, marker: Mapping[str, Any]) -> str:
     name = str(marker["symbol"])
-    fill = "none" if name.endswith("-open") else marker["color"]
-    edge = marker["color"] if name.endswith("-open") else PAPER
-    half = marker["size"] / 2
+    is_open, colour, half = name.endswith("-open"), marker["color"], marker["size"] / 2
+    fill, stroke = ("none", colour) if is_open else (colour, PAPER)
     return (
-        f'<path d="{_SHAPES[name.removesuffix("-open")]}" fill="{fill}" stroke="{edge}" '
+        f'<path d="{_SHAPES[name.removesuffix("-open")]}" fill="{fill}" stroke="{stroke}" '
         f'transform="translate({x},{y}) scale({half:g})" stroke-width="{1 / half:.2g}"/>'
     )
 
 
-def _steps(points: Sequence[tuple[float, float]], line: Mapping[str, Any]) -> str:
+def _edge(points: Sequence[tuple[float, float]], line: Mapping[str, Any]) -> str:
     """Return the edge of what the front dominates: from point to point by way of a corner."""
-    corners = "VH" if line["shape"] == "vh" else "HV"
     start = "".join(f"M{x},{y}" for x, y in points[:1])
-    path = start + "".join(f"V{y}H{x}" if corners == "VH" else f"H{x}V{y}" for x, y in points[1:])
+    is_up = line["shape"] == "vh"
+    path = start + "".join(f"V{y}H{x}" if is_up else f"H{x}V{y}" for x, y in points[1:])
     return f'<path d="{path}" fill="none" stroke="{line["color"]}" stroke-width="1.2"/>'
 
 
-def _legend(traces: Sequence[Mapping[str, Any]], rest: str) -> Iterator[str]:
-    place = float(_LEFT)
-    for trace in reversed(traces):
-        name = str(trace["name"])
-        marker = {**trace["marker"], "size": min(trace["marker"]["size"], 12)}
-        yield _mark(place + 6, _TOP - 14, marker) + _text(place + 16, _TOP - 10, name)
-        place += 28 + 6.6 * len(name) + 5 * name.count("m")  # no letter is as wide
-    if rest:
-        words = rest.removeprefix("Show ").removesuffix(" too")
-        verb = "is" if words.startswith("1 ") else "are"
-        text = f"{words} {verb} not in sight"
-        yield _text(_WIDTH - _RIGHT, 18, text, text_anchor="end")
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, colour: str, *, dash: str = "") -> str:
-    dashes = f' stroke-dasharray="{dash}"' if dash else ""
-    return f'<line x1="{x}" y1="{y}" x2="{to_x}" y2="{to_y}" stroke="{colour}"{dashes}/>'
+def _line(x: float, y: float, to_x: float, to_y: float, colour: str) -> str:
+    return f'<line x1="{x}" y1="{y}" x2="{to_x}" y2="{to_y}" stroke="{colour}"/>'
 
 
 def _text(x: float, y: float, text: str, **more: object) -> str:

@@ -16,8 +16,8 @@ from orchestrator.analysis.recommendation.front import front_table, main_front
 from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import counted, shown
-from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.analysis.wording import shown
+from orchestrator.formats import counted
 from orchestrator.trial import TrialState
 
 MAX_LINES: Final = 8
@@ -28,59 +28,57 @@ _SAID_ELSEWHERE: Final = ("data", "replay", "trials")
 
 
 def summary(
-    tables: RunTables, found: Findings, *, run_dir: Path, width: int | None = None
+    tables: RunTables, found: Findings, *, run_dir: Path | None, width: int | None = None
 ) -> list[str]:
     """Return the last lines of a run, but for MLflow's and the resumption's: eight at most.
 
-    The first one is the report's sentence. A replay has one more, which says that it is one.
+    The first one is the report's sentence. A replay has one more, which names it as one.
 
     Args:
         tables: The run.
         found: Its findings.
-        run_dir: The folder of its files.
+        run_dir: The folder of its files; None where none were written.
         width: Columns of the terminal, which long lines are broken to, with an indent; None:
             nothing is broken.
     """
-    trials, sweep = tables.trials, tables.sweep
-    lines = [
-        f"{sweep.name}: {found.sentence}",
-        *_status(found),
-        _states(trials),
-        *_stand_in(sweep),
-        *_replayed(sweep),
-        _front(tables),
-        *_checks(found),
-        f"report:      {run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)",
-    ]
-    assert len(lines) <= MAX_LINES + bool(sweep.replayed)
-    return lines if width is None else [part for line in lines for part in _wrapped(line, width)]
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    """Return a line in parts of at most so many columns; a word that is longer stays whole."""
-    return textwrap.wrap(
-        line,
+    sweep, files = tables.sweep, ""
+    if run_dir is not None:
+        files = f"{run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)"
+    replay = f"recorded runs of {sweep.replayed} on a simulated clock: nothing was measured"
+    changes = [f"{c.knob}={c.value} (baseline {c.baseline})" for c in found.changes]
+    texts = {
+        "status": _status(found),
+        "settings": ("  ".join(changes) or "all as in the baseline") if found.config else "",
+        "trials": _states(tables.trials),
+        "data": sweep.data_note.partition(". To get")[0],
+        "replay": replay if sweep.replayed else "",
+        "front": _front(tables),
+        "warning": _checks(found),
+        "report": files,
+    }
+    lines = [f"{sweep.name}: {found.sentence}"]
+    lines += [f"{f'{name}:':<{_INDENT}}{text}" for name, text in texts.items() if text]
+    if width is None:
+        return lines
+    wrapper = textwrap.TextWrapper(
         max(width, 2 * _INDENT),
         subsequent_indent=" " * _INDENT,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [part for line in lines for part in wrapper.wrap(line)]
 
 
-def _status(found: Findings) -> list[str]:
-    """Return the status with what it rests on, and the settings to change."""
+def _status(found: Findings) -> str:
+    """Return the status with what it rests on, and the figures beside the speed."""
     if found.speedup is None:
-        return []
+        return ""
     rests_on = found.why_not_known
     if found.status is Status.CONFIRMED:
         rests_on = pairs_of(found.speedup.pairs) if found.speedup.pairs else ""
     figures = _figures(found)
-    changes = [f"{c.knob}={c.value} (baseline {c.baseline})" for c in found.changes]
-    return [
-        f"status:      {': '.join(filter(None, (found.status, rests_on)))}"
-        + (f"  ({figures})" if figures else ""),
-        f"settings:    {'  '.join(changes) or 'all as in the baseline'}",
-    ]
+    status = ": ".join(filter(None, (str(found.status), rests_on)))
+    return f"{status}  ({figures})" if figures else status
 
 
 def _figures(found: Findings) -> str:
@@ -101,56 +99,35 @@ def _figures(found: Findings) -> str:
     return ", ".join(figures)
 
 
-def _checks(found: Findings) -> list[str]:
-    """Return the gravest warnings, those aside that have lines of their own."""
+def _checks(found: Findings) -> str:
+    """Return the gravest warnings, without those that have lines of their own."""
     warnings = [
         f"{check.name}: {check.text}"
         for check in found.checks
         if check.health is Health.WARNING and check.name not in _SAID_ELSEWHERE
     ]
-    if more := len(warnings) - _MOST_CHECKS:
-        warnings[_MOST_CHECKS:] = [f"{more} more in the report"] * (more > 0)
-    return [f"warning:     {'; '.join(warnings)}"] if warnings else []
+    more = [f"{len(warnings) - _MOST_CHECKS} more in the report"]
+    return "; ".join(warnings[:_MOST_CHECKS] + more * (len(warnings) > _MOST_CHECKS))
 
 
 def _states(trials: pd.DataFrame) -> str:
     states = [f"{count} {words}" for words, count in counts_of_states(trials).items()]
     lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
-    reasons = lost["reason"].value_counts()
-    most = f" ({_first_line(reasons.index[0])})" if len(reasons) == 1 else ""
-    ends = f": {', '.join(states)}{most}" if states else ""
-    return f"trials:      {len(trials):,}{ends}"
-
-
-def _first_line(reason: str) -> str:
-    line = reason.strip().partition("\n")[0]
-    return line if len(line) <= 80 else f"{line[:77]}..."
-
-
-def _stand_in(sweep: SweepRecord) -> list[str]:
-    note = sweep.data_note.partition(". To get")[0]
-    return [f"data:        {note}"] if note else []
-
-
-def _replayed(sweep: SweepRecord) -> list[str]:
-    text = f"recorded runs of {sweep.replayed} on a simulated clock: nothing was measured"
-    return [f"replay:      {text}"] if sweep.replayed else []
+    reasons = lost["reason"].str.strip().str.split("\n").str[0].unique()
+    most = f" ({textwrap.shorten(reasons[0], 80)})" if len(reasons) == 1 else ""
+    return ": ".join(filter(None, [f"{len(trials):,}", ", ".join(states)])) + most
 
 
 def _front(tables: RunTables) -> str:
-    rule = tables.rule
-    objectives = (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
-    table = main_front(front_table(tables))
+    rule, table = tables.rule, main_front(front_table(tables))
     if table.empty:
-        return f"front:       none: {why_no_front(tables)}"
-    metrics = [objective.metric for objective in objectives]
-    ends = [table.iloc[0], table.iloc[-1]] if len(table) > 1 else [table.iloc[0]]
+        return f"none: {why_no_front(tables)}"
+    metrics = [rule.speed.metric, *(o.metric for o in rule.objectives if o is not rule.speed)]
+    ends = [table.iloc[0], table.iloc[-1]][: len(table)]
     texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]
     num_composed = int(table[COMPOSED].sum())
     composed = f" ({num_composed} composed)" if num_composed else ""
-    if len(texts) == 1:
-        return f"front:       1 config{composed}: {texts[0]}"
-    return f"front:       {counted(len(table), 'config')}{composed}, from {' to '.join(texts)}"
+    return f"{counted(len(table), 'config')}{composed}, from {' to '.join(texts)}"
 
 
 def _figure(metric: str, row: pd.Series) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.report.to_copy import to_copy
+from orchestrator.analysis.report.first_screen import to_copy
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.cli import parse

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-import pandas as pd
-
-from orchestrator.analysis.columns import config_of, text_of
-from orchestrator.analysis.report.sections.section import Section
-from orchestrator.analysis.report.tables import Cell, Table, figure_cell, knob_cell
+from orchestrator.analysis.columns import text_of
+from orchestrator.analysis.report.tables import Cell, Section, figure_of, table_of_configs
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain, gains_of
 from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.wording import telling_knobs
 
 MAX_ROWS: Final = 16
 
@@ -35,42 +31,23 @@ def ceilings_of(view: View) -> Section | None:
     known = configs.dropna(subset=[SPEED, LOADER, COMPUTE])
     if known.empty:
         return None
-    table = _table(known, view)
-    left = f"{table.num_left_out} more, slower ones, are not shown"
-    return Section(
-        name="ceilings",
-        title="What bounds each config",
-        lines=(_HOW,),
-        table=table,
-        notes=(left,) if table.num_left_out else (),
+    chosen = view.singled_first(known, SPEED).head(MAX_ROWS)
+    chosen = chosen.sort_values(SPEED, ascending=False, kind="stable")
+    gains = gains_of(view.trials, chosen)
+    table = table_of_configs(
+        view,
+        chosen.assign(gain=[gain_text(gain) for gain in gains]),
+        [
+            ("samples_per_s", lambda row: figure_of(row, "samples_per_s")),
+            ("loader alone", lambda row: figure_of(row, LOADER.removeprefix("metrics."))),
+            ("model alone", lambda row: figure_of(row, COMPUTE.removeprefix("metrics."))),
+            ("bound by", lambda row: Cell(text=text_of(row.get("tags.bound")))),
+            ("to gain", lambda row: Cell(text=row["gain"])),
+        ],
+        num_all=len(known),
     )
-
-
-def _table(known: pd.DataFrame, view: View) -> Table:
-    first = known.assign(singled=known["is_recommended"] | known["is_baseline"]).sort_values(
-        ["singled", SPEED], ascending=False, kind="stable"
-    )
-    chosen = first.head(MAX_ROWS).sort_values(SPEED, ascending=False, kind="stable")
-    rows, gains = chosen.to_dict("records"), gains_of(view.trials, chosen)
-    knobs = telling_knobs([config_of(row, view.sweep) for row in rows], view.sweep)
-    cells = tuple(
-        (
-            Cell(text=", ".join(w for w in ("recommended", "baseline") if row[f"is_{w}"])),
-            *(knob_cell(row[f"params.{name}"]) for name in knobs),
-            figure_cell("samples_per_s", row[SPEED]),
-            figure_cell("samples_per_s", row[LOADER]),
-            figure_cell("samples_per_s", row[COMPUTE]),
-            Cell(text=text_of(row.get("tags.bound"))),
-            Cell(text=gain_text(gain)),
-        )
-        for row, gain in zip(rows, gains, strict=True)
-    )
-    return Table(
-        head=("", *knobs, "samples_per_s", "loader alone", "model alone", "bound by", "to gain"),
-        rows=cells,
-        marks=tuple("recommended" if row["is_recommended"] else "" for row in rows),
-        num_left_out=len(known) - len(rows),
-    )
+    title = "What bounds each config"
+    return Section(name="ceilings", title=title, lines=(_HOW,), table=table)
 
 
 def gain_text(gain: Gain) -> str:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.analysis.report.tables import when
+from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule_words import rule_text
 from orchestrator.analysis.wording import short
 from orchestrator.storage.files import RunFile
 
 
-def environment_of(view: View) -> list[tuple[str, str]]:
-    """Return what was run, and on what, as pairs of a name and a value."""
+def environment_of(view: View) -> Section:
+    """Return what was run, and on what, as names with their values."""
     sweep = view.sweep
-    git = sweep.git or {}
+    git, rigor = sweep.git or {}, sweep.rigor
     dirty = " with uncommitted changes" if git.get("dirty") else ""
     budget = {"epochs": sweep.budget.epochs, "steps": sweep.budget.steps}
-    pairs = {
+    mlflow = view.run_dir and view.run_dir / RunFile.MLFLOW
+    facts = {
         "command": shlex.join(map(str, sweep.command_line)),
-        "started": when(sweep.started_at),
+        "started": sweep.started_at
+        and f"{datetime.fromtimestamp(sweep.started_at, UTC):%Y-%m-%d %H:%M} UTC",
         "replayed": sweep.replayed,
         "git commit": f"{git.get('commit') or 'none'}{dirty}",
         "data": sweep.data,
@@ -29,8 +32,8 @@ def environment_of(view: View) -> list[tuple[str, str]]:
         "budget of a trial": ", ".join(f"{v} {k}" for k, v in budget.items() if v is not None),
         "search": sweep.search,
         "seed": sweep.seed,
-        "repeats": _up_to(sweep.rigor.repeats, sweep.rigor.max_repeats),
-        "confirm runs": _up_to(sweep.rigor.confirm, sweep.rigor.max_confirm),
+        "repeats": f"{rigor.repeats}, up to {max(rigor.repeats, rigor.max_repeats)}",
+        "confirm runs": f"{rigor.confirm}, up to {max(rigor.confirm, rigor.max_confirm)}",
         "cores per trial": sweep.cores_per_trial,
         "isolation": sweep.isolation,
         **_flat("", sweep.hardware),
@@ -39,28 +42,16 @@ def environment_of(view: View) -> list[tuple[str, str]]:
         "fixed knobs": " ".join(f"{k}={short(v)}" for k, v in sweep.fixed.items()),
         "baseline": " ".join(f"{k}={short(v)}" for k, v in sweep.baseline.items()),
         "rule": rule_text(view.rule),
+        "MLflow": " ".join(mlflow.read_text("utf-8").split())
+        if mlflow and mlflow.is_file()
+        else "",
     }
-    pairs |= {"MLflow": " ".join(_mlflow(view))}
-    return [(name, str(value)) for name, value in pairs.items() if value not in (None, "")]
-
-
-def _mlflow(view: View) -> list[str]:
-    """Return what shows the run in MLflow's pages; nothing where it is in none, or not known."""
-    if view.run_dir is None:
-        return []
-    try:
-        return (view.run_dir / RunFile.MLFLOW).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-
-
-def _up_to(planned: int, most: int) -> str:
-    """Return ``3, up to 12``: a number of runs, and the most that it may be extended to."""
-    return f"{planned}, up to {most}" if planned and most > planned else f"{planned}"
+    known = tuple((name, str(value)) for name, value in facts.items() if value not in (None, ""))
+    return Section(name="environment", title="Environment", facts=known)
 
 
 def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:
-    """Return ``{"cpu model": ...}`` from a mapping that may hold others."""
+    """Return ``{"cpu model": ...}`` from a mapping that may have others within."""
     flat: dict[str, str] = {}
     for key, value in tree.items():
         name = f"{prefix}{key}".replace("_", " ")
@@ -69,5 +60,5 @@ def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:
         elif isinstance(value, list):
             flat[name] = ", ".join(map(str, value)) or "none"
         else:
-            flat[name] = f"{value:.4g}" if isinstance(value, float) else str(value)
+            flat[name] = short(value)
     return flat

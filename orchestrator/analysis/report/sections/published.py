@@ -7,15 +7,13 @@ over another within each study, so that ratios stand beside the figures.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from orchestrator.analysis.columns import as_plain, config_of, rows_of
 from orchestrator.analysis.recommendation.front import sign_of
+from orchestrator.analysis.report.tables import Cell, Section, Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.wording import short, shown
@@ -23,79 +21,63 @@ from orchestrator.metrics import Published
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 
+_HEAD: Final = ("setting", "figure", "published", "ratio", "here", "our ratio", "measured at")
+_HOW: Final = (
+    "their hardware differs from this one, so that the figures cannot be compared, but the gain of "
+    "one setting over another within each study can: ratios are to the study's first row, and left "
+    "out where ours differ in a knob that the study does not name"
+)
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedRow:
-    """One figure of a study and ours for the same setting.
-
-    Attributes:
-        settings: The knob values of the figure.
-        metric: Name of the figure.
-        theirs: As published.
-        their_ratio: Over the study's first row with this figure.
-        ours: Ours, or why there is none.
-        our_ratio: Ours over our figure for that first row; empty where one is missing, or where the
-            two differ in a knob that the study does not name.
-        our_config: The config that ``ours`` was measured at, or why there is none.
-    """
-
-    settings: str
-    metric: str
-    theirs: str
-    their_ratio: str
-    ours: str
-    our_ratio: str
-    our_config: str
+Row = Mapping[Any, Any]
 
 
-@dataclass(kw_only=True)
-class Study:
-    """All figures of one source.
-
-    Attributes:
-        source: The study and its hardware.
-        notes: Differences in how it was measured.
-        rows: Its figures.
-    """
-
-    source: str
-    notes: list[str] = field(default_factory=list)
-    rows: list[PublishedRow] = field(default_factory=list)
-
-
-def studies(view: View) -> list[Study]:
-    """Return the published figures that the sweep names, grouped by their source."""
-    studies_by_source: dict[str, Study] = {}
-    firsts: dict[tuple[str, str], tuple[float, Mapping[Any, Any] | None]] = {}
+def published_of(view: View) -> tuple[Section, ...]:
+    """Return the published figures that the sweep names, a table for each source."""
+    entries: dict[str, list[Published]] = {}
     for entry in view.sweep.published:
-        study = studies_by_source.setdefault(entry.source, Study(source=entry.source))
+        entries.setdefault(entry.source, []).append(entry)
+    if not entries:
+        return ()
+    studies = [
+        _study(view, source, some, number)
+        for number, (source, some) in enumerate(entries.items(), start=1)
+    ]
+    lines = (_HOW,) if any(study.table for study in studies) else ()
+    return (
+        Section(name="published", title="Published figures beside these", lines=lines),
+        *studies,
+    )
+
+
+def _study(view: View, source: str, entries: list[Published], number: int) -> Section:
+    """Return the figures of one source, each beside ours for the same setting."""
+    notes: dict[str, None] = {}
+    rows: list[tuple[Cell, ...]] = []
+    firsts: dict[str, tuple[float, Row | None]] = {}
+    named = {knob for entry in entries for knob in entry.knobs}
+    for entry in entries:
         elsewhere = _of_another_set(entry, view.sweep)
-        note = elsewhere or entry.note
-        if note and note not in study.notes:
-            study.notes.append(note)
-        if elsewhere:
-            continue
-        settings = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items())
-        for metric, theirs in entry.figures.items():
+        notes[elsewhere or entry.note] = None
+        for metric, theirs in () if elsewhere else entry.figures.items():
             row = _our_config(view, entry.knobs, metric)
-            ours = _figure(row, metric)
-            first = firsts.setdefault((entry.source, metric), (float(theirs), row))
-            study.rows.append(
-                PublishedRow(
-                    settings=settings,
-                    metric=metric,
-                    theirs=shown(metric, theirs),
-                    their_ratio=_ratio(theirs, first[0]),
-                    ours="not measured"
-                    if ours is None
-                    else f"{shown(metric, ours)}{sign_of(row or {})}",
-                    our_ratio=_our_ratio(view, metric, row, first[1], _named(view, entry.source)),
-                    our_config=_why_none(view, entry.knobs, metric)
-                    if row is None
-                    else str(row["label"]),
-                )
+            first, our_first = firsts.setdefault(metric, (float(theirs), row))
+            texts = (
+                " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items()),
+                metric,
+                shown(metric, theirs),
+                f"{theirs / first:.2f}" if first else "",
+                _ours(row, metric),
+                _our_ratio(view, metric, row, our_first, named),
+                "no completed config" if row is None else str(row["label"]),
             )
-    return list(studies_by_source.values())
+            rows.append(tuple(Cell(text=text) for text in texts))
+    return Section(
+        name=f"published-{number}",
+        title=source,
+        level=3,
+        table=Table(head=_HEAD, rows=tuple(rows)) if rows else None,
+        notes=tuple(filter(None, notes)),
+    )
 
 
 def _of_another_set(entry: Published, sweep: SweepRecord) -> str:
@@ -108,93 +90,57 @@ def _of_another_set(entry: Published, sweep: SweepRecord) -> str:
     if same or not entry.figures:
         return ""
     theirs = entry.data or "the sweep's own data set"
-    return f"Its figures are of {theirs}: they are not shown beside those of {sweep.data}"
+    return f"its figures are of {theirs}: they are not shown beside those of {sweep.data}"
 
 
-def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Mapping[Any, Any] | None:
+def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None:
     """Return, of our configs with these knob values, the one nearest to the baseline."""
-    configs = view.configs
+    configs, column = view.configs, f"metrics.{metric}"
     if _is_of_test(metric):
-        tested = view.confirmed.get(f"metrics.{metric}")
-        configs = view.confirmed.iloc[:0] if tested is None else view.confirmed[tested.notna()]
-    known = all(f"params.{name}" in configs.columns for name in knobs)
-    rows = configs[rows_of(configs, knobs)] if known else configs.iloc[:0]
-    if rows.empty:
+        configs = view.confirmed
+    if column not in configs or any(f"params.{name}" not in configs for name in knobs):
         return None
-    return min(rows.to_dict("records"), key=lambda row: _distance(row, view.sweep))
+    rows = configs[rows_of(configs, knobs) & configs[column].notna()].to_dict("records")
+    return min(rows, key=lambda row: _distance(row, view.sweep), default=None)
 
 
 def _is_of_test(metric: str) -> bool:
     return metric.startswith(("test_", "all_"))  # all nodes: those of the test split, too
 
 
-def _why_none(view: View, knobs: Mapping[str, Any], metric: str) -> str:
-    """Return why no config has these knob values; where the sweep rules it out, what would."""
-    fixed = view.sweep.fixed
-    otherwise = [
-        name
-        for name in view.sweep.knobs
-        if name in knobs and name in fixed and name not in view.sweep.space
-        if format_value(knobs[name]) != format_value(fixed[name])
-    ]
-    if otherwise:
-        ours = " ".join(f"{name}={short(as_plain(fixed[name]))}" for name in otherwise)
-        theirs = " ".join(f"--set {name}={format_value(knobs[name])}" for name in otherwise)
-        return f"no completed config: the sweep fixes {ours}; {theirs} would fill it"
-    if _is_of_test(metric):
-        return "test is measured for the recommended config only"
-    return "no completed config"
-
-
-def _distance(row: Mapping[Any, Any], sweep: SweepRecord) -> int:
+def _distance(row: Row, sweep: SweepRecord) -> int:
     config, baseline = config_of(row, sweep), sweep.baseline
     return sum(
         format_value(config[k]) != format_value(v) for k, v in baseline.items() if k in config
     )
 
 
-def _figure(row: Mapping[Any, Any] | None, metric: str) -> float | None:
-    value = None if row is None else row.get(f"metrics.{metric}")
-    return None if value is None or pd.isna(value) else float(value)
+def _ours(row: Row | None, metric: str) -> str:
+    if row is None:
+        return "not measured"
+    return f"{shown(metric, float(row[f'metrics.{metric}']))}{sign_of(row)}"
 
 
-def _named(view: View, source: str) -> set[str]:
-    """Return the knobs that a study names."""
-    return {k for entry in view.sweep.published if entry.source == source for k in entry.knobs}
-
-
-def _our_ratio(
-    view: View,
-    metric: str,
-    row: Mapping[Any, Any] | None,
-    first: Mapping[Any, Any] | None,
-    named: set[str],
-) -> str:
+def _our_ratio(view: View, metric: str, row: Row | None, first: Row | None, named: set[str]) -> str:
     """Return our figure over the one beside the study's first row, as far as it is known.
 
     Empty where one is missing, or where ours differ in a knob that the study does not name: the
     ratio would be of that knob as well.
     """
-    ours, theirs = _figure(row, metric), _figure(first, metric)
-    if row is None or first is None or ours is None or theirs is None:
+    if row is None or first is None:
         return ""
-    others = [name for name in row if str(name).startswith("params.")]
+    others = [str(name) for name in row if str(name).startswith("params.")]
     others = [name for name in others if name.removeprefix("params.") not in named]
-    alike = all(row[name] == first[name] for name in others)
-    return _with_interval(view, metric, row, first) if alike else ""
-
-
-def _ratio(value: float, first: float) -> str:
-    return f"{value / first:.2f}" if first else ""
-
-
-def _with_interval(
-    view: View, metric: str, row: Mapping[Any, Any], first: Mapping[Any, Any]
-) -> str:
-    """Return a ratio of two of our configs with its interval, as far as that is known."""
+    if any(row[name] != first[name] for name in others):
+        return ""
     if row["trial_ids"] == first["trial_ids"]:
         return "1.00"
-    ours, theirs = (_runs(view, metric, each) for each in (row, first))
+    column, trials = f"metrics.{metric}", view.trials
+    runs = [
+        trials.loc[trials["trial_id"].isin([*each["timed_ids"]]), column].dropna()
+        for each in (row, first)
+    ]
+    ours, theirs = (some[some > 0].to_numpy(dtype=np.float64) for some in runs)
     if not len(ours) or not len(theirs):
         return ""
     interval = ratio_interval(ours, theirs)
@@ -203,12 +149,3 @@ def _with_interval(
     if not is_narrow(interval.low, interval.high):
         return "not known"
     return f"{interval.centre:.2f} ({interval.low:.2f} to {interval.high:.2f})"
-
-
-def _runs(view: View, metric: str, row: Mapping[Any, Any]) -> npt.NDArray[np.float64]:
-    """Return a figure of each of a config's runs that its mean is of."""
-    column, ids = f"metrics.{metric}", {*row["timed_ids"]}
-    if column not in view.trials.columns:
-        return np.empty(0)
-    figures = view.trials.loc[view.trials["trial_id"].isin(ids), column].dropna()
-    return figures[figures > 0].to_numpy(dtype=np.float64)

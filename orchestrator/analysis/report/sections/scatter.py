@@ -2,186 +2,302 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import params_of
-from orchestrator.analysis.recommendation.front import MEASURED_IN
-from orchestrator.analysis.report.figures import Drawing, Figure
-from orchestrator.analysis.report.sections.captions import (
-    MANY,
-    caption_of,
-    drawn,
-    drawn_as_confirmed,
-    hover,
-    label_of,
-)
-from orchestrator.analysis.report.sections.ranges import (
-    are_hidden,
-    limit_in,
-    range_from_limit,
-    speed_axis,
-)
-from orchestrator.analysis.report.style import (
-    BASELINE,
+from orchestrator.analysis.columns import by_value, params_of, text_of, varying_params_of
+from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.recommendation.front import rests_on
+from orchestrator.analysis.report.drawing import (
+    AMBER,
     BLUE,
-    CONFIRMED,
+    FAINT,
+    GREEN,
     MUTED,
-    ON_FRONT,
     PAPER,
-    RECOMMENDED,
-    Mark,
+    Drawing,
+    Figure,
     axis,
-    marks_of,
+    bars,
 )
 from orchestrator.analysis.report.view import View, axis_title, tick_format
-from orchestrator.analysis.rule import column_of
+from orchestrator.analysis.rule import Rule, best_of, column_of, limit_of
+from orchestrator.analysis.rule_words import condition_text, lacking, learned_word
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.wording import less_good
+from orchestrator.analysis.wording import (
+    less_good,
+    runs_text,
+    short,
+    shown,
+    verdict_text,
+)
 from orchestrator.formats import counted
+from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import Goal, Objective
 
-_BINS: Final = 80
+MANY: Final = 300
+"""From here on points are drawn small and without intervals, or they hide each other."""
+
+_LOG_FROM: Final = 20.0
+"""Speeds this many times apart have a logarithmic axis."""
+_PADDING: Final = 0.06
+"""Room beyond what is in sight, as a share of it."""
+
+Range = list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """One kind of mark: its word in the legend, colour, plotly's shape, size."""
+
+    name: str
+    colour: str
+    symbol: str
+    size: int
+
+
+MARKS: Final = (
+    Mark(name="recommended", colour=GREEN, symbol="star", size=17),
+    Mark(name="baseline", colour=AMBER, symbol="square", size=12),
+    Mark(name="on the front", colour=BLUE, symbol="diamond", size=11),
+    Mark(name="other configs", colour=MUTED, symbol="circle", size=7),
+)
+"""Marks, the most telling first."""
+
+
+def marks_of(configs: pd.DataFrame, rule: Rule) -> Iterator[tuple[Mark, pd.DataFrame]]:
+    """Yield the configs of each mark that any has, those to be drawn on top last.
+
+    Args:
+        configs: With ``is_recommended``, ``is_baseline``, ``on_front`` and ``verdict``.
+        rule: The rule, whose conditions the open marks do not hold.
+    """
+    short_of = Mark(name=lacking(rule), colour=FAINT, symbol="circle-open", size=7)
+    tests = (
+        configs["is_recommended"],
+        configs["is_baseline"],
+        configs["on_front"],
+        configs["verdict"] != "",
+    )
+    kinds = np.select([test.to_numpy(bool) for test in tests], range(len(MARKS)), len(MARKS))
+    for kind, mark in reversed(list(enumerate((*MARKS, short_of)))):
+        if (kinds == kind).any():
+            yield mark, configs[kinds == kind]
 
 
 def scatter_figures(view: View) -> list[Figure]:
     """Return a picture of the first objective against each other one that any config has."""
-    return [_figure(view, other) for other in view.beside_speed if len(drawn(view, other))]
+    return [_figure(view, other) for other in view.beside_speed if len(_drawn(view, other))]
 
 
 def _figure(view: View, other: Objective) -> Figure:
-    figure, hidden = scatter(view, other), num_hidden(view, other)
-    axes = {f"{axis}.range": figure.layout[axis].get("range") for axis in ("xaxis", "yaxis")}
+    seen = range_in_sight(view, other)
+    known = view.all_configs.dropna(subset=[view.rule.speed_column])
+    hidden = int(_are_hidden(known, other, seen).sum())
     name = "accuracy" if other == view.beside_speed[0] else other.metric
     return Figure(
         name=f"speed-{name}",
-        drawing=figure,
+        drawing=_scatter(view, other, seen),
         table=_table(view, other),
-        caption=caption_of(view, other),
-        label=label_of(view, other),
-        shown={name: list(ends) for name, ends in axes.items() if ends and hidden},
+        caption=_caption(view, other),
+        label=_label(view, other),
+        shown={"yaxis.range": seen} if seen else {},
         rest=f"Show {counted(hidden, f'{less_good(other.metric)} config')} too" if hidden else "",
     )
 
 
-def scatter(view: View, other: Objective) -> Drawing:
-    """Draw every completed config by the first objective and ``other``, and the front."""
-    first, column = view.rule.speed, column_of(other)
-    rows, again = drawn(view, other), drawn_as_confirmed(view, other)
-    seen, all_rows = range_from_limit(view, other), pd.concat([rows, again], ignore_index=True)
+def _scatter(view: View, other: Objective, seen: Range | None) -> Drawing:
+    first, rows = view.rule.speed, _drawn(view, other)
     figure = Drawing(height=460, hovermode="closest", legend={"traceorder": "reversed"})
-    speed = speed_axis(all_rows, view.rule.speed_column, are_hidden(all_rows, column, seen))
-    if view.num_configs > len(view.configs):
-        figure.add("heatmap", **_crowd(view, column, is_log=speed["type"] == "log"))
     if view.rule.directions == (first, other):
         figure.add("scatter", **_front_line(view, rows[rows["on_front"]], other))
-    many = len(rows) > MANY
-    for name, (mark, some) in marks_of(rows, view.rule).items():
-        figure.add("scatter", **_points(view, some, other, name, mark, many=many))
-    for place, (mark, some) in enumerate(marks_of(again, view.rule).values()):
-        points = _points(view, some, other, CONFIRMED, mark.opened, many=many)
-        # Of a reversed legend the first is the last.
-        in_legend = {"legendgroup": CONFIRMED, "legendrank": 1, "showlegend": not place}
-        figure.add("scatter", **points, **in_legend)
+    for mark, some in marks_of(rows, view.rule):
+        figure.add("scatter", **_points(view, some, other, mark, many=len(rows) > MANY))
+    speeds = rows.loc[~_are_hidden(rows, other, seen), view.rule.speed_column]
+    is_log = len(speeds) > 1 and speeds.min() > 0 and speeds.max() > _LOG_FROM * speeds.min()
     ticks = {"tickformat": tick_format(other.metric), "range": seen}
     figure.axes(
-        axis(axis_title(first.metric), **speed),
+        axis(axis_title(first.metric), type="log" if is_log else "linear"),
         axis(axis_title(other.metric), **{k: v for k, v in ticks.items() if v}),
     )
-    limit = limit_in(view, other)
+    limit = _limit(view, other)
     if limit is not None:
-        figure.line(limit, color=MUTED, width=1, dash="dot")
+        figure.line(limit)
     return figure
 
 
+def _drawn(view: View, other: Objective) -> pd.DataFrame:
+    """Return the configs that have a mark, by the runs that selected."""
+    return view.configs.dropna(subset=[view.rule.speed_column, column_of(other)])
+
+
+def _limit(view: View, other: Objective) -> float | None:
+    """Return the worst figure that is recommended; None where the figure is no condition."""
+    limits = view.rule.limits(view.all_configs) if len(view.all_configs) else {}
+    limit = limits.get(other.metric)
+    return None if limit is None or pd.isna(limit) else float(limit)
+
+
+def range_in_sight(view: View, other: Objective) -> Range | None:
+    """Return the figures in sight, with the limit as their edge; None for all of them.
+
+    The limit of a figure that is no condition lies far behind the best: one diverged config must
+    not flatten the rest. Baseline and recommended config are always in sight.
+    """
+    drawn, sign = _drawn(view, other), other.sign
+    figures = drawn[column_of(other)]
+    values, best, limit = sign * figures, best_of(other, figures), _limit(view, other)
+    if limit is None:
+        behind = 2.5 * float((sign * best - values).median())
+        limit = best - sign * max(20 * abs(best - limit_of(other, figures)), behind)
+    marked = values[drawn["is_baseline"] | drawn["is_recommended"]]
+    low, high = min([sign * limit, *marked]), float(values.max())
+    depth = (high - low) or abs(high) * _PADDING or 1.0
+    low, high = low - 2 * _PADDING * depth, high + _PADDING * depth
+    return sorted([sign * low, sign * high]) if values.min() < low else None
+
+
+def _are_hidden(configs: pd.DataFrame, other: Objective, seen: Range | None) -> pd.Series[bool]:
+    """Return True for the configs whose figure lies outside a range."""
+    values = configs[column_of(other)]
+    low, high = seen or (-np.inf, np.inf)
+    return (values < low) | (values > high)
+
+
 def _points(
-    view: View, rows: pd.DataFrame, other: Objective, name: str, mark: Mark, *, many: bool
+    view: View, rows: pd.DataFrame, other: Objective, mark: Mark, *, many: bool
 ) -> dict[str, Any]:
     words, template = hover(view, rows)
-    is_small = many and mark not in (RECOMMENDED, BASELINE, ON_FRONT)
-    x, y = view.rule.speed_column, column_of(other)
+    is_small = many and mark.size == MARKS[-1].size
+    is_open = mark.symbol.endswith("-open")
+    error_bars = {
+        f"error_{end}": bars(rows, (column, f"{column}_low", f"{column}_high"), mark.colour)
+        for end, column in (("x", view.rule.speed_column), ("y", column_of(other)))
+        if f"{column}_high" in rows.columns and not many
+    }
     return {
-        "x": rows[x].to_numpy(),
-        "y": rows[y].to_numpy(),
-        "error_x": _error_bars(rows, x, mark.colour, many=many),
-        "error_y": _error_bars(rows, y, mark.colour, many=many),
+        "x": rows[view.rule.speed_column].to_numpy(),
+        "y": rows[column_of(other)].to_numpy(),
+        **error_bars,
         "mode": "markers",
-        "name": name,
+        "name": mark.name,
         "marker": {"color": mark.colour, "size": 4 if is_small else mark.size, "opacity": 1.0,
-                "symbol": mark.symbol,
-                "line": {"color": mark.colour if mark.is_open else PAPER,
-                         "width": 1.5 if mark.is_open else 0 if is_small else 1}},
+                   "symbol": mark.symbol,
+                   "line": {"color": mark.colour if is_open else PAPER,
+                            "width": 1.5 if is_open else 0 if is_small else 1}},
         "customdata": words,
         "hovertemplate": template,
     }  # fmt: skip
 
 
-def _error_bars(rows: pd.DataFrame, column: str, colour: str, *, many: bool) -> dict[str, Any]:
-    if f"{column}_high" not in rows.columns or many:
-        return {"visible": False}
-    return {
-        "type": "data",
-        "array": (rows[f"{column}_high"] - rows[column]).fillna(0).tolist(),
-        "arrayminus": (rows[column] - rows[f"{column}_low"]).fillna(0).tolist(),
-        "symmetric": False,
-        "color": colour,
-        "thickness": 1,
-        "width": 2,
-    }
-
-
-def _crowd(view: View, column: str, *, is_log: bool) -> dict[str, Any]:
-    """Return the number of configs by speed and figure, of all of them, as a field of grey."""
-    known = view.all_configs[[view.rule.speed_column, column]].dropna().to_numpy(np.float64)
-    x, y = known[:, 0], known[:, 1]
-    counts, x_edges, y_edges = np.histogram2d(np.log10(x) if is_log else x, y, bins=_BINS)
-    return {
-        "x": (10**x_edges if is_log else x_edges).tolist(),
-        "y": y_edges.tolist(),
-        "z": np.log10(np.where(counts > 0, counts, np.nan)).T.round(2).tolist(),
-        "colorscale": [[0, "rgba(125,137,150,0.10)"], [1, "rgba(125,137,150,0.65)"]],
-        "showscale": False,
-        "hoverinfo": "skip",
-    }
-
-
 def _front_line(view: View, front: pd.DataFrame, other: Objective) -> dict[str, Any]:
-    """Return the edge of what the front's configs dominate, by the figures that are shown."""
+    """Return the edge of what the front's configs dominate, not a guess at what lies between."""
     speed = view.rule.speed_column
     edge = front[pareto_front(front, view.rule.directions)].sort_values(speed)
+    shape = "vh" if view.rule.speed.goal is Goal.MAXIMIZE else "hv"
     return {
         "x": edge[speed].tolist(),
         "y": edge[column_of(other)].tolist(),
         "mode": "lines",
-        # The edge of what the front's configs dominate, not a guess at what lies between.
-        "line": {"color": BLUE, "width": 1.5,
-              "shape": "vh" if view.rule.speed.goal is Goal.MAXIMIZE else "hv"},
+        "line": {"color": BLUE, "width": 1.5, "shape": shape},
         "hoverinfo": "skip",
         "showlegend": False,
-    }  # fmt: skip
+    }
+
+
+def hover(view: View, rows: pd.DataFrame) -> tuple[npt.NDArray[np.str_], str]:
+    """Return plotly's ``customdata`` of the rows, and the ``hovertemplate`` that shows it.
+
+    Every word is safe to show as HTML.
+    """
+    columns = varying_params_of(view.configs)
+    metrics = [
+        metric
+        for metric in dict.fromkeys(
+            [*(o.metric for o in view.objectives), *names_shown(Place.HOVER)]
+        )
+        if f"metrics.{metric}" in rows and rows[f"metrics.{metric}"].notna().any()
+    ]
+    heads = [f"{html.escape(column.removeprefix('params.'))}=" for column in columns]
+    heads += [f"{html.escape(metric)}: " for metric in metrics] + [""]
+    template = "<br>".join(f"{head}%{{customdata[{n}]}}" for n, head in enumerate(heads))
+    learned = learned_word(view.rule)
+    parts = [
+        *(by_value(rows[column], lambda value: html.escape(short(value))) for column in columns),
+        *([shown(m, value) for value in rows[f"metrics.{m}"]] for m in metrics),
+        [_grounds(row, learned) for row in rows.to_dict("records")],
+    ]
+    # Of one width, for plotly copies it cell by cell otherwise.
+    words = np.array(list(zip(*parts, strict=True)), dtype=np.str_)
+    return words, f"{template}<extra></extra>"
+
+
+def _grounds(row: Mapping[Any, Any], learned: str) -> str:
+    """Return what the figures of a config rest on, and how it stands against the best."""
+    runs = f"runs: {runs_text(row, learned)}"
+    if row.get(COMPOSED, False):
+        runs = f"composed: {rests_on(row, learned)}"
+    bound = text_of(row.get("tags.bound"))
+    lines = [verdict_text(row), f"bound by: {bound}" * bool(bound), f"{runs}, {row['interval']}"]
+    return "<br>".join(html.escape(line) for line in lines if line)
+
+
+def _caption(view: View, other: Objective) -> str:
+    """Return the sentences below a picture: what its marks, bars and lines are."""
+    rule, rows = view.rule, _drawn(view, other)
+    within = "within the run alone, since nothing was repeated"
+    if view.tables.pool is not None:
+        within = "with the spread between fresh runs in them"
+    parts = [
+        "Each mark is a config, by the runs that selected.",
+        f"Bars are 95 % intervals, {within}." if len(rows) <= MANY else "",
+        "Line: the edge of what the front's configs dominate."
+        if rule.directions == (rule.speed, other)
+        else "",
+        f"Dotted: what the rule asks for, {condition_text(other)}."
+        if other in rule.conditions
+        else "",
+        f"Marks: {len(view.configs):,} of {view.num_configs:,} configs: the front, the baseline, "
+        "the recommended one, and a random sample of the others; trials.csv has all."
+        if view.num_configs > len(view.configs)
+        else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _label(view: View, other: Objective) -> str:
+    """Return the picture in a sentence, with the figures of the marked configs."""
+    metrics = (view.rule.speed.metric, other.metric)
+    marked = [
+        f"{word}: {_figures(row, metrics)}"
+        for word, mark in (("recommended", "is_recommended"), ("baseline", "is_baseline"))
+        for row in view.shown[view.shown[mark]].head(1).to_dict("records")
+    ]
+    titles = " against ".join(map(axis_title, metrics))
+    return "; ".join([f"{titles} of {counted(view.num_configs, 'config')}", *marked])
+
+
+def _figures(row: Mapping[Any, Any], metrics: Sequence[str]) -> str:
+    return ", ".join(shown(metric, row[f"metrics.{metric}"]) for metric in metrics)
 
 
 def _table(view: View, other: Objective) -> pd.DataFrame:
     """Return what is drawn, one row a mark, with the ids of its trials."""
-    some = [drawn(view, other), drawn_as_confirmed(view, other)]
-    rows = pd.concat(some, ignore_index=True)
+    rows = _drawn(view, other)
     marks = pd.Series("", index=rows.index, dtype="object")
-    for name, (_, of_mark) in marks_of(rows, view.rule).items():
-        marks[of_mark.index] = name
-    marks[len(some[0]) :] += f", {CONFIRMED}"
+    for mark, of_mark in marks_of(rows, view.rule):
+        marks[of_mark.index] = mark.name
     figures = [
         f"{column_of(objective)}{end}"
         for objective in dict.fromkeys((*view.objectives, other))
         for end in ("", "_low", "_high")
     ]
-    columns = [*params_of(rows), *figures, "verdict", "on_front", "num_runs", MEASURED_IN]
+    columns = [*params_of(rows), *figures, "verdict", "on_front", "num_runs"]
     table = rows[[column for column in columns if column in rows]]
     return table.assign(mark=marks, trial_ids=rows["trial_ids"].map(" ".join))
-
-
-def num_hidden(view: View, other: Objective) -> int:
-    """Return the number of configs that the figure does not show until it is zoomed out."""
-    known = view.all_configs.dropna(subset=[view.rule.speed_column])
-    return int(are_hidden(known, column_of(other), range_from_limit(view, other)).sum())

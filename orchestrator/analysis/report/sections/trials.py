@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,24 +18,33 @@ from orchestrator.analysis.columns import (
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.report.tables import (
     Cell,
+    Section,
     Table,
+    count_cell,
     figure_cell,
+    figure_of,
     knob_cell,
     measured,
-    without_same,
 )
-from orchestrator.analysis.report.view import View
+from orchestrator.analysis.report.view import View, are_marked
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.wording import format_config, telling_knobs
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import is_accuracy
 from orchestrator.trial import TrialState
 
-GONE_ON = "paused and gone on with"
+MAX_ROWS: Final = 500
+"""A page with more rows is slow to open; ``trials.csv`` has them all."""
+
+MAX_CONFIGS: Final = 4
+"""Configs that are named for a reason."""
+
+_GONE_ON: Final = "paused and gone on with"
+_TAGS: Final = ("bound", "contaminated", "oversubscribed")
 
 
 def gone_on(trials: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for trials that were paused and that a later trial of the curve went on with."""
+    """Return True for trials that were paused and that a later trial of the curve resumed."""
     return (trials["state"] == TrialState.STOPPED) & ~last_of_curves(trials)
 
 
@@ -44,29 +52,25 @@ def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
     """Return the number of trials in each state that occurs, by its words.
 
     A trial that is ``stopped`` is a config that the search has ended, but for one that was paused
-    and whose learning curve a later trial went on with: these are counted apart.
+    and whose learning curve a later trial resumed: these are counted apart.
     """
-    paused = gone_on(trials)
-    counts: dict[str, int] = {}
-    for state in TrialState:
-        counts[state.replace("_", " ")] = int(((trials["state"] == state) & ~paused).sum())
-        if state is TrialState.STOPPED:
-            counts[GONE_ON] = int(paused.sum())
-    return {words: count for words, count in counts.items() if count}
+    states = trials["state"].where(~gone_on(trials), _GONE_ON).value_counts()
+    order = [TrialState.COMPLETED, TrialState.STOPPED, _GONE_ON, *TrialState]
+    return {
+        str(state).replace("_", " "): int(states[state])
+        for state in dict.fromkeys(map(str, order))
+        if state in states
+    }
 
 
-MAX_ROWS: Final = 500
-"""A page with more rows is slow to open; ``trials.csv`` has them all."""
-
-_TAGS: Final = ("bound", "contaminated", "oversubscribed")
-
-
-def trials_table(view: View) -> Table:
-    """Return every trial, with the knobs that tell them apart and the figures measured.
+def trials_of(view: View) -> Section:
+    """Return the section with every trial, with the knobs that tell them apart and the figures.
 
     Of more than :data:`MAX_ROWS` those of the front, the baseline and the recommended config, and
     the first of the others. Figures that are no objective are the table's rest.
     """
+    if view.trials.empty:
+        return Section(name="trials", title="All trials", missing="no trial has run")
     trials = _some(view)
     records = trials.to_dict("records")
     knobs = telling_knobs([config_of(row, view.sweep) for row in records], view.sweep)
@@ -80,11 +84,11 @@ def trials_table(view: View) -> Table:
             Cell(text=row["stage"]),
             Cell(text=row["state"].replace("_", " ")),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
-            *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in first),
+            *(figure_of(row, metric) for metric in first),
             *(Cell(text=row[group]) for group in groups),
             Cell(text=remarks),
             figure_cell("wall_s", row.get("wall_s", float("nan"))),
-            *(figure_cell(metric, row[f"metrics.{metric}"]) for metric in rest),
+            *(figure_of(row, metric) for metric in rest),
         )
         for row, remarks in zip(records, _remarks(trials), strict=True)
     )
@@ -96,8 +100,12 @@ def trials_table(view: View) -> Table:
         marks=tuple(trials["state"]),
         num_left_out=len(view.trials) - len(rows),
         num_rest=len(rest),
+        sortable=True,
     )
-    return without_same(table, among=("stage", "state", *knobs, "remarks"))
+    notes = ["a click on a column title sorts. Empty: not measured. trials.csv has all trials"]
+    if view.outputs:
+        notes.append("a trial's name opens what it has printed, in output/ of the run directory")
+    return Section(name="trials", title="All trials", table=table, notes=tuple(notes))
 
 
 def _rest(trials: pd.DataFrame) -> list[str]:
@@ -112,8 +120,7 @@ def _some(view: View) -> pd.DataFrame:
     trials = view.trials
     if len(trials) <= MAX_ROWS:
         return trials
-    configs = view.shown
-    marked = configs[configs["on_front"] | configs["is_baseline"] | configs["is_recommended"]]
+    marked = view.shown[are_marked(view.shown)]
     ids = {trial for some in marked["trial_ids"] for trial in some}
     is_marked = trials["trial_id"].isin(ids).to_numpy()
     places = np.concatenate([np.flatnonzero(is_marked), np.flatnonzero(~is_marked)[:MAX_ROWS]])
@@ -131,49 +138,34 @@ def _remarks(trials: pd.DataFrame) -> list[str]:
     return ["; ".join(filter(None, words)) for words in zip(*parts, strict=True)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lost:
-    """Trials without a result that share a reason; ``has_more`` configs than are named.
-
-    ``output`` is the file of what one of them has printed, or "".
-    """
-
-    state: str
-    reason: str
-    count: int
-    configs: tuple[str, ...]
-    has_more: bool
-    output: str = ""
-
-
-def lost_trials(view: View, *, max_configs: int = 4) -> list[Lost]:
+def lost_of(view: View) -> Section | None:
     """Return the trials that did not complete, the most frequent reason first.
 
-    A trial that was paused is none of them if a later one went on with it.
+    A trial that was paused is none of them if a later one resumed it.
     """
     is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
-    trials = view.trials[is_lost]
-    groups = trials.groupby(["state", "reason"], sort=False, dropna=False)
-    lost = [
-        _lost(str(state), text_of(reason), rows, view, max_configs)
-        for (state, reason), rows in groups
-    ]
-    return sorted(lost, key=lambda group: -group.count)
+    groups = view.trials[is_lost].groupby(["state", "reason"], sort=False, dropna=False)
+    rows = [_lost(str(state), text_of(reason), some, view) for (state, reason), some in groups]
+    if not rows:
+        return None
+    rows.sort(key=lambda row: -(row[0].number or 0))
+    table = Table(head=("trials", "state", "reason", "configs", "printed"), rows=tuple(rows))
+    return Section(name="lost", title="What did not complete", table=table)
 
 
-def _lost(state: str, reason: str, rows: pd.DataFrame, view: View, max_configs: int) -> Lost:
+def _lost(state: str, reason: str, rows: pd.DataFrame, view: View) -> tuple[Cell, ...]:
     configs = rows[params_of(rows)].drop_duplicates()
-    named = configs.head(max_configs).to_dict("records")
-    return Lost(
-        state=state.replace("_", " "),
-        reason=reason or _no_reason(state),
-        count=len(rows),
-        configs=tuple(format_config(config_of(row, view.sweep), view.sweep) for row in named),
-        has_more=len(configs) > len(named),
-        output=next((o for t in rows["trial_id"] if (o := view.outputs.get(t))), ""),
+    named = configs.head(MAX_CONFIGS).to_dict("records")
+    names = [format_config(config_of(row, view.sweep), view.sweep) for row in named]
+    names += ["and more"] * (len(configs) > len(named))
+    if not reason:
+        is_stopped = state == TrialState.STOPPED
+        reason = "the search had seen enough" if is_stopped else "no reason recorded"
+    output = next((file for trial in rows["trial_id"] if (file := view.outputs.get(trial))), "")
+    return (
+        count_cell(len(rows)),
+        Cell(text=state.replace("_", " ")),
+        Cell(text=reason, style="reason"),
+        Cell(text="\n".join(names), style="lines"),
+        Cell(text="output" if output else "", link=output),
     )
-
-
-def _no_reason(state: str) -> str:
-    is_stopped = state == TrialState.STOPPED
-    return "the search had seen enough" if is_stopped else "no reason recorded"

@@ -8,7 +8,7 @@ from functools import cache
 
 from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
+from orchestrator.rules import RuleKind, SelectionRule, knee
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     Config,
@@ -58,15 +58,9 @@ def set_accuracy(run: MadeRun, workers: int, accuracy: float) -> MadeRun:
 def by_rule(rule: SelectionRule) -> MadeRun:
     """Return a run whose baseline is not the fastest, and taken by the rule."""
     run = searched((config(), 1000.0), (FAST, 1050.0), (config(num_workers=1), 400.0))
-    for row, accuracy in zip(run.rows, (0.95, 0.80, 0.949 if rule.weights else 0.951), strict=True):
+    for row, accuracy in zip(run.rows, (0.95, 0.80, 0.951), strict=True):
         row[ACCURACY] = accuracy
     run.sweep["rule"] = rule.to_json()
-    return run
-
-
-def less_accurate() -> MadeRun:
-    run = set_accuracy(confirmed(TWICE, ONCE), 3, 0.88)
-    run.sweep["accuracy_tolerance"] = 0.05
     return run
 
 
@@ -203,13 +197,6 @@ def minimised() -> MadeRun:
     return with_objectives(run, ("step_ms", "minimize"), ("val_loss", "minimize"))
 
 
-def no_speed() -> MadeRun:
-    run = confirmed(TWICE, ONCE)
-    for row in run.rows:
-        row["metrics.peak_rss_gib"] = 3e3 / row["metrics.samples_per_s"]
-    return with_objectives(run, ("peak_rss_gib", "minimize"), ("val_acc", "maximize"))
-
-
 def stopped() -> MadeRun:
     run = MadeRun()
     run.add(config(num_workers=8), state="stopped", reason="enough seen")
@@ -231,9 +218,7 @@ RUNS: dict[str, Callable[[], MadeRun | RunTables]] = {
     "a factored run": factored_run,
     "a factored run without confirm runs": lambda: factored_run(confirmed=False),
     "more accurate": lambda: set_accuracy(confirmed(TWICE, ONCE), 3, 0.925),
-    "less accurate": less_accurate,
     "minimised objectives": minimised,
-    "an objective that is no speed": no_speed,
     "a tie that is cheaper": cheaper_tie,
     "faster by an unknown factor": lambda: confirmed([2000.0, 3000.0, 2500.0], ONCE),
     "slower, and the baseline short of the rule": slower_than_a_short_baseline,
@@ -245,7 +230,6 @@ RUNS: dict[str, Callable[[], MadeRun | RunTables]] = {
     "the baseline stays in a tie": lambda: confirmed([1001.0, 1002.0, 1003.0], ONCE),
     "the baseline alone": lambda: searched((config(), 1000.0)),
     "the knee is the baseline": lambda: by_rule(knee()),
-    "the largest sum is the baseline": lambda: by_rule(weighted(val_acc=1)),
     "a function that is not at hand": lambda: by_rule(
         SelectionRule(kind=RuleKind.FUNCTION, name="mine")
     ),

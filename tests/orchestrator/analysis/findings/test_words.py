@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.findings.codes import Caveat, Lead, Reason
+from orchestrator.analysis.findings.codes import Caveat, Reason
 from orchestrator.analysis.findings.reasons import why_no_front
 from orchestrator.analysis.findings.words import Change, named
 from tests.orchestrator.analysis.findings.runs import RUNS, findings_of, tables_of
@@ -23,7 +23,7 @@ def answer_to(name: str) -> str:
     is_empty = not tables.ranked["on_front"].any()
     parts = {
         found.status: [found.sentence],
-        "why": [found.why.text],
+        "why": [found.why],
         "how sure": [found.how_sure],
         "not known": [found.why_not_known],
         "busy": [found.busy],
@@ -50,9 +50,9 @@ def test_every_code_is_met_by_a_run() -> None:
     met: set[object] = set()
     for name in RUNS:
         found = findings_of(name)
-        met |= {one.code for one in (found.lead, found.why, *found.unknown, *found.caveats)}
+        met |= {one.code for one in (*found.unknown, *found.caveats)}
     # Shown where it is computed: statistics/test_interference.py.
-    assert {*Lead, *Reason, *Caveat} - met == {Caveat.INTERFERENCE}
+    assert {*Reason, *Caveat} - met == {Caveat.INTERFERENCE}
 
 
 @pytest.mark.parametrize(

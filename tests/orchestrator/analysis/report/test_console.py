@@ -16,8 +16,6 @@ from tests.orchestrator.analysis.comparison.drawn import run_of
 from tests.orchestrator.analysis.made_runs import (
     MadeRun,
     config,
-    factored_run,
-    partly_contaminated_run,
     products_run,
 )
 
@@ -40,13 +38,6 @@ def test_a_run_is_printed_with_its_answer_first_and_its_front_last(
     assert "95 % intervals: between runs, spread pooled over configs" in text.splitlines()[-1]
 
 
-def test_without_a_folder_no_file_is_named(
-    tables: RunTables, view: View, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_run(tables, view.findings, None)
-    assert "report" not in capsys.readouterr().out
-
-
 def test_a_front_can_be_read_at_80_columns(
     tables: RunTables, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -58,16 +49,6 @@ def test_a_front_can_be_read_at_80_columns(
     assert "…" not in text
     assert {"batch_size=4000", "num_workers=8", "lr=0.003"} <= set(words), "no knob is cut"
     assert "prefetch_factor" not in text, "all have the same"
-
-
-def test_no_knob_of_a_composed_front_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
-    composed = factored_run().tables
-    show_front(
-        composed.ranked[composed.ranked["on_front"]], composed.sweep.objectives, composed.sweep
-    )
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 80
-    assert {"batch_size=4000", "num_workers=3", "24,443"} <= set(text.split())
 
 
 def test_an_empty_front_says_what_was_not_measured(
@@ -122,11 +103,3 @@ def test_a_comparison_is_printed_with_its_conditions(capsys: pytest.CaptureFixtu
     text = capsys.readouterr().out
     assert "in common, all 21 configs together (train) are" in text
     assert "not compared, 3 times: device: cpu and H200" in text
-
-
-def test_the_front_counts_runs_where_accuracies_are_of_more_than_speeds(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    mixed = partly_contaminated_run().tables
-    show_run(mixed, findings(mixed), RUN_DIR)
-    assert "(accuracy" in capsys.readouterr().out

@@ -61,14 +61,6 @@ def test_of_a_long_front_the_rows_nearest_to_the_recommended_config_are_shown() 
     assert "Of the 12 configs of the front" in text
 
 
-def test_a_run_without_a_completed_trial_says_so() -> None:
-    run = MadeRun()
-    run.add(config(), state="failed", reason="OSError: no room")
-    text = markdown(run.tables)
-    assert "The front is empty" in text
-    assert not rows_of_table(text)
-
-
 def test_notes_above_the_most_are_counted() -> None:
     run = confirmed([500.0, 4000.0], [1000.0, 300.0], isolation="shared")
     run.sweep["cuts"] = [f"the budget left no room for {number}" for number in range(9)]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from plotly.offline import get_plotlyjs_version
 
 from orchestrator.analysis.report import page as page_module
-from orchestrator.analysis.report.page import plotly_js, report_of
-from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
+from orchestrator.analysis.report.page import plotly_js
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import page_of, text_of
 
 
@@ -34,7 +31,7 @@ def test_the_page_has_the_question_the_answer_and_its_grounds(page: str) -> None
         "95 % interval 3.75 to 3.99",
         "3.99x in the runs that selected it",
         "--set lr=0.01 --set batch_size=4000 --set num_workers=3",
-        "Of 24 completed configs 12 accurate enough to be ranked: 1 best, 9 worse, 2 unresolved",
+        "Of 24 completed configs 12 accurate enough to be ranked",
         "needs 2 GPUs, the largest node has 0",
         "Deep Graph Library tutorial, 2018 laptop",
         "with the spread between fresh runs in them",
@@ -45,24 +42,9 @@ def test_the_page_has_the_question_the_answer_and_its_grounds(page: str) -> None
     assert "Under other conditions" not in text
 
 
-def test_verdicts_have_their_colour_in_both_tables(page: str) -> None:
-    assert page.count('<span class="verdict best">') == 2
-    assert page.count('<span class="verdict unresolved">') == 3
-
-
-def test_without_repeats_the_intervals_are_called_those_within_the_run(view: View) -> None:
-    page = report_of(replace(view, pool=None)).html
-    assert "within the run alone, since nothing was repeated" in html.unescape(page)
-
-
-def test_configs_of_another_device_have_a_table_of_their_own() -> None:
-    run = products_run()
-    for row in run.rows[:4]:
-        row["device"] = "NVIDIA H200"
-    text = text_of(page_of(run))
-    assert "Under other conditions" in text
-    assert "4 trials completed under other conditions (device NVIDIA H200)" in text
-    assert "Of 20 completed configs" in text
+def test_verdicts_have_their_colour(page: str) -> None:
+    assert page.count('<span class="verdict best">') == 1
+    assert page.count('<span class="verdict unresolved">') == 2
 
 
 def test_texts_of_users_and_programs_cannot_change_the_page() -> None:
@@ -86,16 +68,6 @@ def test_a_run_of_which_nothing_completed_has_a_page_all_the_same() -> None:
     assert "out of sight" not in text
 
 
-def test_three_objectives_and_minimized_ones_are_drawn() -> None:
-    run = products_run()
-    run.sweep["objectives"] = [
-        {"metric": "epoch_s", "goal": "minimize"},
-        {"metric": "val_acc", "goal": "maximize"},
-        {"metric": "peak_rss_gib", "goal": "minimize"},
-    ]
-    assert "epoch_s (s)" in page_of(run)
-
-
 VENDORED = Path(page_module.__file__).parent / "vendored"
 
 
@@ -114,7 +86,7 @@ def test_plotly_js_has_every_trace_that_the_figures_use() -> None:
         for path in package.rglob("*.py")
         for name in re.findall(r'\.add\(\s*"(\w+)"', path.read_text())
     }
-    assert {"scatter", "heatmap"} <= used
+    assert used == {"scatter", "bar"}
     modules = set(re.findall(r'moduleType:"trace",name:"(\w+)"', plotly_js()))
     assert used <= modules
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,12 +57,6 @@ def test_the_status_has_the_accuracy_whatever_it_is_called(metric: str, figure: 
     run.add(config(), **{f"metrics.{metric}": 0.912})
     (line,) = (line for line in lines_of(run) if line.startswith("status:"))
     assert f"({metric} {figure}" in line
-
-
-def test_without_a_stand_in_there_is_no_data_line(tables: RunTables, view: View) -> None:
-    asked = replace(tables, sweep=replace(tables.sweep, data_note=""))
-    lines = summary(asked, view.findings, run_dir=RUN_DIR)
-    assert not any(line.startswith("data:") for line in lines)
 
 
 def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import html
 from typing import Final
 
 import numpy as np
@@ -12,26 +12,24 @@ from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import ALL
 from orchestrator.analysis.knobs.effects import Verdict, knob_effects
 from orchestrator.analysis.knobs.figures import Kind
-from orchestrator.analysis.report.sections.knobs.forest import change_text, forest
+from orchestrator.analysis.report.drawing import Drawing, Figure, axis, bars, rows_axis
 from orchestrator.analysis.report.sections.knobs.outcomes import (
-    effect_cell,
+    OUTCOMES,
+    effect_cells,
+    effect_text,
     ends_text,
     is_too_wide,
     legend_of,
     outcome_of,
-    quality_of,
-    why,
     word_of,
 )
-from orchestrator.analysis.report.sections.section import Section
-from orchestrator.analysis.report.tables import Cell, Table
+from orchestrator.analysis.report.tables import INTERVAL, Cell, Row, Section, Table, count_cell
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.rule_words import learned_word
+from orchestrator.analysis.wording import is_share, short
 from orchestrator.formats import counted
 
 MAX_ROWS: Final = 24
 
-_TITLE: Final = "What each knob does"
 _HOW: Final = (
     "a pair is two configs that differ in this knob alone; the effect is the mean over the pairs, "
     "geometric where it is a ratio",
@@ -41,25 +39,38 @@ _HOW: Final = (
     "how much the pairs differ",
     "a verdict other than 'not decided' holds for all rows together at 95 % (Holm's method)",
     "'as fast within' a margin: the whole interval lies within it",
+    "what two knobs bring together: an.interactions(run)",
 )
+_WITHOUT_PAIR: Final = {
+    Verdict.NO_PAIR: "no two configs differ in {knobs} alone, so that what it does to {metric} is "
+    "not known",
+    Verdict.SAME_RUNS: "configs that differ in {knobs} alone have the same runs for {metric}: by "
+    "its role a knob like this does not change it",
+}
 
 
 def effects_of(view: View) -> Section:
     """Return the section on the knobs."""
-    effects = main_effects(view)
-    section = partial(Section, name="effects", title=_TITLE)
+    name, title, effects = "effects", "What each knob does", main_effects(view)
     if effects.empty:
-        return section(missing=_why_none(view))
-    rows, left_out = _shown(effects[effects["num_pairs"] > 0])
-    notes = [*legend_of(rows), *_without_pairs(effects), *_left_out(left_out)]
+        return Section(name=name, title=title, missing=_why_none(view))
+    with_pairs = effects[effects["num_pairs"] > 0]
+    rows = _shown(with_pairs)
+    notes = legend_of(rows)
+    for verdict, text in _WITHOUT_PAIR.items():
+        for metric, some in effects[effects["verdict"] == verdict].groupby("metric", sort=False):
+            notes.append(text.format(knobs=" alone or in ".join(some["knob"]), metric=metric))
+    if left_out := len(with_pairs) - len(rows):
+        notes.append(f"{counted(left_out, 'other pair')} of values: an.effects(run) has them all")
     if rows.empty:
-        return section(missing="; ".join(notes))
+        return Section(name=name, title=title, missing="; ".join(notes))
     drawn = _drawn(rows)
-    figures = [forest(view, drawn, metric) for metric in drawn["metric"].unique()]
-    return section(
+    return Section(
+        name=name,
+        title=title,
         table=_table(rows, view),
         notes=tuple(notes),
-        figures=tuple(figures),
+        figures=tuple(forest(view, drawn, metric) for metric in drawn["metric"].unique()),
         folded=(("how these are made", _HOW),),
     )
 
@@ -73,7 +84,7 @@ def main_effects(view: View) -> pd.DataFrame:
 def main_rows(effects: pd.DataFrame, view: View) -> pd.DataFrame:
     """Return the rows that the section draws of a table of effects."""
     main = effects["group"].isin([view.tables.main_group, ALL])
-    return _drawn(_shown(effects[main & (effects["num_pairs"] > 0)])[0])
+    return _drawn(_shown(effects[main & (effects["num_pairs"] > 0)]))
 
 
 def _drawn(rows: pd.DataFrame) -> pd.DataFrame:
@@ -81,78 +92,97 @@ def _drawn(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~pd.Series(are_hidden, index=rows.index, dtype="bool")]
 
 
-def _shown(effects: pd.DataFrame) -> tuple[pd.DataFrame, int]:
-    """Return the rows to show, knob by knob, the largest effects first; and how many others."""
+def _shown(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows to show, knob by knob, those with a verdict and the largest effects first."""
     first = effects.groupby(["knob", "metric"], sort=False)["reference"].transform("first")
     rows = effects[effects["reference"].astype("str") == first.astype("str")]
-    nothing = np.where(rows["kind"] == Kind.RATIO, 1.0, 0.0)
-    size = np.where(
-        rows["kind"] == Kind.RATIO,
-        np.abs(np.log(rows["effect"].clip(lower=1e-9).to_numpy(dtype=np.float64))),
-        np.abs(rows["effect"].to_numpy(dtype=np.float64) - nothing),
-    )
-    is_shown = rows["verdict"].isin([Verdict.HIGHER, Verdict.LOWER])
-    rows = rows.assign(size=size, sure=is_shown)
+    values = rows["effect"].to_numpy(dtype=np.float64)
+    logs = np.log(values.clip(min=1e-9))
+    size = np.abs(np.where(rows["kind"] == Kind.RATIO, logs, values))
+    rows = rows.assign(size=size, sure=rows["verdict"].isin([Verdict.HIGHER, Verdict.LOWER]))
     of_knob = rows.groupby(["metric", "knob"], sort=False)
     order = rows.assign(
-        metric_place=pd.factorize(rows["metric"])[0],
+        place=pd.factorize(rows["metric"])[0],
         any_sure=of_knob["sure"].transform("max"),
         largest=of_knob["size"].transform("max"),
-    ).sort_values(
-        ["metric_place", "any_sure", "largest"], ascending=[True, False, False], kind="stable"
-    )
-    kept = order.head(MAX_ROWS)
-    return kept[effects.columns], len(effects) - len(kept)
+    ).sort_values(["place", "any_sure", "largest"], ascending=[True, False, False], kind="stable")
+    return order.head(MAX_ROWS)[effects.columns]
+
+
+def _change_text(row: Row) -> str:
+    return f"{short(row['reference'])} → {short(row['value'])}"
 
 
 def _table(rows: pd.DataFrame, view: View) -> Table:
-    cells = tuple(
-        (
-            Cell(text=str(row["knob"])),
-            Cell(text=change_text(row)),
-            Cell(text=str(row["metric"])),
-            effect_cell(row),
-            Cell(text=ends_text(row["kind"], row["metric"], row["low"], row["high"]) or why(row)),
-            Cell(text=f"{row['num_pairs']:,}", number=float(row["num_pairs"])),
-            Cell(text=word_of(outcome_of(row, view.rule), row["metric"], view.rule)),
-        )
-        for row in rows.to_dict("records")
-    )
-    return Table(
-        head=("knob", "change", "of", "effect", "95 % interval", "pairs", "verdict"),
-        rows=cells,
-        marks=("",) * len(cells),
-    )
-
-
-def _without_pairs(effects: pd.DataFrame) -> list[str]:
-    """Return sentences on the knobs of which nothing can be said, and why."""
-    texts = {
-        Verdict.NO_PAIR: "no two configs differ in {knobs} alone, so that what it does to {metric} "
-        "is not known",
-        Verdict.SAME_RUNS: "configs that differ in {knobs} alone have the same runs for {metric}: "
-        "by its role a knob like this does not change it",
-    }
-    sentences = []
-    for verdict, text in texts.items():
-        rows = effects[effects["verdict"] == verdict]
-        for metric, some in rows.groupby("metric", sort=False):
-            sentences.append(text.format(knobs=" alone or in ".join(some["knob"]), metric=metric))
-    return sentences
-
-
-def _left_out(number: int) -> list[str]:
-    if not number:
-        return []
-    return [f"{counted(number, 'other pair')} of values: an.effects(run) has them all"]
+    cells = []
+    for row in rows.to_dict("records"):
+        effect, ends, verdict = effect_cells(row, view.rule)
+        texts = (str(row["knob"]), _change_text(row), str(row["metric"]))
+        knob = [Cell(text=text) for text in texts]
+        cells.append((*knob, effect, ends, count_cell(row["num_pairs"]), verdict))
+    head = ("knob", "change", "of", "effect", INTERVAL, "pairs", "verdict")
+    return Table(head=head, rows=tuple(cells))
 
 
 def _why_none(view: View) -> str:
     configs = view.all_configs
+    if configs.empty:
+        return "no config completed: nothing can be said of knobs, steps and curves"
     if len(configs) < 2:
         return "a single config completed: there is nothing to compare it with"
     if not any(configs[column].nunique() > 1 for column in params_of(configs)):
         return "no knob varied among the configs that completed"
-    word = quality_of(view.rule.speed.metric, view.rule)
-    figure = "speed" if word == "fast" else view.rule.speed.metric
-    return f"no knob varied that changes the {figure} or the {learned_word(view.rule)} by its role"
+    metrics = dict.fromkeys([view.rule.speed.metric, view.rule.accuracy.metric])
+    return f"no knob varied that changes {' or '.join(metrics)} by its role"
+
+
+def forest(view: View, rows: pd.DataFrame, metric: str) -> Figure:
+    """Draw the effects on one figure with their intervals, a line a row.
+
+    Args:
+        view: The run.
+        rows: Of :func:`main_effects`.
+        metric: The figure.
+    """
+    own, rule = rows[rows["metric"] == metric], view.rule
+    records = own.to_dict("records")
+    is_ratio = bool((own["kind"] == Kind.RATIO).all())
+    scale = 1.0 if is_ratio or not is_share(metric) else 100.0
+    labels = [f"{row['knob']} {_change_text(row)}" for row in records]
+    names = np.array([html.escape(label) for label in labels])
+    outcomes = np.array([OUTCOMES.index(outcome_of(row, rule)) for row in records])
+    figure = Drawing(height=130 + 26 * len(own), showlegend=True)
+    for kind, outcome in enumerate(OUTCOMES):
+        some, word = own[outcomes == kind], word_of(outcome, metric, rule)
+        if len(some):
+            figure.add(
+                "scatter",
+                x=some["effect"] * scale,
+                y=names[outcomes == kind],
+                mode="markers",
+                name=word,
+                marker={"color": outcome.colour, "symbol": outcome.marker, "size": 11},
+                error_x=bars(some, ("effect", "low", "high"), outcome.colour, scale=scale),
+                text=[_hover(row) for row in some.to_dict("records")],
+                hovertemplate="%{y}<br>%{text}<extra>" + word + "</extra>",
+            )
+    figure.line(1.0 if is_ratio else 0.0, along="y", dash="solid")
+    title = f"{metric}, times as much" if is_ratio else f"{metric}, more"
+    unit = " (points)" if scale > 1 else ""
+    scale_of_axis = "log" if is_ratio else "linear"
+    figure.axes(axis(f"{title}{unit}", type=scale_of_axis), rows_axis(names.tolist()))
+    first = word_of(OUTCOMES[outcomes[0]], metric, rule)[2:]
+    return Figure(
+        name=f"effects-{metric.replace('_', '-')}",
+        drawing=figure,
+        table=own.drop(columns="group"),
+        caption=f"Each knob's effect on {metric}, with its 95 % interval. A mark without a bar has "
+        "no interval.",
+        label=f"The effect of each knob on {metric}; the first is {labels[0]}: "
+        f"{effect_text(records[0])}, {first}.",
+    )
+
+
+def _hover(row: Row) -> str:
+    ends, pairs = ends_text(row) or "no interval", counted(row["num_pairs"], "pair")
+    return f"{effect_text(row)} ({ends}), {pairs}"

@@ -12,11 +12,11 @@ import pandas as pd
 from orchestrator.analysis.knobs.effects import Verdict
 from orchestrator.analysis.knobs.figures import Kind, Mean
 from orchestrator.analysis.recommendation.front import SIGN, sign_of
-from orchestrator.analysis.report.style import AMBER, FAINT, GREEN, MUTED
+from orchestrator.analysis.report.drawing import AMBER, FAINT, GREEN, MUTED
 from orchestrator.analysis.report.tables import Cell
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.matched_pairs import Basis
-from orchestrator.analysis.wording import is_share
+from orchestrator.analysis.wording import is_share, shown_difference
 from orchestrator.formats import percent
 from orchestrator.metric_table import unit_of
 from orchestrator.metrics import Goal, Objective, is_accuracy
@@ -43,11 +43,18 @@ BETTER: Final = Outcome(symbol="▲", colour=GREEN, marker="triangle-up")
 WORSE: Final = Outcome(symbol="▼", colour=AMBER, marker="triangle-down")
 ALIKE: Final = Outcome(symbol="=", colour=MUTED, marker="square")
 OPEN: Final = Outcome(symbol="?", colour=FAINT, marker="circle-open")
+OUTCOMES: Final = (BETTER, WORSE, ALIKE, OPEN)
+
+_WORDS: Final = {
+    "fast": ("faster", "slower"),
+    "accurate": ("more accurate", "less accurate"),
+    "good": ("better", "worse"),
+}
 
 
 def outcome_of(row: Mapping[Any, Any], rule: Rule) -> Outcome:
     """Return what a row of effects has shown: better, worse, alike within the margin, or open."""
-    objective = objective_of(str(row["metric"]), rule)
+    objective = _objective_of(str(row["metric"]), rule)
     if row["verdict"] in (Verdict.HIGHER, Verdict.LOWER):
         is_up = row["verdict"] == Verdict.HIGHER
         return BETTER if is_up == (objective.goal is Goal.MAXIMIZE) else WORSE
@@ -60,110 +67,88 @@ def word_of(outcome: Outcome, metric: str, rule: Rule) -> str:
     """Return ``▲ faster``, ``= as fast within 2 %``, ``? not decided``."""
     if outcome is OPEN:
         return f"{outcome.symbol} not decided"
-    objective = objective_of(metric, rule)
-    quality = quality_of(metric, rule)
-    if outcome is ALIKE:
-        margin = margin_text(objective, rule)
-        return f"{outcome.symbol} as {quality}{f' within {margin}' if margin else ''}"
-    return f"{outcome.symbol} {compared(quality, is_better=outcome is BETTER)}"
-
-
-def quality_of(metric: str, rule: Rule) -> str:
-    """Return ``fast``, ``accurate`` or, of another figure, ``good``."""
+    quality = "accurate" if is_accuracy(metric) else "good"
     if metric == rule.speed.metric:
-        return "fast" if rule.is_of_speed else "good"
-    return "accurate" if is_accuracy(metric) else "good"
+        quality = "fast" if rule.is_of_speed else "good"
+    if outcome is ALIKE:
+        margin = _margin_of(_objective_of(metric, rule), rule)
+        is_speed = metric == rule.speed.metric
+        text = percent(margin) if is_speed else shown_difference(metric, margin)
+        return f"{outcome.symbol} as {quality}{f' within {text}' if margin else ''}"
+    return f"{outcome.symbol} {_WORDS[quality][outcome is WORSE]}"
 
 
-def compared(quality: str, *, is_better: bool) -> str:
-    """Return ``faster`` or ``slower``, ``more accurate`` or ``less accurate``."""
-    words = {"fast": ("faster", "slower"), "good": ("better", "worse")}
-    better, worse = words.get(quality, (f"more {quality}", f"less {quality}"))
-    return better if is_better else worse
-
-
-def objective_of(metric: str, rule: Rule) -> Objective:
+def _objective_of(metric: str, rule: Rule) -> Objective:
     """Return the objective of a figure; one to maximise where the rule has none."""
     known = {o.metric: o for o in (*rule.objectives, rule.accuracy)}
     return known.get(metric, Objective(metric, Goal.MAXIMIZE))
 
 
-def margin_of(objective: Objective, rule: Rule) -> float:
+def _margin_of(objective: Objective, rule: Rule) -> float:
     """Return the difference that does not count: a share of ratios, or in the figure's unit."""
     if objective.metric == rule.speed.metric:
         return rule.tie_margin
     return 0.0 if objective.relative else objective.tolerance or 0.0
 
 
-def margin_text(objective: Objective, rule: Rule) -> str:
-    """Return ``2 %``, ``0.5 points``; "" where there is no margin."""
-    margin = margin_of(objective, rule)
-    if not margin:
-        return ""
-    if objective.metric == rule.speed.metric:
-        return percent(margin)
-    return f"{100 * margin:g} points" if is_share(objective.metric) else f"{margin:g}"
-
-
 def _is_within(row: Mapping[Any, Any], objective: Objective, rule: Rule) -> bool:
     """Return True where the interval is within the margin, which is of the same kind as it."""
-    margin = margin_of(objective, rule)
+    margin = _margin_of(objective, rule)
     low, high = float(row["low"]), float(row["high"])
     if math.isnan(low) or math.isnan(high) or not margin:
         return False
     if row["kind"] == Kind.RATIO:
         return low >= 1 / (1 + margin) and high <= 1 + margin
-    if objective.metric == rule.speed.metric:  # its margin is a share, which no difference tells
-        return False
-    return low >= -margin and high <= margin
+    # The margin of the speed is a share, which no difference is compared with.
+    return objective.metric != rule.speed.metric and low >= -margin and high <= margin
 
 
-def effect_text(kind: str, metric: str, value: float) -> str:
+def effect_text(row: Mapping[Any, Any]) -> str:
     """Return ``1.26x``, ``+0.35 points`` or ``-0.12 GiB``; ``not known`` for none."""
+    metric, value = row["metric"], float(row["effect"])
     if math.isnan(value):
         return NONE
-    if kind == Kind.RATIO:
+    if row["kind"] == Kind.RATIO:
         return f"{value:.2f}x" if value < 100 else f"{value:,.0f}x"
     if is_share(metric):
         return f"{100 * value:+.2f} points"
-    unit = unit_of(metric)
-    return f"{value:+.3g} {unit}".rstrip()
+    return f"{value:+.3g} {unit_of(metric)}".rstrip()
 
 
-def ends_text(kind: str, metric: str, low: float, high: float) -> str:
+def ends_text(row: Mapping[Any, Any]) -> str:
     """Return ``1.15 to 1.38`` without the unit, or "" where the interval is not known."""
+    low, high = float(row["low"]), float(row["high"])
     if math.isnan(low) or math.isnan(high):
         return ""
-    if kind == Kind.RATIO:
+    if row["kind"] == Kind.RATIO:
         return f"{low:.2f} to {high:.2f}"
-    scale, digits = (100, "+.2f") if is_share(metric) else (1, "+.3g")
+    scale, digits = (100, "+.2f") if is_share(row["metric"]) else (1, "+.3g")
     return f"{scale * low:{digits}} to {scale * high:{digits}}"
 
 
 def row_of(mean: Mean, kind: Kind, metric: str) -> dict[str, Any]:
     """Return a mean as a row of effects, its verdict by its own interval alone."""
-    nothing = 1.0 if kind is Kind.RATIO else 0.0
-    verdict = (
-        Verdict.HIGHER
-        if mean.low > nothing
-        else Verdict.LOWER
-        if mean.high < nothing
-        else Verdict.OPEN
-    )
+    nothing, verdict = (1.0 if kind is Kind.RATIO else 0.0), Verdict.OPEN
+    if mean.low > nothing:
+        verdict = Verdict.HIGHER
+    elif mean.high < nothing:
+        verdict = Verdict.LOWER
     return {"metric": metric, "kind": str(kind), "effect": mean.effect, "low": mean.low,
             "high": mean.high, "verdict": str(verdict), "basis": mean.basis,
             "composed": mean.composed}  # fmt: skip
 
 
-def effect_cell(row: Mapping[Any, Any]) -> Cell:
-    """Return a row's effect, with a sign where a config among them was not itself measured.
+def effect_cells(row: Mapping[Any, Any], rule: Rule) -> tuple[Cell, Cell, Cell]:
+    """Return a row's effect, its interval and its verdict, each as far as it is known.
 
-    An effect whose interval is too wide to be shown is not known.
+    A sign marks an effect with a config that was not itself measured.
     """
-    if is_too_wide(row):
-        return Cell(text=NONE)
-    text = effect_text(row["kind"], row["metric"], row["effect"])
-    return Cell(text=f"{text}{sign_of(row)}", number=float(row["effect"]))
+    ends, effect = ends_text(row), Cell(text=NONE)
+    if not is_too_wide(row):
+        effect = Cell(text=f"{effect_text(row)}{sign_of(row)}", number=float(row["effect"]))
+        ends = ends or ("not known" if row["composed"] else "not known: no repeats")
+    verdict = word_of(outcome_of(row, rule), row["metric"], rule)
+    return effect, Cell(text=ends or "too wide to tell"), Cell(text=verdict)
 
 
 def legend_of(rows: pd.DataFrame) -> list[str]:
@@ -172,18 +157,10 @@ def legend_of(rows: pd.DataFrame) -> list[str]:
     if rows["composed"].any():
         legend.append(f"{SIGN} composed: a config among them was not itself trained and probed")
     if "contaminated" in rows and (disturbed := int(rows["contaminated"].sum())):
-        of = "all" if disturbed == len(rows) else f"{disturbed} of {len(rows)}"
-        legend.append(f"other load disturbed runs of {of} of these: no clean runs tell them")
+        legend.append(f"other load disturbed runs of {disturbed} of these {len(rows)}")
     return legend
 
 
 def is_too_wide(row: Mapping[Any, Any]) -> bool:
     """Return True where the noise is known, and too large for the effect to tell anything."""
     return math.isnan(float(row["low"])) and row["basis"] != Basis.UNKNOWN
-
-
-def why(row: Mapping[Any, Any]) -> str:
-    """Return why an effect has no interval."""
-    if is_too_wide(row):
-        return "too wide to tell"
-    return "not known: no repeats" if not row["composed"] else "not known"

@@ -8,13 +8,12 @@ import re
 import numpy as np
 import pytest
 
-from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.ceilings import ceilings_of, gain_text
 from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain
 from tests.orchestrator.analysis.made_runs import MadeRun, config
-from tests.orchestrator.analysis.report.pages import text_of, view_of_run
+from tests.orchestrator.analysis.report.pages import view_of_run
 
 LOADER_S, MODEL_S, CORES = 4e-4, 1e-4, 4
 
@@ -46,14 +45,6 @@ def test_each_config_has_its_ceilings_and_its_gain_with_an_interval(bounded: Vie
     assert set(gains) == {"1", "2"}
     assert re.fullmatch(r"4\.0x \([34]\.\dx to 4\.\dx\) if the loader were free", gains["1"])
     assert re.fullmatch(r"2\.0x \([12]\.\dx to 2\.\dx\) if the loader were free", gains["2"])
-
-
-def test_a_run_without_ceilings_has_no_such_section(view: View) -> None:
-    assert ceilings_of(view) is None
-
-
-def test_the_page_has_the_section(bounded: View) -> None:
-    assert "What bounds each config" in text_of(report_of(bounded).html)
 
 
 @pytest.mark.parametrize(

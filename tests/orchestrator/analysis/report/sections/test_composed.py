@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.recommendation.front import SIGN
-from orchestrator.analysis.report.sections.composed import composed_notes, composed_of
+from orchestrator.analysis.report.sections.front import front_table
 from orchestrator.analysis.report.summary import summary
-from orchestrator.analysis.report.tables import front_table
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.metrics import maximize
@@ -32,15 +31,9 @@ def test_composed_figures_of_the_front_have_the_sign_and_measured_ones_have_not(
     view = view_of_run(made)
     table = front_table(view, view.configs)
     speed, accuracy = (table.head.index(name) for name in ("samples_per_s", "val_acc"))
-    is_composed = (
-        view.configs[view.configs["on_front"] | view.configs["is_baseline"]]
-        .sort_values("metrics.samples_per_s", ascending=False)["composed"]
-        .tolist()
-    )
-    assert True in is_composed
-    assert False in is_composed
-    for column in (speed, accuracy):
-        assert [SIGN in row[column].text for row in table.rows] == is_composed
+    signs = [[SIGN in row[column].text for row in table.rows] for column in (speed, accuracy)]
+    assert signs[0] == signs[1]
+    assert {*signs[0]} == {True, False}
     assert table.rows[0][table.head.index("runs")].text == "3 probes, 2 curves"
     assert table.head.count("95 % interval") == 2
 
@@ -52,26 +45,11 @@ def test_the_page_has_a_legend_counts_and_the_measured_figures(made: MadeRun) ->
     assert (
         "Of 24 configs 20 have a speed and a final accuracy; the curves of 4 were stopped" in text
     )
-    assert "Composed against measured" in text
-    assert "those accurate enough to be ranked have 12 settings" in text
     assert "Selected by composed figures, speed from 3 probes, accuracy from 2 curves" in text
-
-
-def test_the_table_beside_the_confirm_runs_has_a_row_a_figure(made: MadeRun) -> None:
-    shown = composed_of(view_of_run(made))
-    assert shown is not None
-    assert shown.table is not None
-    cells = [[cell.text for cell in row] for row in shown.table.rows]
-    assert [row[1] for row in cells] == ["samples_per_s", "samples_per_s", "val_acc", "train_s"]
-    assert cells[2][4].endswith("points")
-    assert shown.lines[1].startswith("training time: median error")
-    assert shown.lines[1].endswith("over 1 config")
 
 
 def test_a_search_whose_configs_were_all_trained_has_none_of_it() -> None:
     run = products_run()
-    assert composed_of(view_of_run(run)) is None
-    assert composed_notes(view_of_run(run)) == ()
     text = text_of(page_of(run))
     assert SIGN not in text
     assert "composed:" not in text
@@ -94,22 +72,6 @@ def test_without_confirm_runs_the_recommendation_says_that_its_figures_are_compo
     (line,) = (line for line in lines if line.startswith("status:"))
     assert line.endswith("composed: speed of 3 probes, accuracy of 2 curves)")
     assert "(composed, 2 curves)" in text_of((run_dir / "report.html").read_text())
-
-
-def test_a_claim_rests_on_the_confirm_runs_and_their_whole_training_has_the_accuracy(
-    made: MadeRun, tmp_path: Path
-) -> None:
-    run_dir = made.write(tmp_path / "run")
-    write_all(load_run(run_dir), run_dir)
-    content = json.loads((run_dir / "recommended.json").read_text())
-    assert content["composed"] is False
-    assert content["measured_in"] == "confirm"
-    assert (content["speedup"]["basis"], content["speedup"]["num_pairs"]) == ("confirm", 3)
-    assert content["num_runs"] == {"speed": 3, "accuracy": 1}
-    whole = made.trials[
-        (made.trials["stage"] == "confirm") & made.trials["metrics.val_acc"].notna()
-    ]
-    assert content["figures"]["val_acc"] == pytest.approx(whole["metrics.val_acc"].mean())
 
 
 def test_confirm_runs_of_speed_alone_leave_the_accuracy_composed() -> None:
@@ -135,18 +97,6 @@ def test_the_whole_table_is_written(made: MadeRun, tmp_path: Path) -> None:
     front = pd.read_csv(run_dir / "front.csv")
     # Two have confirm runs, whose figures were measured.
     assert front["composed"].tolist() == [False, True, False]
-
-
-def test_of_very_many_configs_the_page_draws_some_and_counts_all(
-    made: MadeRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("orchestrator.analysis.report.view.MAX_DRAWN", 6)
-    view = view_of_run(made)
-    assert view.num_configs == 20
-    assert len(view.configs) < 20
-    singled = view.configs["on_front"] | view.configs["is_baseline"]
-    assert singled.sum() == 4
-    assert "of 20 configs with a speed" in text_of(page_of(made)).lower()
 
 
 @pytest.mark.parametrize("made_of", [factored_run, products_run])

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.report.sections.curves import (
-    KINDS,
-    MAX_OTHERS,
+    MAX_LINES,
     MAX_POINTS,
+    STYLES,
     curves_of,
     drawn_curves,
 )
 from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run
 
 
@@ -30,9 +30,9 @@ def test_of_many_trials_some_are_drawn_and_the_section_says_so() -> None:
     curves = drawn_curves(view)
     assert curves is not None
     others = curves.reports[curves.reports["kind"] == "other trials"]
-    assert others["trial_id"].nunique() == MAX_OTHERS
+    assert others["trial_id"].nunique() == MAX_LINES
     number = curves.num_trials["other trials"]
-    assert section.lines[0].startswith(f"of the {number} other trials {MAX_OTHERS} are drawn")
+    assert section.lines[0].startswith(f"{MAX_LINES} of {number} trials are drawn (other trials)")
     finals = view.trials.set_index("trial_id")["metrics.val_acc"]
     assert finals[others["trial_id"].unique()].min() == finals.min(), "the ends are among them"
 
@@ -41,31 +41,12 @@ def test_each_trial_has_one_kind(view: View) -> None:
     curves = drawn_curves(view)
     assert curves is not None
     kinds = curves.reports.drop_duplicates("trial_id").set_index("trial_id")["kind"]
-    assert set(kinds) == set(KINDS)
+    assert set(kinds) == set(STYLES)
     rows = view.configs.set_index("label")
     for kind, mark in (("recommended", "is_recommended"), ("baseline", "is_baseline")):
         (ids,) = rows.loc[rows[mark], "trial_ids"]
         assert set(kinds.index[kinds == kind]) == set(ids)
-    assert curves.num_trials == {kind: int((kinds == kind).sum()) for kind in KINDS}
-
-
-def test_a_composed_config_is_drawn_by_the_curves_that_its_accuracy_is_from() -> None:
-    view = view_of_run(factored_run())
-    curves = drawn_curves(view)
-    assert curves is not None
-    (ids,) = view.configs.loc[view.configs["is_baseline"], "curve_ids"]
-    drawn = curves.reports.loc[curves.reports["kind"] == "baseline", "trial_id"]
-    assert set(drawn) == set(ids)
-
-
-def test_a_report_without_the_figure_is_no_point(view: View) -> None:
-    some = view.curves["metrics.val_acc"].where(view.curves["epoch"] > 1, np.nan)
-    curves = drawn_curves(replace(view, curves=view.curves.assign(**{"metrics.val_acc": some})))
-    assert curves is not None
-    assert curves.reports.groupby("trial_id").size().unique().tolist() == [2]
-    only_last = some.where(view.curves["epoch"] > 2, np.nan)
-    none = replace(view, curves=view.curves.assign(**{"metrics.val_acc": only_last}))
-    assert drawn_curves(none) is None
+    assert curves.num_trials == {kind: int((kinds == kind).sum()) for kind in STYLES}
 
 
 def test_each_trial_is_drawn_once_and_the_recommended_one_last(view: View) -> None:
@@ -80,24 +61,6 @@ def test_each_trial_is_drawn_once_and_the_recommended_one_last(view: View) -> No
         ]  # fmt: skip
         assert len(kinds) == curves.reports["trial_id"].nunique()
         assert kinds[-2:] == ["baseline", "recommended"]
-
-
-def test_the_tables_have_the_reports_of_the_run(view: View) -> None:
-    _, over_samples = curves_of(view).figures
-    table = over_samples.table.set_index(["trial_id", "samples"])["metrics.val_acc"]
-    reports = view.curves.set_index(["trial_id", "samples"])["metrics.val_acc"]
-    assert table.to_dict() == pytest.approx(reports[table.index].to_dict())
-
-
-def test_the_ends_of_the_lines_that_are_singled_out_are_in_sight() -> None:
-    run = MadeRun()
-    run.add(config(lr=1e-6))
-    run.add(config(num_workers=3))
-    run.sweep["baseline"] = config(lr=1e-6)
-    (over_time, _) = curves_of(view_of_run(run)).figures
-    last = min(row["metrics.val_acc"] for row in run.rows)
-    shown = over_time.shown.get("yaxis.range", [0.0])
-    assert shown[0] < last
 
 
 def test_time_in_training_is_the_clock_where_all_report_it(view: View) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis.report.sections.steps import MAX_BARS, phase_times, step_times, steps_of
+from orchestrator.analysis.report.sections.steps import MAX_BARS, phase_times, steps_of
 from orchestrator.analysis.report.view import View
 
 
@@ -19,18 +19,12 @@ def test_phases_add_up_to_the_time_of_as_many_samples(view: View) -> None:
 
 
 def test_the_recommended_config_and_the_baseline_are_among_the_bars(view: View) -> None:
-    drawn = step_times(view)
-    assert drawn is not None
+    (drawn,) = steps_of(view).figures
     names = list(drawn.figure.data[0].y)
     assert len(names) == len(drawn.table) == MAX_BARS
     assert sum("(recommended)" in name for name in names) == 1
     assert sum("(baseline)" in name for name in names) == 1
     assert drawn.caption.endswith("8 other configs are not drawn.")
-
-
-def test_the_table_has_what_the_bars_show(view: View) -> None:
-    drawn = step_times(view)
-    assert drawn is not None
     waits = next(trace for trace in drawn.figure.data if trace.name == "wait")
     assert drawn.table["wait_ms_per_1000_samples"].tolist() == list(waits.x)
 

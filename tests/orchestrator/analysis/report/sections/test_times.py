@@ -9,7 +9,7 @@ import numpy as np
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.sections.times import times_of
 from orchestrator.analysis.report.view import View, view_of
-from tests.orchestrator.analysis.made_runs import MadeRun, config, partly_contaminated_run
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 
 def test_the_table_names_the_accuracy_and_counts_the_runs(view: View) -> None:
@@ -41,12 +41,3 @@ def test_the_soonest_are_shown_and_always_the_recommended_and_the_baseline() -> 
     shown = [row[-4].number for row in times.table.rows]
     reached = [number for number in shown if number is not None]
     assert reached == sorted(reached)
-
-
-def test_times_are_of_the_runs_whose_load_was_their_own() -> None:
-    run = partly_contaminated_run()
-    times = times_of(view_of(run.tables, findings(run.tables)))
-    assert times is not None
-    assert times.table is not None
-    column = times.table.head.index("runs there")
-    assert sorted(row[column].text.partition(" of ")[2] for row in times.table.rows) == ["2", "3"]

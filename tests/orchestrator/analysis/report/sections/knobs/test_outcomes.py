@@ -7,12 +7,10 @@ import math
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.knobs.figures import Kind
 from orchestrator.analysis.report.sections.knobs.outcomes import (
     ALIKE,
-    BETTER,
     OPEN,
-    WORSE,
+    OUTCOMES,
     effect_text,
     ends_text,
     legend_of,
@@ -63,30 +61,29 @@ def test_alike_needs_the_whole_interval_within_the_margin(
     assert outcome_of(row(metric, "not decided", kind, low, high), RULE) is outcome
 
 
-def test_a_difference_is_not_held_against_a_margin_that_is_a_share() -> None:
-    rule = Rule(objectives=(minimize("val_loss"),))
-    assert outcome_of(row("val_loss", "not decided", "difference", -0.012, 0.001), rule) is OPEN
+def test_symbols_and_marks_tell_outcomes_without_colour() -> None:
+    assert len({outcome.symbol for outcome in OUTCOMES}) == len(OUTCOMES)
+    assert len({outcome.marker for outcome in OUTCOMES}) == len(OUTCOMES)
 
 
-def test_symbols_tell_outcomes_without_colour() -> None:
-    assert len({outcome.symbol for outcome in (BETTER, WORSE, ALIKE, OPEN)}) == 4
-    assert len({outcome.marker for outcome in (BETTER, WORSE, ALIKE, OPEN)}) == 4
+@pytest.mark.parametrize(
+    ("metric", "kind", "figures", "texts"),
+    [
+        ("samples_per_s", "ratio", (1.256, 1.1, 1.4), ("1.26x", "1.10 to 1.40")),
+        ("val_acc", "difference", (-0.0123, -0.02, 0.002), ("-1.23 points", "-2.00 to +0.20")),
+        ("peak_rss_gib", "difference", (0.5, 0.4, 0.6), ("+0.5 GiB", "+0.4 to +0.6")),
+        ("samples_per_s", "ratio", (math.nan, math.nan, math.nan), ("not known", "")),
+    ],
+)
+def test_an_effect_has_its_unit_and_its_interval(
+    metric: str, kind: str, figures: tuple[float, float, float], texts: tuple[str, str]
+) -> None:
+    effect, low, high = figures
+    known = {**row(metric, "not decided", kind, low, high), "effect": effect}
+    assert (effect_text(known), ends_text(known)) == texts
 
 
-def test_figures_have_their_unit_and_what_is_not_known_has_none() -> None:
-    assert effect_text(Kind.RATIO, "samples_per_s", 1.256) == "1.26x"
-    assert effect_text(Kind.DIFFERENCE, "val_acc", -0.0123) == "-1.23 points"
-    assert effect_text(Kind.DIFFERENCE, "peak_rss_gib", 0.5) == "+0.5 GiB"
-    assert effect_text(Kind.RATIO, "samples_per_s", math.nan) == "not known"
-    assert ends_text(Kind.DIFFERENCE, "val_acc", -0.001, 0.002) == "-0.10 to +0.20"
-    assert ends_text(Kind.RATIO, "samples_per_s", math.nan, math.nan) == ""
-
-
-def test_figures_of_a_busy_machine_are_said_to_be_such() -> None:
-    clean = {"composed": False, "contaminated": False}
-    disturbed = {**clean, "contaminated": True}
-    assert legend_of(pd.DataFrame([clean])) == []
-    [some] = legend_of(pd.DataFrame([clean, disturbed]))
-    assert some == "other load disturbed runs of 1 of 2 of these: no clean runs tell them"
-    [every] = legend_of(pd.DataFrame([disturbed]))
-    assert every.startswith("other load disturbed runs of all of these")
+def test_figures_of_a_busy_machine_are_counted() -> None:
+    rows = pd.DataFrame({"composed": [False, False], "contaminated": [False, True]})
+    assert legend_of(rows.head(1)) == []
+    assert legend_of(rows) == ["other load disturbed runs of 1 of these 2"]

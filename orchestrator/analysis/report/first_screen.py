@@ -1,0 +1,199 @@
+"""The first screen of the page: the answer, its three numbers, what changes, and its checks."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from orchestrator.analysis.findings.codes import Health, Status
+from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.reasons import pairs_of
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.wording import as_sentence, is_share, short, shown
+from orchestrator.formats import counted, duration
+from orchestrator.metrics import is_learned
+from orchestrator.trial import Stage
+
+_MARKS: Final = {
+    Status.CONFIRMED: ("✔", "good"),
+    Status.TIE: ("=", "even"),
+    Status.NOT_CONFIRMED: ("?", "open"),
+    Status.NOTHING: ("\N{EN DASH}", "none"),
+    Health.PASS: ("✔", "good"),
+    Health.WARNING: ("!", "bad"),
+    Health.UNKNOWN: ("?", "open"),
+}
+"""Symbol and style class."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One of the three numbers: what it is, the figure, lines under it; ``known`` or not."""
+
+    label: str
+    figure: str
+    under: tuple[str, ...] = ()
+    known: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copied:
+    """A text to copy.
+
+    Attributes:
+        label: What it is, two or three words.
+        parts: The text, in parts that a line is not to be broken within.
+        note: What it does, or "".
+    """
+
+    label: str
+    parts: tuple[str, ...]
+    note: str = ""
+
+
+def first_screen(view: View) -> dict[str, Any]:
+    """Return the content of the first screen, beside the findings themselves."""
+    found, sweep = view.findings, view.sweep
+    symbol, style = _MARKS[found.status]
+    pairs = found.speedup.pairs if found.speedup is not None else None
+    is_confirmed = found.status is Status.CONFIRMED and pairs is not None
+    config = found.config or {}
+    changed = [change.knob for change in found.changes]
+    return {
+        "found": found,
+        "sentence": as_sentence(found.sentence, sweep.knobs),
+        "symbol": symbol,
+        "style": style,
+        "basis": f"{pairs_of(pairs)}, which did not select" if is_confirmed and pairs else "",
+        "numbers": numbers_of(found) if config else [],
+        "figures": _figures(found),
+        "checks": [(*_MARKS[check.health], check) for check in found.checks],
+        "changed": [
+            (sweep.knobs[name], name, short(config[name]), short(sweep.baseline[name]))
+            for name in changed
+        ],
+        "same": [
+            (knob, name, short(config[name]))
+            for name, knob in sweep.knobs.items()
+            if name in config and name not in changed
+        ],
+        "to_copy": to_copy(view),
+    }
+
+
+def numbers_of(found: Findings) -> list[Number]:
+    """Return the speed-up, the difference in accuracy, and the cost."""
+    return [_speedup(found), _accuracy(found), _cost(found)]
+
+
+def _speedup(found: Findings) -> Number:
+    rule, known = found.rule, found.known_speedup
+    label = "speed-up over the baseline"
+    if not rule.is_of_speed:
+        label = f"{rule.speed.metric}, times as good as the baseline"
+    if known is not None:
+        ends = f"95 % interval {known.low:.2f} to {known.high:.2f}"
+        figure = f"{known.ratio:.2f}\N{MULTIPLICATION SIGN}"
+        return Number(label=label, figure=figure, under=(ends,))
+    if found.is_baseline:
+        under = ("the baseline itself is recommended",)
+        return Number(label=label, figure="none", under=under)
+    return Number(label=label, figure="not known", under=(found.why_not_known,), known=False)
+
+
+def _accuracy(found: Findings) -> Number:
+    metric, difference = found.rule.accuracy.metric, found.difference
+    own, its = (figures[metric] for figures in (found.figures, found.baseline_figures))
+    label = metric if found.is_baseline else f"{metric} less the baseline's"
+    if pd.isna(own):
+        under: tuple[str, ...] = ("no run has reported it",)
+        return Number(label=label, figure="not known", under=under, known=False)
+    if found.is_baseline:
+        return Number(label=label, figure=shown(metric, own))
+    figures = shown(metric, own) + ("" if pd.isna(its) else f", baseline {shown(metric, its)}")
+    if difference is None:
+        under = ("too few runs, or too different ones, for an interval", figures)
+        return Number(label=label, figure="not known", under=under, known=False)
+    low, centre, high = (
+        f"{100 * value:+.2f}" if is_share(metric) else f"{value:+.3g}"
+        for value in (difference.low, difference.centre, difference.high)
+    )
+    unit = " points" if is_share(metric) else ""
+    under = (f"95 % interval {low} to {high}".replace("-", "\N{MINUS SIGN}"), figures)
+    return Number(label=label, figure=f"{centre}{unit}".replace("-", "\N{MINUS SIGN}"), under=under)
+
+
+def _cost(found: Findings) -> Number:
+    cost, under = found.cost, list[str]()
+    saved = cost.get("saved_s_per_epoch")
+    if saved is not None:
+        text = f"{'saves' if saved >= 0 else 'costs'} {duration(abs(saved))} an epoch"
+        pays = cost.get("epochs_to_pay")
+        under.append(text + (f": paid back after {max(round(pays), 1):,} epochs" if pays else ""))
+    for kind, of in (("rss", ""), ("gpu", " of the GPU")):
+        own, its = (cost.get(f"{whose}peak_{kind}_gib") for whose in ("", "baseline_"))
+        if own is not None:
+            beside = f", baseline {its:.3g}" if its is not None and not found.is_baseline else ""
+            under.append(f"peak memory{of} {own:.3g} GiB{beside}")
+    took = cost.get("search_s")
+    figure = "not known" if took is None else duration(took)
+    return Number(
+        label="the trials took", figure=figure, under=tuple(under), known=took is not None
+    )
+
+
+def _figures(found: Findings) -> list[tuple[str, str, str]]:
+    """Return the recommended config's figures: name, value, the baseline's."""
+    return [
+        (
+            _label(metric, found),
+            shown(metric, value),
+            "" if pd.isna(its) or found.is_baseline else shown(metric, its),
+        )
+        for metric, value in found.figures.items()
+        if pd.notna(value) and not metric.endswith(("_low", "_high"))
+        for its in [found.baseline_figures[metric]]
+    ]
+
+
+def _label(metric: str, found: Findings) -> str:
+    """Return the figure's name; with its runs where speed and accuracy have different ones."""
+    runs, learned = found.num_runs, is_learned(metric)
+    number = runs["accuracy" if learned else "speed"]
+    if found.composed and (learned or found.measured_in is not Stage.CONFIRM):
+        return f"{metric} (composed, {counted(number, 'curve' if learned else 'probe')})"
+    return metric if len(set(runs.values())) < 2 else f"{metric} ({counted(number, 'run')})"
+
+
+def to_copy(view: View) -> list[Copied]:
+    """Return the recommended settings in every form; [] where nothing is recommended."""
+    config, sweep = view.findings.config, view.sweep
+    if config is None:
+        return []
+    run_dir = shlex.quote("RUN_DIR" if view.run_dir is None else str(view.run_dir))
+    again = shlex.join(["python", "-m", "orchestrator", str(sweep.file)])
+    return [
+        Copied(
+            label="Command",
+            parts=("python -m orchestrator train", run_dir, "--save model.pt"),
+            note="To train with these settings and keep the weights:",
+        ),
+        Copied(label="JSON", parts=(json.dumps(config),)),
+        Copied(label="Python", parts=(f"config = {config!r}",)),
+        Copied(
+            label="Measure again",
+            parts=(again, *_pairs(view.findings.command)),
+            note="A sweep of these settings alone, measured as the run was.",
+        ),
+    ]
+
+
+def _pairs(words: Iterable[str]) -> list[str]:
+    """Return each option with its value."""
+    pairs = iter(words)
+    return [shlex.join(pair) for pair in zip(pairs, pairs, strict=True)]
