@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 from torch.utils.data import DataLoader
 
 from orchestrator import Machine, Node
 from orchestrator.space.configs import canonical, values_of
+from tests.conftest import RunCli
 from tests.trainables.running import context, train_once
 from trainables.data.sets.digits import DIGITS
 from trainables.lenet import (
@@ -121,3 +124,34 @@ def test_ranks_are_those_of_ddp() -> None:
     assert (demand.ranks, demand.gpus) == (2, 2)
     demand = lenet.demand(LeNetConfig(parallel="dp"), machine(gpus=2))
     assert (demand.ranks, demand.gpus) == (1, 2)
+
+
+GPU_SWEEP = """
+from orchestrator import Rigor, Sweep
+from trainables.lenet import LeNetConfig, lenet
+
+SWEEP = Sweep(
+    lenet,
+    question="Does it run on a GPU?",
+    space=LeNetConfig(device="cuda", data_path="resident", lr=0.05),
+    epochs=30,
+    embedded_data="digits",
+    rigor=Rigor(confirm=0),
+)
+"""
+
+
+@pytest.mark.gpu
+def test_a_trial_on_a_gpu_is_a_row_with_the_gpus_name_and_figures(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    file = tmp_path / "on_gpu.py"
+    file.write_text(GPU_SWEEP)
+    done = run_cli(file, "--executor", "inline", "--no-mlflow", "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = pd.read_csv(tmp_path / "run" / "trials.csv")
+    row = rows[rows["params.device"] == "cuda"].iloc[0]
+    assert row["state"] == "completed", row["reason"]
+    assert row["device"] == torch.cuda.get_device_name(0)
+    assert row["metrics.peak_gpu_gib"] > 0
+    assert row["metrics.samples_per_s"] > 0
