@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.forking import Finished
 from tests.orchestrator.driver.speed_sweeps import write_sweep
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 
 @dataclass(frozen=True, kw_only=True)

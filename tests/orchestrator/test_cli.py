@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import RunCli
 from tests.helping import check_help
 from tests.orchestrator.driver.never import SWEEP, write_never
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.forking import Finished
 from tests.orchestrator.driver.never import SWEEP, write_never
+from tests.orchestrator.helpers.without_privileges import CANNOT
 from tests.orchestrator.tracking.journals import make_record
-from tests.orchestrator.without_privileges import CANNOT
 
 LONG = "a" * 300
 
@@ -102,7 +102,7 @@ CASES: list[tuple[list[str], list[str]]] = [
 def refusals(closed: Path) -> list[Finished]:
     """Run all cases in one process without the privileges of root."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.orchestrator.without_privileges"],
+        [sys.executable, "-m", "tests.orchestrator.helpers.without_privileges"],
         input=json.dumps([arguments for arguments, _ in CASES]),
         cwd=closed, env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, check=False,

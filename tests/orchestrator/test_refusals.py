@@ -11,9 +11,9 @@ from orchestrator import Factored, Grid, Optuna, Random, Sweep, Trainable
 from orchestrator.driver.options.declaration import flag
 from orchestrator.driver.options.options import DECLARATIONS
 from tests.orchestrator.driver.never import write_never
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.sweep_files import written
 from tests.orchestrator.sweep.refusals import refusal
-from tests.orchestrator.sweep_files import written
 
 WRONG = "object()"
 SWEEP = {"trainable": "TRAINABLE", "question": "'?'", "space": "Config()"}

@@ -11,7 +11,7 @@ from orchestrator.texts import (
     bounded_name,
     described,
 )
-from tests.orchestrator.odd_errors import NotText, Unwritable
+from tests.orchestrator.helpers.odd_errors import NotText, Unwritable
 
 
 @pytest.mark.parametrize(

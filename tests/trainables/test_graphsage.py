@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from orchestrator.space.configs import canonical
-from tests.trainables.graphsage_runs import TINY, quick, store_of
+from tests.trainables.graph.graphsage_runs import TINY, quick, store_of
 from tests.trainables.running import (
     context,
     train_once,

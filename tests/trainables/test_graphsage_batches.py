@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from orchestrator.space.configs import canonical
-from tests.trainables.graphsage_runs import TINY, quick, seen_by, store_of
+from tests.trainables.graph.graphsage_runs import TINY, quick, seen_by, store_of
 from tests.trainables.running import (
     context,
     operations,

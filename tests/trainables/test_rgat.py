@@ -15,7 +15,7 @@ from benchmarks.peers.rgat_dgl import DglRgat, dgl_blocks, gradients, take_weigh
 from orchestrator.space.configs import canonical, knobs_of
 from orchestrator.space.knob import Role
 from tests.conftest import RunCli
-from tests.trainables.rgat_runs import QUICK, TINY, quick, seen_by, store_of
+from tests.trainables.graph.rgat_runs import QUICK, TINY, quick, seen_by, store_of
 from tests.trainables.running import context, train_once
 from trainables.data.sets.ogb_hetero import OGBN_AIFB
 from trainables.graph.layers import Norm

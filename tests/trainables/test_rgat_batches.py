@@ -19,8 +19,8 @@ from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.measurement.run import Run
 from tests.conftest import ROOT
+from tests.trainables.graph.rgat_runs import TINY, quick
 from tests.trainables.graph.stores import write_store
-from tests.trainables.rgat_runs import TINY, quick
 from tests.trainables.running import Reports, context, train_once
 from trainables.rgat import Rgat, rgat
 

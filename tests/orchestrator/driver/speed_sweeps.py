@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 
 SWEEP = """
 from orchestrator import Isolation, Rigor, Sweep, choice, maximize, minimize

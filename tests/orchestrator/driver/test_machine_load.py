@@ -13,7 +13,7 @@ from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.execution.telemetry.contamination import CoreTimes
 from orchestrator.system.processes import ProcessTree, TreeSample
 from orchestrator.tracking.console.progress import GpuLoad
-from tests.orchestrator.made_nvml import Gpu, MadeNvml
+from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 NUM_CORES = len(os.sched_getaffinity(0))
 

@@ -27,7 +27,7 @@ from orchestrator.storage.history import read_history
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.orchestrator.driver.printed_sweep import write_printed, write_words
-from tests.orchestrator.in_process import importing_nothing_for_good
+from tests.orchestrator.helpers.in_process import importing_nothing_for_good
 from tests.orchestrator.search.playing import play
 
 MACHINE = Machine(nodes=(Node(name="a", cpus=2),))

@@ -13,7 +13,7 @@ from orchestrator.driver.request import Request, read_request
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.sweep_record import SweepRecord
 from tests.orchestrator.driver.never import write_never
-from tests.orchestrator.in_process import importing_nothing_for_good
+from tests.orchestrator.helpers.in_process import importing_nothing_for_good
 
 MACHINE = Machine(nodes=(Node(name="a", cpus=2),))
 

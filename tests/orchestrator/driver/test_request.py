@@ -11,8 +11,8 @@ import pytest
 
 from orchestrator.cli import parse
 from orchestrator.driver.request import read_request
-from tests.orchestrator.in_process import importing_nothing_for_good, run_main
-from tests.orchestrator.sweep_files import HEADER
+from tests.orchestrator.helpers.in_process import importing_nothing_for_good, run_main
+from tests.orchestrator.helpers.sweep_files import HEADER
 from tests.trainables.data.conftest import copied, edit, replaced, truncated
 
 TAIL = """

@@ -20,7 +20,7 @@ from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import RunCli
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import trials_of, write_sweep
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 
 def test_each_config_has_its_row_whatever_became_of_it(finished_run: FinishedRun) -> None:

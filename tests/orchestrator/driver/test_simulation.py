@@ -21,7 +21,7 @@ from orchestrator.storage.tables import write_tables
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Report, Trial
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 from tests.orchestrator.search.playing import TRAINABLE, Config
 
 EPOCHS = 4

@@ -24,7 +24,7 @@ from orchestrator.kernel.parts import Fold
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
 from tests.orchestrator.driver.plans import made_factory
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed
 
 REPORT = Report(

@@ -18,8 +18,8 @@ from orchestrator.space.declare import make_config_class
 from orchestrator.space.knob import Knob, Role
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
-from tests.orchestrator.import_state import import_state
-from tests.orchestrator.sweep_files import GOOD, written
+from tests.orchestrator.helpers.import_state import import_state
+from tests.orchestrator.helpers.sweep_files import GOOD, written
 
 Hash = Callable[[], str]
 

@@ -13,7 +13,7 @@ from orchestrator.replay.recorded import RecordedTable, read_recorded
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
-from tests.orchestrator.journalled import append
+from tests.orchestrator.helpers.journalled import append
 from tests.orchestrator.replay.made_runs import made_trial
 from tests.orchestrator.tracking.journals import make_record
 

@@ -13,8 +13,8 @@ from tests.conftest import ROOT
 from tests.forking import Finished
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import write_sweep
-from tests.orchestrator.in_process import run_main
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.journalled import lines_of
 
 
 @pytest.fixture(autouse=True)

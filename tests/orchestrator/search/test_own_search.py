@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
 from tests.conftest import ROOT, RunCli
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 
 PAGE = ROOT / "docs/own-search.md"
 COMMON = (

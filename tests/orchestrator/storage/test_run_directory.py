@@ -12,7 +12,7 @@ from orchestrator.storage.run_directory import (
     directory_of_this_second,
     require_new,
 )
-from tests.orchestrator.on_a_full_disk import no_file_larger_than
+from tests.orchestrator.helpers.on_a_full_disk import no_file_larger_than
 
 LINE = '{"at":1,"event":"note","text":"a line"}\n'
 FULL = OSError(errno.ENOSPC, "No space left on device")

@@ -1,5 +1,5 @@
 """A guard: what a sweep file imports is forgotten after the test."""
 
-from tests.orchestrator.import_state import import_state
+from tests.orchestrator.helpers.import_state import import_state
 
 __all__ = ["import_state"]

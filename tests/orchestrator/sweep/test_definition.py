@@ -11,8 +11,8 @@ from orchestrator.errors import SweepFileError
 from orchestrator.metrics import Objective, maximize, minimize
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trainable import Trainable
+from tests.orchestrator.helpers.sweep_files import line_of, written
 from tests.orchestrator.sweep.refusals import refusal
-from tests.orchestrator.sweep_files import line_of, written
 
 
 def test_what_is_trained_must_be_a_trainable(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.system.import_path import PROJECT
 from tests.conftest import ROOT
+from tests.orchestrator.helpers.sweep_files import GOOD, line_of, written
 from tests.orchestrator.sweep.refusals import refusal
-from tests.orchestrator.sweep_files import GOOD, line_of, written
 
 
 def test_a_good_file_gives_its_sweep(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.overrides import Overrides, apply_overrides
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
-from tests.orchestrator.sweep_files import GOOD, written
+from tests.orchestrator.helpers.sweep_files import GOOD, written
 
 
 @pytest.fixture

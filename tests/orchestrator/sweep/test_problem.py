@@ -15,7 +15,7 @@ from orchestrator.metrics import minimize
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.problem import search_problem
-from tests.orchestrator.sweep_files import GOOD, line_of, written
+from tests.orchestrator.helpers.sweep_files import GOOD, line_of, written
 
 MACHINE = Machine(nodes=(Node(name="here", cpus=2),))
 

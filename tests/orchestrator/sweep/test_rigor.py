@@ -11,7 +11,7 @@ from orchestrator import Rigor, Sweep
 from orchestrator.errors import SweepFileError
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.rigor import PRESETS, rigor_findings, with_setting
-from tests.orchestrator.sweep_files import GOOD, written
+from tests.orchestrator.helpers.sweep_files import GOOD, written
 
 
 def test_a_sweep_has_few_fields() -> None:

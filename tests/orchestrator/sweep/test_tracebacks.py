@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SweepFileError
+from tests.orchestrator.helpers.sweep_files import GOOD, line_of, line_of_last, written
 from tests.orchestrator.sweep.refusals import refusal
-from tests.orchestrator.sweep_files import GOOD, line_of, line_of_last, written
 
 BROKEN = {
     "SWEEP = Sweep(TRAINABLE, space=Config(lr=choice(1 2)))": (

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.execution import placement
 from orchestrator.system.gpus import in_full, visible_gpus
-from tests.orchestrator.made_nvml import Gpu, MadeNvml
+from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 GPUS = (
     Gpu(uuid="GPU-aaaa-1", name="Small GPU"),

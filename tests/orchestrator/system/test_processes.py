@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from orchestrator.system.processes import ProcessTree, children_of, unshared_bytes
-from tests.orchestrator.families import BURN, CHILD, READY, family
+from tests.orchestrator.helpers.families import BURN, CHILD, READY, family
 
 MIB = 2**20
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 
 @pytest.fixture

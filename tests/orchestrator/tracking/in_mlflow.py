@@ -10,7 +10,7 @@ import pandas as pd
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 from tests.orchestrator.tracking.journals import histories
 
 

@@ -17,7 +17,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
-from tests.orchestrator.journalled import append, lines_of
+from tests.orchestrator.helpers.journalled import append, lines_of
 
 WORKERS = (0, 3, 6, 8)
 UNMEASURED = {"test_acc", "peak_gpu_gib", "gpu_util"}

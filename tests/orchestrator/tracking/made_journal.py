@@ -17,7 +17,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, Row
-from tests.orchestrator.journalled import append
+from tests.orchestrator.helpers.journalled import append
 
 
 def write_run(run: MadeRun, run_dir: Path) -> Path:

@@ -20,7 +20,7 @@ from orchestrator.storage.candidates import write_candidates
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.analysis.made_runs import config, content_of, factored_run, sweep_json
-from tests.orchestrator.journalled import append
+from tests.orchestrator.helpers.journalled import append
 
 
 @pytest.fixture(scope="module")

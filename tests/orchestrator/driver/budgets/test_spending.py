@@ -11,7 +11,7 @@ from orchestrator.driver.budgets.budgets import Amount, Budgets, Expectation
 from orchestrator.driver.budgets.spending import Spending
 from orchestrator.search.stages.confirm import FirstRounds
 from orchestrator.trial import Budget, Stage, Trial
-from tests.orchestrator.journalled import event_of
+from tests.orchestrator.helpers.journalled import event_of
 
 WHOLE = Budget(epochs=9)
 BASELINE = {"a": 0}

@@ -25,8 +25,8 @@ from orchestrator.trial import Stage
 from tests.conftest import ROOT
 from tests.orchestrator.driver.never import SWEEP, write_never
 from tests.orchestrator.driver.plans import Config, change_record, earlier_run, plan
-from tests.orchestrator.in_process import run_main
-from tests.orchestrator.sweep_files import GOOD, written
+from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.sweep_files import GOOD, written
 from tests.orchestrator.tracking.journals import make_record
 
 

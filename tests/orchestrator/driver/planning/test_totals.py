@@ -29,7 +29,7 @@ from orchestrator.search import Asha, Factored, Grid, Optuna
 from orchestrator.space.domains import choice
 from orchestrator.trial import Budget, Stage
 from tests.orchestrator.driver.plans import Config, Staged, plan
-from tests.orchestrator.journalled import event_of
+from tests.orchestrator.helpers.journalled import event_of
 from tests.orchestrator.replay.made_runs import made_trial
 
 THIRTEEN = choice(*range(13))

@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import finished_counts, trials_of, write_sweep
-from tests.orchestrator.in_process import run_main
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.journalled import lines_of
 
 COMMON = ("--executor", "inline", "--no-mlflow")
 SPACE = "step_ms=choice(12.0, 4.0, 2.0), act=choice('train', 'raise')"

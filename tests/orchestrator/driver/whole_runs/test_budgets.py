@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from tests.forking import Finished
 from tests.orchestrator.driver.plans import change_record, earlier_run
 from tests.orchestrator.driver.speed_sweeps import journal_text, trials_of, write_sweep
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared")
 

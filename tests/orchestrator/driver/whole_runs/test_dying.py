@@ -18,7 +18,7 @@ from tests.orchestrator.driver.speed_sweeps import (
     write_sweep,
 )
 from tests.orchestrator.driver.whole_runs.victims import victims_of
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 
 NOTICED_S = 30.0
 

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.driver.trials import CONFIRM_SEEDS
 from tests.orchestrator.driver.speed_sweeps import trials_of
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 SWEEP = """
 import time

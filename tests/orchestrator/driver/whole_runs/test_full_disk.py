@@ -16,7 +16,7 @@ def test_a_full_disk_ends_a_sweep_that_can_be_resumed(run_cli: RunCli, tmp_path:
         "--out",
         out,
         *common,
-        module="tests.orchestrator.on_a_full_disk",
+        module="tests.orchestrator.helpers.on_a_full_disk",
     )
 
     assert done.returncode == 1, done.stderr
@@ -38,7 +38,7 @@ def test_a_disk_that_is_full_for_the_report_alone_is_no_wrong_request(
     done = run_cli(
         write_sweep(tmp_path, "step_ms=choice(4.0)", shared=True), "--out", out,
         "--executor", "inline", "--no-mlflow",
-        module="tests.orchestrator.on_a_full_disk", env={"ROOM_BYTES": "1000000"},
+        module="tests.orchestrator.helpers.on_a_full_disk", env={"ROOM_BYTES": "1000000"},
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "error: there is no room left to write" in done.stderr

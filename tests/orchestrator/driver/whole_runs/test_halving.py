@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tests.orchestrator.driver.speed_sweeps import trials_of
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 EPOCHS = 4
 SWEEP = """

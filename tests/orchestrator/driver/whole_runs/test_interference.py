@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.search.stages.interference import ROUNDS
 from tests.conftest import RunCli
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 
 SWEEP = """
 import os

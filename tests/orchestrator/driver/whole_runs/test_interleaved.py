@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from tests.conftest import RunCli, StartCli
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of
 
 SWEEP = """
 from orchestrator import Rigor, Sweep, choice

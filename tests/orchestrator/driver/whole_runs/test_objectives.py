@@ -14,7 +14,7 @@ from orchestrator.driver.run import EXIT_NO_ANSWER
 from orchestrator.execution.placement import local_machine
 from orchestrator.storage.files import RunFile
 from tests.conftest import RunCli
-from tests.orchestrator.in_process import run_main
+from tests.orchestrator.helpers.in_process import run_main
 
 SWEEP = """
 import time

@@ -22,8 +22,8 @@ from tests.orchestrator.driver.speed_sweeps import (
     wait_for_finished,
     write_sweep,
 )
-from tests.orchestrator.in_process import run_main
-from tests.orchestrator.journalled import lines_of
+from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.journalled import lines_of
 
 
 @pytest.mark.parametrize("executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)])

@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.local_ray import CannotStart, start_local
-from tests.orchestrator.made_nvml import Gpu, MadeNvml
+from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 
 def raylets() -> list[psutil.Process]:

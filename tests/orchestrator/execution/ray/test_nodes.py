@@ -13,7 +13,7 @@ from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.nodes import node_servers, problems_of_nodes
 from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Needs, Source
-from tests.orchestrator.sweep_files import HEADER, written
+from tests.orchestrator.helpers.sweep_files import HEADER, written
 
 
 def test_what_trials_left_on_a_node_goes_with_its_servers(

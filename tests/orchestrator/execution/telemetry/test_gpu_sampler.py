@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
-from tests.orchestrator.made_nvml import Gpu, MadeNvml
+from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 OWN, OTHER = 100, 200
 

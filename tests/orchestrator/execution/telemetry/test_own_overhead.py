@@ -9,7 +9,7 @@ import psutil
 
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.system.processes import ProcessTree
-from tests.orchestrator.families import BURN, CHILD, family
+from tests.orchestrator.helpers.families import BURN, CHILD, family
 
 
 def test_trials_and_other_processes_of_the_driver_are_no_overhead() -> None:

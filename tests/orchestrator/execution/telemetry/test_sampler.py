@@ -12,7 +12,7 @@ from orchestrator.execution.telemetry import sampler
 from orchestrator.execution.telemetry.contamination import CoreTimes
 from orchestrator.execution.telemetry.sampler import PERIOD_S, Telemetry
 from orchestrator.system.processes import ProcessTree, TreeSample
-from tests.orchestrator.made_nvml import Gpu, MadeNvml
+from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 PIDS = [os.getpid()]
 

@@ -29,7 +29,7 @@ if __name__ == "__main__":
     if os.geteuid() == 0 and "--dropped" not in sys.argv:
         _drop_privileges()
         os.execv(sys.executable, [sys.executable, "-m", __spec__.name, "--dropped"])
-    from tests.orchestrator.in_process import run_main
+    from tests.orchestrator.helpers.in_process import run_main
 
     finished = [asdict(run_main(*arguments)) for arguments in json.load(sys.stdin)]
     json.dump(finished, sys.stdout)
