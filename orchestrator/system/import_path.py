@@ -1,8 +1,7 @@
 """The folders that a sweep file imports from, in every process of a sweep.
 
-These are, in this order: the repository's root, the current folder, Python's own modules and what
-is installed, and last the root's ``src`` and the sweep file's own folder, where a file hides
-nothing.
+These are, in this order: Python's own modules, the repository's root, the current folder, what is
+installed, and last the root's ``src`` and the sweep file's own folder, where a file hides nothing.
 """
 
 from __future__ import annotations
@@ -57,38 +56,42 @@ def make_importable(file: Path) -> None:
 
 
 def import_from(first: Iterable[str], last: Iterable[str]) -> None:
-    """Put folders on the import path: before and after all that is there.
+    """Put folders on the import path: before and after all that is there but Python's own.
 
     A folder of the user's is then found before one of the same name that lies next to
     ``orchestrator``: Python would prefer a package with an ``__init__.py``, wherever it is.
     """
     if not any(isinstance(finder, _InOrder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _InOrder())
-    sys.path[:] = list(dict.fromkeys([*first, *sys.path, *last]))
+    own = filter(_is_pythons, sys.path)
+    sys.path[:] = list(dict.fromkeys([*own, *first, *sys.path, *last]))
 
 
 def first_here() -> list[str]:
-    """Return the folders on this process's import path before Python's own and installed ones."""
-    given = [folder or str(Path.cwd()) for folder in sys.path]
-    return list(takewhile(lambda folder: not _is_of_environment(folder), given))
+    """Return the folders on this process's import path before installed ones, without Python's."""
+    given = [folder or str(Path.cwd()) for folder in sys.path if not _is_pythons(folder)]
+    return list(takewhile(lambda folder: not _is_installed(folder), given))
 
 
 def last_here() -> list[str]:
-    """Return the folders on this process's import path after Python's own and installed ones."""
-    return list(takewhile(lambda folder: not _is_of_environment(folder), sys.path[::-1]))[::-1]
+    """Return the folders on this process's import path after installed ones, without Python's."""
+    given = [folder for folder in reversed(sys.path) if not _is_pythons(folder)]
+    return list(takewhile(lambda folder: not _is_installed(folder), given))[::-1]
 
 
 def package_path() -> list[str]:
     """Return the folder that a new process finds ``orchestrator`` in, if it would not find it."""
-    return [] if _is_of_environment(str(PROJECT)) else [str(PROJECT)]
+    return [] if _is_installed(str(PROJECT)) else [str(PROJECT)]
 
 
-def _is_of_environment(folder: str) -> bool:
-    library = Path(os.__file__).parent
+def _is_pythons(folder: str) -> bool:
     archive = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
     path = Path(folder)
-    own = path == library or path.name in (archive, "lib-dynload")
-    return own or bool(set(INSTALLED).intersection(path.parts))
+    return path == Path(os.__file__).parent or path.name in (archive, "lib-dynload")
+
+
+def _is_installed(folder: str) -> bool:
+    return bool(set(INSTALLED).intersection(Path(folder).parts))
 
 
 class _InOrder(MetaPathFinder):

@@ -63,9 +63,13 @@ def _discard(number: int) -> None:
 def _outlasting(stream: TextIO) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
         return stream  # a notebook's, or closed
+    try:
+        number = stream.fileno()
+    except io.UnsupportedOperation:  # text that is kept in memory
+        return stream
     stream.flush()  # else it would come after newer lines
     # The descriptor stays open: the old stream lives on as sys.__stdout__.
-    file = _File(stream.fileno(), "w", closefd=False)
+    file = _File(number, "w", closefd=False)
     is_unbuffered = isinstance(stream.buffer, io.RawIOBase)
     return io.TextIOWrapper(
         cast("BinaryIO", file if is_unbuffered else io.BufferedWriter(file)),

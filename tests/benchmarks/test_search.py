@@ -14,7 +14,7 @@ import pytest
 from benchmarks.search import made, zeus
 from benchmarks.search.recorded import LENET_200, TABLES, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets
-from benchmarks.search.score import Scorer, epsilon, hypervolume
+from benchmarks.search.score import Scorer, hypervolume
 from benchmarks.search.to_target import raced
 from benchmarks.search.truth import Truth
 from orchestrator import at_least
@@ -40,13 +40,6 @@ def test_hypervolume_of_two_points_is_that_of_their_union() -> None:
     points = np.array([[math.e, 0.9], [math.e**2, 0.8], [0.5, 0.99]])
     # On log speed: 1 x 0.2 and 2 x 0.1, of which 1 x 0.1 is in both; the last is too slow.
     assert hypervolume(points, (1.0, 0.7)) == pytest.approx(0.2 + 0.2 - 0.1)
-
-
-def test_epsilon_is_the_factor_that_is_missing_to_the_front() -> None:
-    front = np.array([[100.0, 0.9], [200.0, 0.8]])
-    assert epsilon(front, front) == pytest.approx(0.0)
-    assert epsilon(np.array([[100.0, 0.9], [180.0, 0.8]]), front) == pytest.approx(200 / 180 - 1)
-    assert epsilon(np.empty((0, 2)), front) == math.inf
 
 
 def test_the_true_front_scores_one_and_its_rule_has_no_regret(truth: Truth, scorer: Scorer) -> None:

@@ -117,7 +117,7 @@ def test_the_page_can_be_used_by_everyone(
 
 def colour_of_recommended(tab: Page) -> str:
     star = tab.locator("#speed-accuracy .scatterlayer .points path").last
-    return str(star.evaluate("mark => getComputedStyle(mark).stroke"))
+    return str(star.evaluate("mark => getComputedStyle(mark).fill"))
 
 
 def test_a_config_that_is_pointed_at_tells_its_settings(page: str, opened: Open) -> None:
