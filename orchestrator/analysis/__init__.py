@@ -10,7 +10,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``__main__.py``, ``commands/``: the command line.
 - ``api/``: the functions of ``an``, each from a run or a frame to a frame.
 - ``report/``: pages, pictures, the terminal.
-- ``findings/``: what page, terminal and MLflow say first.
+- ``findings/``: the results that page, terminal and MLflow show first.
 - ``comparison/``: two runs, or two versions of something.
 - ``knobs/``: what each knob does, and two together.
 - ``recommendation/``: the config to use, how much faster it is, and how sure that is.

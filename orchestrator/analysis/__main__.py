@@ -1,4 +1,4 @@
-"""``python -m orchestrator.analysis``: ask a finished run, or compare two."""
+"""``python -m orchestrator.analysis``: query a finished run, or compare two."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
     Returns:
-        0; 1 where ``compare`` has found a regression; 2 where the request was wrong, or a document
-        cannot be written; 130 where it was interrupted.
+        0; 1 if ``compare`` has found a regression; 2 if the request was wrong, or a document
+        cannot be written; 130 if it was interrupted.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words:
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _without_words() -> int:
-    """Say what to type, with the latest run below runs/ where there is one."""
+    """Print what to type, with the latest run below runs/ if there is one."""
     latest = latest_run(Path("runs"))
     hint = "the latest run: " if latest else ""
     command = typed("orchestrator.analysis", [latest or _ANY_RUN])

@@ -16,7 +16,7 @@ from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 
 
 class TableError(SweepError, ValueError):
-    """Table, or an argument about one, that a question cannot be answered from."""
+    """Table, or an argument about one, that is not enough to answer a question."""
 
 
 Config = dict[str, Any]
@@ -48,7 +48,7 @@ def configs_of(rows: pd.DataFrame, sweep: SweepRecord) -> list[Config]:
 
 
 def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own type
-    """Return a cell as the knob's own type; the table holds tuples and mixed options as text."""
+    """Return a cell as the knob's own type; the table stores tuples and mixed options as text."""
     allowed, default = knob.allowed, knob.default
     if allowed.startswith("one of "):
         return next((option for option in _options(allowed) if str(option) == str(cell)), cell)
@@ -80,7 +80,7 @@ def as_text(value: object) -> str:
 
 
 def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:
-    """Return True for the rows of a config; knobs that the table does not have are passed over."""
+    """Return True for the rows of a config; ignore knobs that the table does not have."""
     same = np.ones(len(trials), dtype=bool)
     for name, value in config.items():
         if f"params.{name}" in trials.columns:
@@ -89,7 +89,7 @@ def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:
 
 
 def varying_params_of(trials: pd.DataFrame) -> list[str]:
-    """Return the ``params.`` columns that tell rows apart; at least one, where there are any."""
+    """Return the ``params.`` columns that distinguish rows; at least one if there are any."""
     params = params_of(trials)
     if len(trials) < 2:
         return params[:1]
@@ -104,7 +104,7 @@ def _varies(cells: pd.Series[Any]) -> bool:
 def _equal(cells: pd.Series[Any], value: object) -> npt.NDArray[np.bool_]:
     wanted = as_text(value) if pd.api.types.is_string_dtype(cells.dtype) else value
     if isinstance(cells.dtype, pd.StringDtype):
-        # Of a sweep with hundreds of constants, a series for each took half of the report's time.
+        # With hundreds of constants in a sweep, a series for each took half of the report's time.
         same = cells.array == wanted
         if isinstance(same, np.ndarray):
             return same
@@ -112,17 +112,17 @@ def _equal(cells: pd.Series[Any], value: object) -> npt.NDArray[np.bool_]:
 
 
 def text_of(cell: object) -> str:
-    """Return a text cell; ``""`` where it is empty."""
+    """Return a text cell; ``""`` if it is empty."""
     return "" if cell is None or pd.isna(cell) else str(cell)  # type: ignore[call-overload]
 
 
 def by_value(cells: pd.Series[Any], function: Callable[[Any], str]) -> pd.Series[str]:
-    """Return a function of each cell, asked once for each value that occurs."""
+    """Return a function of each cell, called once for each value that occurs."""
     codes, values = pd.factorize(cells, use_na_sentinel=False)
     words = pd.Series([function(value) for value in values.tolist()], dtype="str")
     return words.take(codes).set_axis(cells.index)
 
 
 def flagged(cells: pd.Series[Any]) -> pd.Series[bool]:
-    """Return True for the cells of a ``tags.`` column that say anything but no."""
+    """Return True for the cells of a ``tags.`` column that are neither empty nor a no."""
     return ~by_value(cells, text_of).str.lower().isin(["", "false", "no", "0"])

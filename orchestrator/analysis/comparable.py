@@ -1,7 +1,7 @@
 """Groups of rows that may be ranked together: those measured under the same conditions.
 
 A speed depends on the machine as much as on the config. A condition that the sweep varies as a knob
-is the question, and keeps nothing apart.
+is what the sweep studies, and separates no rows.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ CONDITIONS: Final = {
     "tags.allocator": "allocator",
     "tags.versions": "versions",
 }
-"""Columns that a speed depends on, with the name of the knob that would vary each."""
+"""Columns that a speed depends on, each with the name of the knob that would vary it."""
 
 OF_PROCESS: Final = ("tags.threads", "tags.deterministic")
-"""Columns of what a training process had set when it ended. They follow from its config, so
-that within a run they keep nothing apart; one config in two runs has the same."""
+"""Columns of the settings that a training process had when it ended. They follow from its config:
+within a run they separate no rows, and one config has the same settings in two runs."""
 
 HARDWARE: Final = "hardware"
 CO_LOCATION: Final = "trials"
 ISOLATED: Final = "isolated"
 CO_LOCATED: Final = "co-located"
-"""Values of a row: the one trial of its node, or one beside trials on other cores."""
+"""Values of a row: the only trial on its node, or a trial with others on other cores."""
 CORES_OF: Final = "cores of"
-"""Tells rows on cores of their own from rows on cores that other processes may have used."""
+"""Distinguishes rows on their own cores from rows on cores that other processes may have used."""
 
 _OWNERS: Final = {
     Isolation.EXCLUSIVE: "its own",
@@ -52,10 +52,10 @@ ALL: Final = "all"
 
 
 def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) -> pd.Series[str]:
-    """Return the hardware of each row's node, as far as ``sweep.json`` tells nodes apart.
+    """Return the hardware of each row's node, as far as ``sweep.json`` distinguishes nodes.
 
-    ``""`` where all ran on one node, and for rows that say it themselves (``tags.cpu_model``).
-    A node of which nothing is recorded is named: machines are not taken to be alike.
+    ``""`` if all ran on one node, and for rows that record it themselves (``tags.cpu_model``).
+    A node without a record is named: machines are not assumed to be alike.
     """
     if "node" not in trials.columns or trials["node"].nunique() < 2:
         return pd.Series("", index=trials.index, dtype="str")
@@ -77,7 +77,7 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
 
 
 def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
-    """Return :data:`ISOLATED`, :data:`CO_LOCATED`, or ``""`` where the row does not say."""
+    """Return :data:`ISOLATED`, :data:`CO_LOCATED`, or ``""`` if the row does not record it."""
     return _by_isolation(trials, {Isolation.EXCLUSIVE: ISOLATED, Isolation.LEASED: CO_LOCATED})
 
 
@@ -88,18 +88,18 @@ def _by_isolation(trials: pd.DataFrame, words: Mapping[Isolation, str]) -> pd.Se
 
 
 def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for co-located probes: only the interference check has such."""
+    """Return True for co-located probes: only the interference check has them."""
     return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)
 
 
 def _where_trained_both_ways(values: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
-    """Return ``values`` where trials of stage ``train`` differ in them, otherwise ``""``."""
+    """Return ``values`` if trials of stage ``train`` differ in them, otherwise ``""``."""
     trained = values[(trials["stage"] == Stage.TRAIN) & (values != "")]
     return values if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
 
 
 def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
-    """Return the conditions of each row apart from its config, a text column each.
+    """Return the conditions of each row other than its config, a text column each.
 
     Conditions that the sweep varies as a knob are left out.
     """
@@ -124,8 +124,8 @@ def _kinds(cell: object) -> str:
 def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     """Return the table with a column ``group``: rows of one group may be ranked together.
 
-    A group is named by the conditions that differ within the run, ``"all"`` where none
-    does. Rows that never ran have no conditions and belong to the first group.
+    A group is named by the conditions that differ within the run, ``"all"`` if none differs.
+    Rows that never ran have no conditions and belong to the first group.
     """
     conditions = conditions_of(trials, sweep)
     ran = (conditions != "").any(axis=1)
@@ -144,7 +144,7 @@ def _name(differing: Mapping[Any, str]) -> str:
 def main_group(grouped: pd.DataFrame) -> str:
     """Return the group that configs are recommended from: the one with the most searching runs.
 
-    Completed runs are counted; where there are none, all. Of two with as many the first one.
+    Completed runs are counted, or all runs if none completed. In a tie the first group counts.
     """
     searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_co_located(grouped)]
     completed = searched[searched["state"] == TrialState.COMPLETED]
@@ -153,7 +153,7 @@ def main_group(grouped: pd.DataFrame) -> str:
 
 
 def group_notes(grouped: pd.DataFrame, main: str, sweep: SweepRecord) -> list[str]:
-    """Name the runs that are not ranked with those of the main group, and what is ranked.
+    """Describe the runs that are not ranked with those of the main group, and what is ranked.
 
     Args:
         grouped: From :func:`with_groups`.

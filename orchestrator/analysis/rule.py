@@ -28,7 +28,7 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
 
 TIE_MARGIN: Final = 0.02
-"""Two configs whose speeds differ by less are equally fast for any practical purpose.
+"""Two configs with a smaller difference in speed are equally fast for any practical purpose.
 
 A sweep may set its own as ``tie_margin``.
 """
@@ -38,19 +38,19 @@ GOODPUT: Final = "metrics.goodput"
 _SPEED: Final = "metrics.samples_per_s"
 
 MAJORITY_SHARE: Final = "metrics.val_majority_share"
-"""Column of the accuracy that naming the most frequent class for all would have."""
+"""Column of the accuracy of a model that always predicts the most frequent class."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Objectives of a sweep, and the way that a config is chosen by them.
+    """Objectives of a sweep, and how a config is chosen by them.
 
     Attributes:
         objectives: One, two or three, each with a tolerance or a bound; none is None.
         how: The way of choosing.
-        tie_margin: Of configs that are as fast within it, the cheapest is taken.
-        costs: Knobs and figures that a config is cheap by, the dearest first; empty: the usual.
-        target: What ``time_to_accuracy_s`` and ``goodput`` are counted to.
+        tie_margin: Configs within it are equally fast; the cheapest of them is taken.
+        costs: Knobs and figures that make up a config's cost, the dearest first; empty: the usual.
+        target: The target to which ``time_to_accuracy_s`` and ``goodput`` are counted.
     """
 
     objectives: tuple[Objective, ...]
@@ -61,19 +61,19 @@ class Rule:
 
     @property
     def speed(self) -> Objective:
-        """The first objective that is to be improved; in most sweeps a speed."""
+        """The first objective to improve; in most sweeps a speed."""
         return self.directions[0]
 
     @property
     def directions(self) -> tuple[Objective, ...]:
-        """The objectives that are to be improved: those without a bound."""
+        """The objectives to improve: those without a bound."""
         return tuple(o for o in self.objectives if o.bound is None)
 
     @property
     def conditions(self) -> tuple[Objective, ...]:
-        """The conditions of being weighed by the first objective, in order: bounds first.
+        """The conditions for comparison by the first objective, in order: bounds first.
 
-        A rule of another kind than ``fastest_within`` has no conditions but bounds.
+        Rules other than ``fastest_within`` have no conditions but bounds.
         """
         bounds = tuple(o for o in self.objectives if o.bound is not None)
         near = self.directions[1:] if self.how.kind is RuleKind.FASTEST_WITHIN else ()
@@ -81,9 +81,9 @@ class Rule:
 
     @property
     def accuracy(self) -> Objective:
-        """The objective that is shown for learning: the first learned one beside the speed.
+        """The objective that is shown for learning: the first learned one other than the speed.
 
-        Where there is none the second objective, and validation accuracy of a single one.
+        If there is none, the second objective; with a single objective, validation accuracy.
         """
         others = [o for o in self.objectives if o is not self.speed]
         learned = [o for o in others if is_learned(o.metric)]
@@ -106,7 +106,7 @@ class Rule:
 
     @property
     def is_of_speed(self) -> bool:
-        """True where the first objective is a rate or a time, so that "faster" is the word."""
+        """True if the first objective is a rate or a time, so that "faster" is the word."""
         metric = self.speed.metric
         is_time = metric.endswith(("_s", "_ms", "_us", "time"))
         return is_time if self.speed.goal is Goal.MINIMIZE else not is_learned(metric)
@@ -114,7 +114,7 @@ class Rule:
     def ratios(self, speeds: pd.Series[Any], reference: pd.Series[Any] | float) -> pd.Series[Any]:
         """Return each of ``speeds`` as a multiple of ``reference``, larger being faster.
 
-        NaN unless both are above 0: of -5 and -10 neither is a multiple of the other.
+        NaN unless both are above 0: neither -5 nor -10 is a multiple of the other.
         """
         ratios = speeds / reference if self.speed.goal is Goal.MAXIMIZE else reference / speeds
         return ratios.where((speeds > 0) & (reference > 0))
@@ -122,17 +122,17 @@ class Rule:
     def limits(self, configs: pd.DataFrame) -> dict[str, float]:
         """Return the worst acceptable figure of each condition, by metric, in their order.
 
-        NaN where no config holds the conditions before it. An objective is closest to the best of
-        the configs that hold the conditions before it.
+        NaN if no config meets the conditions before it. The best figure of an objective is the best
+        among the configs that meet the conditions before it.
         """
         return self._weighed(configs)[0]
 
     def acceptable(self, configs: pd.DataFrame) -> pd.Series[bool]:
-        """Return True for the configs that hold every condition and have every objective."""
+        """Return True for the configs that meet every condition and have every objective."""
         return self._weighed(configs)[1]
 
     def _weighed(self, configs: pd.DataFrame) -> tuple[dict[str, float], pd.Series[bool]]:
-        """Return the limit of each condition, and the configs that hold all of them."""
+        """Return the limit of each condition, and the configs that meet all of them."""
         held = pd.Series(True, index=configs.index)
         for objective in self.objectives:
             held &= _figures(configs, objective).notna()
@@ -150,7 +150,7 @@ def column_of(objective: Objective) -> str:
 
 
 def best_of(objective: Objective, figures: pd.Series[Any]) -> float:
-    """Return the best of some figures; NaN where there is none."""
+    """Return the best of some figures; NaN if there is none."""
     return objective.sign * float((objective.sign * figures).max())
 
 
@@ -160,13 +160,13 @@ def limit_of(objective: Objective, figures: pd.Series[Any]) -> float:
 
 
 def reaches(objective: Objective, figures: pd.Series[Any], limit: float) -> pd.Series[bool]:
-    """Return True for the figures that are as good as a limit; False where one is not known."""
+    """Return True for the figures that are as good as a limit; False if one is not known."""
     slack = EXACT * max(1.0, abs(limit)) if math.isfinite(limit) else 0.0
     return objective.sign * (figures - limit) >= -slack
 
 
 def _figures(configs: pd.DataFrame, objective: Objective) -> pd.Series[Any]:
-    """Return the figures of an objective, empty where the table has none."""
+    """Return the figures of an objective, empty if the table has none."""
     column = column_of(objective)
     return configs[column] if column in configs.columns else pd.Series(np.nan, configs.index)
 
@@ -219,18 +219,18 @@ def rule_of(sweep: SweepRecord) -> Rule:
 def with_derived(
     trials: pd.DataFrame, curves: pd.DataFrame, rule: Rule, baseline: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the trials with their figures to the rule's target, by the best of all curves.
+    """Return the trials with their figures to the rule's target, from the best of all curves.
 
-    While a run continues a search has them by what is known by then
+    While a run continues, a search has them from the trials so far
     (:class:`orchestrator.derived.DerivedFigures`). A target near the best is taken from the curves
-    of stage ``train``. Without curves and without a target the table is returned as it is.
+    of stage ``train``. Without curves or without a target the table is returned unchanged.
 
     Args:
         trials: One row a trial.
         curves: One row a report; those of a paused curve under its last trial.
-        rule: What is to be reached.
-        baseline: The config whose samples to the target ``goodput`` is relative to, by the median
-            of its runs; where it was never there the first trial that was stands in.
+        rule: The rule with the target.
+        baseline: The config that ``goodput`` is relative to: the median samples of its runs to
+            the target. If none of its runs reached it, those of the first trial that did.
     """
     target = rule.target
     if target is None or curves.empty or f"metrics.{target.metric}" not in curves.columns:
@@ -262,7 +262,7 @@ def _points(curves: pd.DataFrame, column: str) -> dict[str, list[Point]]:
 
 
 def _reference(samples: pd.Series[Any], trials: pd.DataFrame, baseline: Mapping[str, Any]) -> float:
-    """Return the samples that the baseline took, or the first trial that was there."""
+    """Return the baseline's samples to the target, else those of the first trial to reach it."""
     searched = samples[trials["stage"] == Stage.TRAIN].dropna()
     own = searched[rows_of(trials, baseline)[searched.index]]
     if own.empty:

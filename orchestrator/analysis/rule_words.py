@@ -50,7 +50,7 @@ def tolerance_text(objective: Objective) -> str:
 
 
 def lacking(rule: Rule) -> str:
-    """Return the word for configs that do not hold the rule's conditions."""
+    """Return the word for configs that do not meet the rule's conditions."""
     names = [objective.metric for objective in rule.conditions]
     is_accurate = is_accuracy(rule.accuracy.metric) and rule.accuracy.goal is Goal.MAXIMIZE
     if names == [rule.accuracy.metric] and is_accurate:
@@ -59,17 +59,17 @@ def lacking(rule: Rule) -> str:
 
 
 def learned_word(rule: Rule) -> str:
-    """Return ``accuracy``, or the metric that the rule weighs instead of one."""
+    """Return ``accuracy``, or the metric that the rule uses instead."""
     return "accuracy" if is_accuracy(rule.accuracy.metric) else rule.accuracy.metric
 
 
 def held_by(rule: Rule) -> str:
-    """Return the word for configs that hold the rule's conditions."""
+    """Return the word for configs that meet the rule's conditions."""
     return "accurate enough" if lacking(rule) == "not accurate enough" else "good enough"
 
 
 def times_baseline(rule: Rule, ratio: str) -> str:
-    """Return ``1.26x the baseline's speed``, or the like for what is no speed."""
+    """Return ``1.26x the baseline's speed``, or similar words for a figure that is no speed."""
     if rule.is_of_speed:
         return f"{ratio}x the baseline's speed"
     return f"{ratio}x as good as the baseline in {rule.speed.metric}"
@@ -82,7 +82,7 @@ def _fastest(rule: Rule) -> str:
 
 
 def _whose(rule: Rule) -> str:
-    """Return the conditions, each later tolerance being of the configs that hold those before."""
+    """Return the conditions; each later tolerance is among the configs that meet those before."""
     words = ""
     for objective in rule.conditions:
         of_these = "" if objective.bound is not None else ", of these,"

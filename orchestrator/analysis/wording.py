@@ -14,10 +14,10 @@ from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 
 MOST_FACTOR: Final = 1.5
-"""An interval whose ends differ by this factor or more tells no figure."""
+"""An interval with ends that differ by this factor or more gives no figure."""
 
 MOST_FACTOR_OF_EFFECT: Final = 4.0
-"""The same of the effect of a knob: that it is twice to five times as much is worth knowing."""
+"""The same for a knob's effect: an effect of twice to five times is worth knowing."""
 
 
 def is_share(metric: str) -> bool:
@@ -26,12 +26,12 @@ def is_share(metric: str) -> bool:
 
 
 def less_good(metric: str) -> str:
-    """Return what a config with a worse figure is called."""
+    """Return the word for a config with a worse figure."""
     return "less accurate" if is_accuracy(metric) else "worse"
 
 
 def shown(metric: str, value: float) -> str:
-    """Return a figure with its unit for a sentence; ``"unknown"`` where there is none."""
+    """Return a figure with its unit for a sentence; ``"unknown"`` if there is none."""
     if pd.isna(value):
         return "unknown"
     if is_share(metric) and abs(value) <= 1:
@@ -46,7 +46,7 @@ def shown(metric: str, value: float) -> str:
 def interval_text(row: Mapping[Any, Any], metric: str) -> str:
     """Return ``24,176 to 24,913``: the interval of a figure without its unit, or "".
 
-    One whose ends are a factor of :data:`MOST_FACTOR` apart is "not known".
+    An interval with ends that differ by a factor of :data:`MOST_FACTOR` is "not known".
     """
     low, high = (row.get(f"metrics.{metric}_{end}") for end in ("low", "high"))
     if pd.isna(low) or pd.isna(high):
@@ -60,7 +60,7 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
 def verdict_text(row: Mapping[Any, Any]) -> str:
     """Return ``worse, at 91.2 % of the best (88.0 % to 94.1 %)``, or "" without a verdict.
 
-    An interval that tells no figure leaves the verdict alone.
+    If an interval gives no figure, the verdict stands alone.
     """
     verdict, ratio = str(row.get("verdict", "")), row.get("ratio_to_best")
     low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
@@ -75,18 +75,18 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
 
 
 def shown_difference(metric: str, value: float) -> str:
-    """Return a difference of two figures: in points where they are shown in per cent."""
+    """Return a difference of two figures: in points if they are shown in per cent."""
     return f"{100 * value:g} points" if is_share(metric) else f"{value:g}"
 
 
 def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
-    """Return ``num_workers=3 lr=0.01``: the knobs that vary or are not the baseline's."""
+    """Return ``num_workers=3 lr=0.01``: the knobs that vary or differ from the baseline's."""
     names = telling_knobs([config], sweep)
     return " ".join(f"{name}={short(config[name])}" for name in names) or "the only config"
 
 
 def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
-    """Return the knobs that vary, or that are not the baseline's in one of the configs."""
+    """Return the knobs that vary, or that differ from the baseline's in one of the configs."""
     space, baseline = sweep.space, sweep.baseline
     known = list(configs)
     return [
@@ -99,7 +99,7 @@ def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> l
 def told_apart(configs: Sequence[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
     """Return each of several configs by the knobs that are not the same in all of them.
 
-    Of configs that differ in nothing, as :func:`format_config` has them.
+    If the configs differ in nothing, as :func:`format_config` formats them.
     """
     names = [
         name
@@ -119,23 +119,23 @@ def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) 
 
 
 def short(value: object) -> str:
-    """Return a knob's value to be read: floats to four significant digits."""
+    """Return a knob's value for display: floats to four significant digits."""
     return f"{value:.4g}" if isinstance(value, float) else format_value(value)
 
 
 def runs_text(row: Mapping[Any, Any], learned: str) -> str:
-    """Return ``3``, or ``2 (accuracy 3)`` where a config's accuracy is of more runs than its speed.
+    """Return ``3``, or ``2 (accuracy 3)`` if a config's accuracy is over more runs than its speed.
 
     Args:
         row: From :func:`~orchestrator.analysis.statistics.by_config.by_config`.
-        learned: ``accuracy``, or what else was learned.
+        learned: ``accuracy``, or the other figure that was learned.
     """
     timed, trained = row["num_runs"], row["num_all_runs"]
     return f"{timed}" if timed == trained else f"{timed} ({learned} {trained})"
 
 
 def as_sentence(text: str, knobs: Container[str]) -> str:
-    """Return a text with a capital and without its full stop.
+    """Return a text with a capital letter and without its full stop.
 
     Args:
         text: A clause or a heading.

@@ -1,7 +1,7 @@
-"""A run's tables, read from disk or from MLflow, and what all analysis makes of them first.
+"""A run's tables, read from disk or from MLflow, and the tables derived from them.
 
-- ``load``: ``load_run`` reads a run, from wherever it is.
+- ``load``: ``load_run`` reads a run, from a directory or from MLflow.
 - ``files``: the tables of a run directory.
-- ``mlflow_reader``: the same tables from the runs and files that MLflow has.
+- ``mlflow_reader``: the same tables from MLflow's runs and files.
 - ``run_tables``: ``RunTables``, the tables with the rule, the comparable groups and the configs.
 """

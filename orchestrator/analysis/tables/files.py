@@ -24,12 +24,12 @@ def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     """Read one of the run's tables.
 
     Raises:
-        RunDirectoryError: There is no such run, or the file is no such table.
+        RunDirectoryError: There is no such run, or the file is not this table.
     """
     path = _file_of(run_dir, name)
     try:
         table = pd.read_parquet(path)
-    except Exception as error:  # noqa: BLE001 - a damaged file raises what pyarrow and pandas hit
+    except Exception as error:  # noqa: BLE001 - a damaged file raises many types of error
         first_line = str(error).partition("\n")[0] or type(error).__name__
         raise RunDirectoryError(f"{path}: is no Parquet table: {first_line}") from None
     missing = [column for column in _NEEDED[name] if column not in table.columns]

@@ -21,14 +21,14 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
 
     Args:
         source: A run directory. With ``tracking_uri``: the id of a sweep's parent run, or
-            an experiment's name, which stands for its latest sweep.
+            an experiment's name, for its latest sweep.
         tracking_uri: Reads from this MLflow server or database.
 
     Raises:
         RunDirectoryError: There is no such run, or a file of it cannot be read.
     """
     if tracking_uri is not None:
-        # MLflow takes seconds to import, and most readers have the directory.
+        # MLflow takes seconds to import, and most users read the directory.
         from orchestrator.analysis.tables.mlflow_reader import tables_of_mlflow
 
         return tables_of_mlflow(str(source), tracking_uri)
@@ -65,6 +65,6 @@ def write_run(run_dir: Path) -> RunTables:
 
 
 def _with_candidates(tables: RunTables, run_dir: Path) -> RunTables:
-    if not (run_dir / RunFile.CANDIDATES).is_file():  # of a factored search alone
+    if not (run_dir / RunFile.CANDIDATES).is_file():  # only of a factored search
         return tables
     return replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES))

@@ -1,8 +1,7 @@
-"""A sweep as MLflow has it, back into the tables that it was written from.
+"""A sweep's tables, read back from MLflow.
 
-The driver's mirror names things as the tables do, so that this is mostly a matter of
-types: MLflow keeps params and tags as text. MLflow answers within seconds, or one message says that
-it does not.
+The driver's mirror uses the names of the tables, so this mostly converts types: MLflow stores
+params and tags as text. MLflow answers within seconds, or one message reports that it does not.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ if TYPE_CHECKING:
 
 
 _REQUEST_S: Final = "10"
-"""Longest wait for an answer, where the user set nothing."""
+"""Longest wait for an answer, unless the user set one."""
 
 
 def tables_of_mlflow(source: str, tracking_uri: str) -> RunTables:
-    """Return the tables of a parent run's id, or of the latest sweep of an experiment.
+    """Return the tables of a sweep, by its parent run's id or as the latest of an experiment.
 
-    The parent run holds all but the trials as files.
+    The parent run stores everything but the trials as files.
 
     Raises:
         RunDirectoryError: There is none, a file is missing, or MLflow cannot be read.
@@ -63,9 +62,9 @@ def tables_of_mlflow(source: str, tracking_uri: str) -> RunTables:
 
 @contextmanager
 def _asking(tracking_uri: str) -> Iterator[None]:
-    """Ask MLflow once for each thing, and turn all that goes wrong into one message."""
+    """Send each request to MLflow once, and turn every failure into one message."""
     settings = {
-        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # it would try again for minutes
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # it would retry for minutes
         "MLFLOW_HTTP_REQUEST_TIMEOUT": os.environ.get("MLFLOW_HTTP_REQUEST_TIMEOUT", _REQUEST_S),
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     }
@@ -75,7 +74,7 @@ def _asking(tracking_uri: str) -> Iterator[None]:
         yield
     except SweepError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever reading another server's answers raises
+    except Exception as error:  # noqa: BLE001 - a server's answer may raise any error
         why = reason_of(error, tracking_uri)
         raise RunDirectoryError(
             f"{shown(tracking_uri)}: MLflow cannot be read: {why}",
@@ -124,7 +123,7 @@ def _tables(client: MlflowClient, parent: Run) -> RunTables:
 
 
 def _chosen(client: MlflowClient, parent: Run, folder: Path) -> Mapping[str, Any] | None:
-    """Return what the run recommended; None where it has not ended."""
+    """Return the config that the run recommended; None if it has not ended."""
     try:
         _download(client, parent, RunFile.RECOMMENDED, folder)
     except RunDirectoryError:
@@ -146,7 +145,7 @@ def _download(client: MlflowClient, parent: Run, name: str, folder: Path) -> Non
 
 
 def _trials(client: MlflowClient, parent: Run, sweep: SweepRecord) -> pd.DataFrame:
-    """Return the trials that have ended by MLflow, in the order of asking."""
+    """Return the trials that have ended according to MLflow, in the order of asking."""
     query = f"tags.`{SWEEP_TAG}` = '{parent.data.tags[SWEEP_TAG]}'"
     runs = _runs(client, parent.info.experiment_id, query)
     children = [r for r in runs if PARENT_TAG in r.data.tags and "state" in r.data.tags]

@@ -1,4 +1,4 @@
-"""A run's tables, and what every part of the analysis makes of them first."""
+"""A run's tables, and the tables that every part of the analysis derives from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from orchestrator.trial import Stage, TrialState
 
 SPEED: Final = "samples_per_s"
 OVER: Final = "tags.interval_over"
-"""Column that says what a row's interval holds."""
+"""Column that states what a row's interval is over."""
 
 _STEPS: Final = (
     "trial_id", "epoch", "first_step", "num_steps", "samples", "duration_s", "dropped",
@@ -48,18 +48,18 @@ _STEPS: Final = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RunTables:
-    """The tables of one run; everything below them is made once, when it is first asked for.
+    """The tables of one run; everything derived from them is computed once, at its first use.
 
     Attributes:
-        trials: One row a trial, as ``trials.parquet`` holds it.
-        curves: One row a report, as ``curves.parquet`` holds it.
-        steps: One row a block of steps, as ``steps.parquet`` holds it.
-        candidates: The configs of a factored search, as ``candidates.parquet`` holds them; empty
-            for another search, whose configs are those that were trained.
+        trials: One row a trial, as in ``trials.parquet``.
+        curves: One row a report, as in ``curves.parquet``.
+        steps: One row a block of steps, as in ``steps.parquet``.
+        candidates: The configs of a factored search, as in ``candidates.parquet``; empty for
+            another search, which has only configs that were trained.
         sweep: The sweep that was run.
-        chosen: The config that a function of the sweep file chose when the run ended, where the
-            function itself is not at hand.
-        key: Key of the run, by its journal; empty where that is not at hand.
+        chosen: The config that a function of the sweep file chose when the run ended, if the
+            function itself is not available.
+        key: Key of the run, from its journal; empty if that is not available.
     """
 
     trials: pd.DataFrame
@@ -83,18 +83,18 @@ class RunTables:
 
     @cached_property
     def roles(self) -> dict[str, Role]:
-        """Role of each knob: as declared, or as a factored search has found it."""
+        """Role of each knob: as declared, or as determined by a factored search."""
         declared = {name: knob.role for name, knob in self.sweep.knobs.items()}
         return declared | roles_of(self.candidates)
 
     @cached_property
     def whole_curves(self) -> pd.DataFrame:
-        """The reports, those of a curve that was paused and continued as of its last trial."""
+        """The reports; those of a paused and resumed curve belong to its last trial."""
         return whole_curves(self.curves, self.trials)
 
     @cached_property
     def rule(self) -> Rule:
-        """The rule that configs are recommended by.
+        """The rule by which configs are recommended.
 
         Raises:
             SweepError: The sweep's objectives state no rule.
@@ -115,7 +115,7 @@ class RunTables:
 
     @cached_property
     def searched(self) -> pd.DataFrame:
-        """The rows of :attr:`grouped` that may select: all but those of the confirm stage."""
+        """The rows of :attr:`grouped` that may select: all but the confirm stage's."""
         return self.grouped[self.grouped["stage"] != Stage.CONFIRM]
 
     @cached_property
@@ -127,8 +127,8 @@ class RunTables:
     def configs(self) -> pd.DataFrame:
         """The completed configs of stage ``train``, one row a config and group.
 
-        Of a factored search every config whose speed and accuracy are known, ``composed`` where it
-        was not itself trained and probed. Intervals rest on the repeats of all stages.
+        For a factored search: every config with a known speed and accuracy, ``composed`` if it was
+        not itself trained and probed. Intervals rest on the repeats of all stages.
         """
         return self._searched(self.grouped, TrialState.COMPLETED)
 
@@ -142,7 +142,7 @@ class RunTables:
     def ranked(self) -> pd.DataFrame:
         """The :attr:`configs` with their verdict against the best, and ``on_front``.
 
-        Each group has a best and a front of its own; the main group comes first.
+        Each group has its own best and its own front; the main group comes first.
         """
         configs = against_best(self.configs, self.rule)
         configs = configs.assign(on_front=pareto_front(configs, self.rule.objectives))
@@ -151,7 +151,7 @@ class RunTables:
 
     @cached_property
     def pool(self) -> Pool | None:
-        """The spread between fresh runs of one config of the main group; None where not known."""
+        """The spread between fresh runs of one config of the main group; None if not known."""
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
         pools = pools_of(self.grouped, stage=stage, speed=speed)
@@ -159,34 +159,34 @@ class RunTables:
 
     @cached_property
     def noise_floor(self) -> NoiseFloor | None:
-        """The difference between runs of the baseline; None where it was not repeated."""
+        """The difference between runs of the baseline; None if it was not repeated."""
         return noise_floor(self.grouped, self.sweep.baseline, self.rule)
 
     @cached_property
     def drift(self) -> Drift | None:
-        """The change of the machine's speed in the course of the run; None where not known."""
+        """The change of the machine's speed in the course of the run; None if not known."""
         return drift_of(self.grouped, self.main_group, self.sweep.baseline, self.rule)
 
     @cached_property
     def interference(self) -> Interference | None:
-        """The effect of co-located trials on each other; None where it was not looked at."""
+        """The effect of co-located trials on each other; None if it was not checked."""
         return interference_effect(self.trials, self.sweep)
 
     @cached_property
     def _completed(self) -> pd.DataFrame:
-        """The :attr:`configs` by the searching runs alone."""
+        """The :attr:`configs` from the searching runs alone."""
         if self.confirm_rows.empty:
             return self.configs
         return self._searched(self.searched, TrialState.COMPLETED)
 
     def searched_configs(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
-        """Return the configs of the main group by the searching runs alone, of a state."""
+        """Return the main group's configs in a state, from the searching runs alone."""
         is_completed = state is TrialState.COMPLETED
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
     def composed(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
-        """Return the configs of a factored search of all groups, by the state of their curves."""
+        """Return the configs of a factored search in all groups, by the state of their curves."""
         return self._searched(self.grouped, state) if self.is_composed else pd.DataFrame()
 
     def _searched(self, rows: pd.DataFrame, state: TrialState) -> pd.DataFrame:
@@ -212,10 +212,10 @@ def with_run_intervals(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame
 def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
     """Return the ends of each row's interval and :data:`OVER`, by column; {} without speeds.
 
-    A run's own interval, over the blocks within it, is narrower than what two fresh runs of one
-    config differ by. So the intervals hold the config's rate over fresh processes in 95 % of cases,
-    by the spread of :mod:`orchestrator.analysis.statistics.pooling`; where nothing was repeated
-    they are those within the run, and empty where it has no such interval either.
+    A run's own interval, over the blocks within it, is narrower than the difference between two
+    fresh runs of one config. So the intervals contain the config's rate over fresh processes in
+    95 % of cases, by the spread of :mod:`orchestrator.analysis.statistics.pooling`. If nothing was
+    repeated they are the intervals within the run, and empty if it has none.
 
     Args:
         grouped: The trials, with the ``group`` of comparable rows.
