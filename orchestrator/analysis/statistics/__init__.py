@@ -3,7 +3,7 @@
 - ``intervals``: t intervals of logarithms, and the quantile for many comparisons at once.
 - ``pooling``: the spread between fresh runs of one config, pooled over configs.
 - ``by_config``: one row a config, over its repeats.
-- ``curves``: learning curves that several trials make; time to accuracy.
+- ``curves``: learning curves made by several trials; time to accuracy.
 - ``against_best``: each config against the best, with a verdict.
 - ``pareto``: the front of one, two or three objectives.
 - ``matched_pairs``: configs that differ in chosen knobs alone, and the mean of their differences.

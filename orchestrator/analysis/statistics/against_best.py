@@ -1,16 +1,16 @@
 """Each config against the best: ``best``, ``tied``, ``worse`` or ``unresolved``.
 
 Multiple comparisons with the best, after Edwards and Hsu ("Multiple comparisons with the
-best treatment", Journal of the American Statistical Association 78, 1983): which config is
-the best is itself not known, so that every config that may be it is compared with. All
-differences lie in their intervals together with 95 % confidence, by the studentized maximum
-modulus (:func:`~orchestrator.analysis.statistics.intervals.comparison_quantile`), which is a little
-conservative. Of two configs that are equal one is called worse in at most 5 % of cases; of many
-that are exactly as good, one of them more often than that.
+best treatment", Journal of the American Statistical Association 78, 1983). It is not known which
+config is the best, so each config is compared with every config that may be the best. With 95 %
+confidence all differences lie in their intervals together. The studentized maximum modulus
+(:func:`~orchestrator.analysis.statistics.intervals.comparison_quantile`) is slightly conservative.
+If two configs are equal, one is called worse in at most 5 % of cases; if many are exactly as good,
+one of them is called worse more often.
 
 Means of log speeds are compared, with the spread between fresh runs pooled over configs
-(:mod:`orchestrator.analysis.statistics.pooling`). Where nothing was run twice no config can be told
-from the best.
+(:mod:`orchestrator.analysis.statistics.pooling`). If nothing was run twice, no config can be
+distinguished from the best.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import comparison_quantile
 
 PRESUMED_CV: Final = 0.03
-"""Between-run spread that planning starts from where nothing was run twice. Never a verdict's."""
+"""Between-run spread for planning if nothing was run twice. No verdict uses it."""
 
 SPEED_IDS: Final = "speed_ids"
-"""Column of the runs that a composed speed is of."""
+"""Column of the runs that give a composed speed."""
 
 MAX_CELLS: Final = 1_000_000
-"""Differences that are in memory at the same time; more are taken in parts."""
+"""Number of differences in memory at the same time; more are computed in parts."""
 _LARGE_DF: Final = 1000.0
 _Z_80: Final = 0.84
 
@@ -44,7 +44,7 @@ Places = npt.NDArray[np.intp]
 
 
 class Verdict(StrEnum):
-    """Verdict on a config beside the best.
+    """Verdict on a config against the best.
 
     ::
 
@@ -56,7 +56,7 @@ class Verdict(StrEnum):
     """
 
     BEST = "best"
-    """It has the best figure. Where others are unresolved, one of them may be as good."""
+    """It has the best figure. If others are unresolved, one of them may be as good."""
     TIED = "tied"
     """Shown to be as good as the best within the margin."""
     WORSE = "worse"
@@ -66,16 +66,16 @@ class Verdict(StrEnum):
 
 
 def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Compares the configs of each group that hold the rule's conditions with the best of them.
+    """Compare each group's configs that meet the rule's conditions with the best of them.
 
     Args:
         configs: From :func:`~orchestrator.analysis.statistics.by_config.by_config`, of one stage.
-        rule: Which figure is compared, among which configs, and the margin of a tie.
+        rule: The figure to compare, the conditions, and the margin of a tie.
 
     Returns:
         The configs with ``verdict``, ``ratio_to_best`` and the ends ``ratio_low`` and
-        ``ratio_high`` of its interval. Empty cells where the conditions do not hold or there is no
-        figure; ratios without ends where nothing was run twice.
+        ``ratio_high`` of its interval. Cells are empty if the conditions are not met or there is no
+        figure; ratios have no ends if nothing was run twice.
     """
     answers = pd.DataFrame(
         {"verdict": "", "ratio_to_best": np.nan, "ratio_low": np.nan, "ratio_high": np.nan},
@@ -89,9 +89,9 @@ def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 
 def speed_numbers(configs: pd.DataFrame, speed_column: str) -> pd.Series[int]:
-    """Return a number for each config, the same for those whose speed is of the same runs.
+    """Return a number for each config, the same if the speeds come from the same runs.
 
-    Composed configs of one setting are equally fast; of other tables each config has its own runs.
+    Composed configs of one setting are equally fast; in other tables each config has its own runs.
     """
     if SPEED_IDS not in configs.columns:
         return pd.Series(np.arange(len(configs)), index=configs.index)
@@ -109,7 +109,7 @@ def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 
 def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Return the answers for configs with a speed of their own each."""
+    """Return the answers for configs with their own speed each."""
     logs = rule.speed.sign * _logs(configs[rule.speed_column].to_numpy(dtype=np.float64))
     best = int(logs.argmax())
     variances = _comparable_variances(configs)
@@ -126,7 +126,7 @@ def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 
 def _logs(figures: Floats) -> Floats:
-    """Return the logarithms; of figures that may be 0 or less, their shares of the largest."""
+    """Return the logarithms; for figures that may be 0 or less, their shares of the largest."""
     if (figures > 0).all():
         return np.log(figures)
     return np.asarray(figures / (np.abs(figures).max() or 1.0))
@@ -138,10 +138,10 @@ def _quantile(configs: pd.DataFrame) -> float:
 
 
 def _comparable_variances(configs: pd.DataFrame) -> Floats:
-    """Variances of the means, each to be used with the quantile of the pool.
+    """Return the variances of the means, each to be used with the quantile of the pool.
 
-    A config that has its own variance has fewer degrees of freedom than the pool: its
-    variance counts for as much more as its quantile is larger.
+    A config with its own variance has fewer degrees of freedom than the pool: its variance is
+    scaled up by the ratio of the quantiles.
     """
     variances = configs["variance"].to_numpy(dtype=np.float64).copy()
     dfs = configs["df"].to_numpy(dtype=np.float64)
@@ -155,15 +155,14 @@ def _comparable_variances(configs: pd.DataFrame) -> Floats:
 def _intervals(
     logs: Floats, variances: Floats, quantile: float
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Intervals of each log speed over the best's, and which are shown to be below it.
+    """Return the interval of each log speed over the best's, and which are shown to be below it.
 
-    A config may be the best where no other is shown to be better. The true best is among
-    these with 95 % confidence, and with the same confidence every difference from it lies
-    within its interval: so the lower end is the least over those that may be the best, the
-    upper end the largest, and at most 0.
+    A config may be the best if no other is shown to be better. With 95 % confidence the true best
+    is among these configs, and every difference from it lies within its interval. So the lower
+    end is the least over the configs that may be the best; the upper end is the largest, and at
+    most 0.
 
-    Not all pairs are looked at: what is below a config of a larger log and a smaller variance is
-    below no more than that one, and the like for the ends.
+    Not all pairs are computed: a log speed below a config of larger log and smaller variance is
     """
     known = np.flatnonzero(~np.isnan(variances))
     rivals = _undominated(logs, -variances, known)
@@ -180,7 +179,7 @@ def _intervals(
 def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) -> Floats:
     """Return each config's least ``difference + quantile * error`` from the others of ``columns``.
 
-    Infinite where there is no other. The difference is that of the logs.
+    Infinite if there is no other. The difference is that of the logs.
     """
     least = np.full(len(logs), np.inf)
     for rows in np.array_split(np.arange(len(logs)), 1 + len(logs) * len(columns) // MAX_CELLS):
@@ -192,13 +191,13 @@ def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) ->
 
 
 def _two_layers(first: Floats, second: Floats, among: Places) -> Places:
-    """Return the places that decide a maximum of two rising figures, whichever is left out."""
+    """Return the places that decide a maximum of two rising figures, without any one place."""
     front = _undominated(first, second, among)
     return np.concatenate([front, _undominated(first, second, np.setdiff1d(among, front))])
 
 
 def _undominated(first: Floats, second: Floats, among: Places) -> Places:
-    """Return places of ``among``, few: each other one has one that is as large in both figures."""
+    """Return few places of ``among``: for each other place, one is as large in both figures."""
     order = among[np.lexsort((-second[among], -first[among]))]
     before = np.maximum.accumulate(np.concatenate([[-np.inf], second[order]]))[:-1]
     return np.asarray(order[second[order] > before])
@@ -218,8 +217,8 @@ def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) ->
 
     Args:
         configs: From :func:`against_best`.
-        rule: As there.
-        max_runs: What a verdict is worth at most.
+        rule: As for :func:`against_best`.
+        max_runs: The most runs that a verdict is worth.
     """
     is_best = configs["verdict"] == Verdict.BEST
     num_compared = int((configs["verdict"] != "").sum())
@@ -237,9 +236,9 @@ def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) ->
 def _runs_needed(
     row: Mapping[Any, Any], best: Mapping[Any, Any], num_compared: int, rule: Rule, max_runs: int
 ) -> float:
-    """Runs of a config and of the best that would settle its verdict, or NaN."""
+    """Return the runs of a config and of the best that would settle its verdict, or NaN."""
     behind = -math.log(row["ratio_to_best"])
-    # Either all of the interval comes to lie below 1, or all of it above the margin.
+    # The interval must come to lie entirely below 1, or entirely above the margin.
     distance = max(behind, -math.log(1 - rule.tie_margin) - behind)
     is_known = not pd.isna(row["variance"])
     variances = [one["variance"] * one["num_runs"] for one in (row, best)]

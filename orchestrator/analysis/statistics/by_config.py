@@ -1,4 +1,4 @@
-"""Repeats made one: a table of configs from a table of trials."""
+"""A table of configs from a table of trials: repeats combined."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ADDED = (
 )  # fmt: skip
 
 OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
-"""Figures of learning that a run of speed alone has all the same."""
+"""Figures of learning that a run of speed alone also has."""
 
 
 _EVALUATED: Final = "evaluated"
@@ -54,24 +54,24 @@ def by_config(
     """Return one row a config, over its runs of one stage.
 
     Stages are never mixed: ``train`` rows select, ``confirm`` rows support a claim. The spread
-    between runs alone may be learned from both (:mod:`orchestrator.analysis.statistics.pooling`).
-    Rows with a ``group`` (:mod:`orchestrator.analysis.comparable`) are made one within their group.
-    Times, rates and memory are means over the clean runs of the group where it has any. A figure of
+    between runs alone may be estimated from both (:mod:`orchestrator.analysis.statistics.pooling`).
+    Rows with a ``group`` (:mod:`orchestrator.analysis.comparable`) are combined within their group.
+    Times, rates and memory are means over the clean runs of the group if it has any. A figure of
     what was learned (:func:`~orchestrator.metrics.is_learned`) is the mean over all runs of the
-    config, of other groups too. Of a curve that was paused and continued, the last run counts. In
+    config, in other groups too. If a curve was paused and resumed, its last run counts. In
     the confirm stage runs that shared a round with another config come first.
 
     Returns:
-        ``params.*``, ``group`` and: ``metrics.*``, means over the runs (of ``speed`` the geometric
-        mean, where all are above 0); the speed's ``_low`` and ``_high``, a t interval with the
-        pooled spread between runs, or the interval within the run where nothing was repeated;
+        ``params.*``, ``group`` and: ``metrics.*``, means over the runs (for ``speed`` the geometric
+        mean, if all are above 0); the speed's ``_low`` and ``_high``, a t interval with the
+        pooled spread between runs, or the interval within the run if nothing was repeated;
         ``interval``, which of the two; ``variance`` of the mean log speed and its degrees of
-        freedom ``df``, NaN where nothing was repeated; ``num_runs`` that speeds are of, with their
-        ``timed_ids``; ``num_all_runs`` that accuracies are of, runs of speed alone left out;
-        ``num_left_out``, contaminated runs that speeds are not of; ``num_lost``, runs of the stage
+        freedom ``df``, NaN if nothing was repeated; ``num_runs``, the runs for speeds, with their
+        ``timed_ids``; ``num_all_runs``, the runs for accuracies, without runs of speed alone;
+        ``num_left_out``, contaminated runs left out of speeds; ``num_lost``, runs of the stage
         that are infeasible or failed; ``trial_ids`` of all that ran in the group; ``contaminated``,
-        true if the runs that speeds are of are; and ``device, cores, isolation, data, tags.bound``
-        of the first run. In the order in which the configs first appear.
+        true if the runs for speeds are; and ``device, cores, isolation, data, tags.bound``
+        of the first run. The configs are in the order of their first appearance.
     """
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
@@ -84,7 +84,7 @@ def by_config(
     rows = _without_rarely_reached(rows, ids[rows.index], evaluated)
     groups = rows.groupby(ids[rows.index], sort=False)
     beside = pd.Series(True, index=rows.index)
-    if stage is Stage.CONFIRM:  # the run that evaluates the test split is beside no other
+    if stage is Stage.CONFIRM:  # the test run shares no round
         beside = shared_a_round(of_stage)[rows.index]
     timed = rows[preferred(beside, [ids[rows.index]])]
     clean = timed[counting(timed, [ids[timed.index]])]
@@ -124,9 +124,9 @@ def _with_learned(
     speed: str,
     are_good: pd.Series[bool],
 ) -> pd.DataFrame:
-    """Put the figures of what was learned, and ``num_all_runs``, over the runs of all groups.
+    """Add the figures of what was learned, and ``num_all_runs``, over the runs of all groups.
 
-    Of a config with good runs they are of these; a figure that these lack is of all.
+    If a config has good runs, these count; a figure that these lack is over all runs.
     """
     keys = ids[rows.index]
     if GROUP in rows.columns and rows[GROUP].nunique() > 1:
@@ -148,11 +148,11 @@ def _with_learned(
 
 
 def are_evaluated(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for runs that say what was learned: all, where none of ``trials`` does.
+    """Return True for runs that report what was learned: all, if none of ``trials`` does.
 
     Args:
-        rows: The runs that are asked about.
-        trials: Those of all stages: where the runs to confirm are short, the others tell so.
+        rows: The runs to test.
+        trials: The runs of all stages: if the confirm runs are short, the others still report it.
     """
     if not _say_what_was_learned(trials).any():
         return pd.Series(True, index=rows.index)
@@ -178,7 +178,7 @@ def _without_rarely_reached(
 ) -> pd.DataFrame:
     """Return the rows without figures to a target that fewer than half of a config's runs reached.
 
-    The mean over those that did would be that of the lucky ones.
+    The mean over the runs that reached it would be that of the lucky runs.
     """
     num_runs = evaluated.groupby(ids, sort=False).transform("sum")
     figures = {}
@@ -210,7 +210,7 @@ def _empty(trials: pd.DataFrame) -> pd.DataFrame:
 def _with_spread(
     configs: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str
 ) -> pd.DataFrame:
-    """Add ``variance``, ``df`` and ``interval``: the pool's, or a config's own."""
+    """Add ``variance``, ``df`` and ``interval``: the pool's, or the config's own."""
     spread = pd.DataFrame(
         {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
     )
@@ -226,9 +226,9 @@ def _with_spread(
 
 
 def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
-    """Put the geometric mean, and its interval between runs where the spread is known.
+    """Add the geometric mean, and its interval between runs if the spread is known.
 
-    Of figures that are not all above 0 the mean is the arithmetic one, without an interval.
+    If not all figures are above 0, the mean is arithmetic and has no interval.
     """
     name = f"metrics.{speed}"
     half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
@@ -243,6 +243,6 @@ def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
     has_no_log = configs["log_num"] < configs["log_known"]
     columns = {column: values.mask(has_no_log) for column, values in columns.items()}
     means = np.exp(configs["log_mean"]).mask(has_no_log, configs[name])
-    if is_learned(speed):  # of the runs under all conditions, where those under these have none
+    if is_learned(speed):  # runs under all conditions, if these have none
         means = means.fillna(configs[name])
     return configs.assign(**{name: means}, **columns)

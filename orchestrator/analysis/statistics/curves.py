@@ -1,7 +1,7 @@
-"""Learning curves: those that several trials make, and when each config reached an accuracy.
+"""Learning curves made by several trials, and the time at which each config reached an accuracy.
 
-The trials of one curve have the same ``curve`` cell. A later one continues where an earlier one was
-paused, or trains from the start where the checkpoint was gone.
+The trials of one curve have the same ``curve`` cell. A later trial resumes where an earlier one was
+paused, or trains from the start if the checkpoint was gone.
 
 A config with fast steps may learn little in each of them: one batch of all samples takes one
 step an epoch. So epochs do not compare such configs, and time does (time to accuracy, as
@@ -33,7 +33,7 @@ _EPOCH_S: Final = "metrics.epoch_s"
 def last_of_curves(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for the last of the rows of each curve, in the order of the table.
 
-    Rows without a curve are curves of their own.
+    Each row without a curve is its own curve.
     """
     if CURVE not in rows.columns:
         return pd.Series(True, index=rows.index)
@@ -41,10 +41,10 @@ def last_of_curves(rows: pd.DataFrame) -> pd.Series[bool]:
 
 
 def whole_curves(curves: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the reports with those of one learning curve under one trial, the curve's last.
+    """Return the reports; those of one learning curve belong to one trial, the curve's last.
 
-    Of a trial that another one continued, the reports count up to where that one begins. A report's
-    times count from the start of the curve.
+    If another trial continued a trial, its reports count up to the start of the other. The times of
+    a report count from the start of the curve.
 
     Args:
         curves: One row a report.
@@ -62,7 +62,7 @@ def whole_curves(curves: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def _parts(curves: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    """Return curve and place of each trial, by id, of the curves that several trials made."""
+    """Return curve and place of each trial, by id, for curves made by several trials."""
     if CURVE not in trials.columns:
         return pd.DataFrame()
     known = trials[trials["trial_id"].isin(curves["trial_id"]) & trials[CURVE].notna()]
@@ -90,14 +90,14 @@ class TimeToAccuracy:
     """Times at which configs reached an accuracy.
 
     Attributes:
-        target: The accuracy: the least one that the sweep's rule lets a config have.
-        common_s: When the first config was there.
+        target: The accuracy: the least one that the sweep's rule accepts.
+        common_s: When the first config reached it.
         clock: The column that time is read from.
-        configs: Of each config, by the index of the table asked about: ``reached_s``, when
-            half of its runs had a report as good as the target, NaN where fewer ever did;
-            ``accuracy``, the median of their last reports up to ``common_s``, NaN where half
-            had none; ``trained_s``, the median of how long they trained; ``num_reached`` of
-            ``num_runs``, the runs that its speed is from. Soonest first, then the most accurate.
+        configs: For each config, by the index of the input table: ``reached_s``, when half of its
+            runs had a report as good as the target, NaN if fewer ever did; ``accuracy``, the
+            median of their last reports up to ``common_s``, NaN if half had none; ``trained_s``,
+            the median of their training times; ``num_reached`` of ``num_runs``, the runs for its
+            speed. Soonest first, then the most accurate.
     """
 
     target: float
@@ -115,12 +115,12 @@ def time_to_accuracy(
         configs: Comparable rows of
         :func:`orchestrator.analysis.statistics.by_config.by_config`.
         curves: The curves table. A time is known as finely as accuracy was evaluated.
-        rule: What the target is taken from.
-        target: An accuracy in its place.
+        rule: The rule from which the target is taken.
+        target: An accuracy in place of the rule's.
 
     Returns:
-        None where no config has a report as good as the target; with a ``target`` of the caller's
-        own, where no config has any.
+        None if no config has a report as good as the target; with a ``target`` of the caller, if no
+        config has any report.
     """
     column = rule.accuracy_column
     if configs.empty or column not in curves.columns or configs[column].isna().all():
@@ -144,7 +144,7 @@ def time_to_accuracy(
     if is_own and not np.isfinite(common_s):
         return None
     by_then = runs[runs[clock] <= common_s + EXACT].groupby(["config", "trial_id"])[column].last()
-    # A run without a report by then knew nothing yet: the median over runs counts it as such.
+    # A run without a report by then has no accuracy yet: the median over runs counts it so.
     by_then = by_then.reindex(by_run.index, fill_value=-np.inf * rule.accuracy.sign)
     table = pd.DataFrame(
         {
@@ -164,7 +164,7 @@ def time_to_accuracy(
 
 
 def accuracy_asked(configs: pd.DataFrame, rule: Rule) -> float:
-    """Return the least accuracy that a rule lets a config have; NaN where none has any."""
+    """Return the least accuracy that a rule accepts; NaN if no config has any."""
     limit = rule.limits(configs).get(rule.accuracy.metric)
     if limit is None or pd.isna(limit):
         return limit_of(rule.accuracy, configs[rule.accuracy_column])
@@ -182,14 +182,14 @@ def composed_time_to_accuracy(
     """Return the times of composed configs: the epochs of a curve at the speed of a setting.
 
     By the index of ``configs``; ``accuracy`` is empty, since a curve has no report at the moment at
-    which another config is there. None where no curve has a report as good as the target.
+    which another config reaches it. None if no curve has a report as good as the target.
 
     Args:
         configs: From :func:`~orchestrator.analysis.composition.compose.compose`, of one group.
-        trials: The trials that the curves are of.
+        trials: The trials of the curves.
         curves: One row a report, of whole curves.
-        rule: What the target is taken from.
-        target: An accuracy in its place.
+        rule: The rule from which the target is taken.
+        target: An accuracy in place of the rule's.
     """
     combinations = configs[~configs["curve_ids"].duplicated()]
     combinations = combinations.assign(timed_ids=combinations["curve_ids"])

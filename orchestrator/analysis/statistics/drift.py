@@ -1,11 +1,11 @@
 """Drift of the machine's speed while a sweep ran.
 
-Each config has its own level in each stage, interleaved runs another one, and all share one slope
-of the logarithm of speed over time. The runs of an interleaved round share what the machine did
-then, and count as one. The baseline is followed through all stages; other configs only through the
-confirm stage and the isolated probes of the interference check. Repeats that were added because a
-config looked fastest would show a fall that is none: its first run was selected for being fast.
-Contaminated runs are left out where the config has clean ones in the stage.
+Each config has its own level in each stage, interleaved runs have another level, and all share one
+slope of the logarithm of speed over time. The runs of an interleaved round share the machine's
+state at that time, and count as one. The baseline is followed through all stages; other configs
+only through the confirm stage and the isolated probes of the interference check. Repeats that were
+added because a config looked fastest would show a false decline: its first run was selected for
+being fast. Contaminated runs are left out if the config has clean ones in the stage.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from orchestrator.formats import counted, duration, percent
 from orchestrator.trial import Stage, TrialState
 
 MIN_RUNS: Final = 4
-"""A line through fewer runs says nothing."""
+"""A line through fewer runs shows nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """Change of speeds in the course of a run, all configs that were repeated together.
+    """Change of speeds in the course of a run, over all configs that were repeated.
 
     Attributes:
         change: Relative change of speed from the first of the runs to the last; negative
-            where they became slower.
+            if they became slower.
         low: Lower end of its 95 % interval.
         high: Upper end.
-        p_value: How likely a slope as steep is without any drift.
-        num_configs: Configs that it was taken from.
-        num_runs: Runs of them.
-        span_s: Time between the first of these and the last.
+        p_value: Probability of a slope as steep without any drift.
+        num_configs: Number of configs it was estimated from.
+        num_runs: Number of their runs.
+        span_s: Time between the first of these runs and the last.
     """
 
     change: float
@@ -61,12 +61,12 @@ class Drift:
 
     @property
     def is_known(self) -> bool:
-        """True where the interval tells how much the speed changed."""
+        """True if the interval shows how much the speed changed."""
         return is_narrow(1 + self.low, 1 + self.high)
 
     @property
     def is_significant(self) -> bool:
-        """True where chance hardly shows such a slope (5 %)."""
+        """True if chance rarely produces such a slope (5 %)."""
         return self.p_value < 1 - CONFIDENCE
 
     @property
@@ -92,7 +92,7 @@ class Drift:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as ``recommended.json`` holds it."""
+        """Return the content for ``recommended.json``."""
         names = ("change", "low", "high", "per_hour")
         return {
             **{name: getattr(self, name) if self.is_known else None for name in names},
@@ -108,13 +108,13 @@ class Drift:
 def drift_of(
     grouped: pd.DataFrame, main: str, baseline: Mapping[str, Any], rule: Rule
 ) -> Drift | None:
-    """Return the drift of a run; None where too few configs were repeated to tell.
+    """Return the drift of a run; None if too few configs were repeated.
 
     Args:
         grouped: The trials, with the ``group`` of comparable rows.
-        main: The group that is looked at.
+        main: The group that is examined.
         baseline: The sweep's baseline.
-        rule: The speed that is followed.
+        rule: The rule, for the speed that is followed.
     """
     if rule.speed_column not in grouped.columns or "started_at" not in grouped.columns:
         return None
@@ -134,12 +134,12 @@ def drift_of(
 
 
 def _cells(runs: pd.DataFrame, ids: pd.Series[Any]) -> list[pd.Series[Any]]:
-    """Return what runs with a level in common have in common."""
+    """Return the cells that runs with a common level share."""
     return [ids[runs.index], runs["stage"], were_interleaved(runs).rename("interleaved")]
 
 
 def _line(runs: pd.DataFrame, ids: pd.Series[Any], rule: Rule) -> Drift | None:
-    """Least squares with a level for each cell; an interleaved round is one point."""
+    """Fit least squares with a level for each cell; an interleaved round is one point."""
     keys = _cells(runs, ids)
     began_s = (runs["started_at"] - runs["started_at"].min()).dt.total_seconds()
     logs = rule.speed.sign * np.log(runs[rule.speed_column])

@@ -1,8 +1,8 @@
 """Gains of each config if its loader, or its model, were free.
 
 A ceiling over the speed is taken trial by trial: both were measured in one process within
-seconds, so that changes of the host from one trial to the next are on both sides. The ratios of a
-config's runs are combined as speeds are, see :mod:`orchestrator.analysis.statistics.by_config`.
+seconds, so changes of the host between trials affect both. The ratios of a config's runs
+are combined as speeds are, see :mod:`orchestrator.analysis.statistics.by_config`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMPUTE: Final = "metrics.compute_only_samples_per_s"
 SPEED: Final = "metrics.samples_per_s"
 
 _CEILINGS: Final = {"the loader": COMPUTE, "the model": LOADER}
-"""The ceiling that is left where a part is free."""
+"""The ceiling that remains if a part is free."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +29,9 @@ class Gain:
     """Speed of a config if one of its parts were free, over its speed.
 
     Attributes:
-        part: Of the loader and the model the one with the larger gain.
+        part: The part with the larger gain, the loader or the model.
         ratio: The ceiling over the speed, the geometric mean over runs.
-        low: Lower end of its 95 % interval; NaN where no config was repeated.
+        low: Lower end of its 95 % interval; NaN if no config was repeated.
         high: Upper end, likewise.
     """
 
@@ -50,7 +50,7 @@ def gains_of(trials: pd.DataFrame, configs: pd.DataFrame) -> list[Gain]:
             that have both ceilings and a speed.
     """
     has_ceilings = trials[[SPEED, LOADER, COMPUTE]].notna().all(axis=1)
-    # Interleaved runs of the confirm stage share their cores: their ratios vary otherwise.
+    # Interleaved runs of the confirm stage share their cores, so their ratios vary differently.
     measured = trials[has_ceilings & (trials["stage"] == Stage.TRAIN)]
     by_trial: dict[str, list[Gain]] = {}
     for part, ceiling in _CEILINGS.items():

@@ -4,7 +4,7 @@ Caches and the memory's bandwidth are shared by all cores. The model: the logari
 speed is its config's own in that round, plus an effect of co-location that is the same for all
 configs, plus an error. So the effect is the mean of the differences between a config's co-located
 and isolated run of one round, which follow each other. Only the rounds of the interference check
-count (:mod:`orchestrator.search.stages.interference`), whose configs are not chosen for their
+count (:mod:`orchestrator.search.stages.interference`). Its configs are not chosen for their
 speed: the fastest of many looks slower when it is run again, co-located or not.
 """
 
@@ -35,11 +35,11 @@ from orchestrator.trial import Isolation, Stage, TrialState
 
 _OTHERS: Final = "metrics.others_cores"
 MIN_OTHERS: Final = 0.5
-"""Cores that other trials had at least, in the mean over a run, for it to count as co-located."""
+"""Least mean number of cores of other trials over a run for it to count as co-located."""
 MIN_WALL_S: Final = 1.0
-"""Duration from which a trial has a figure of what others had."""
+"""Shortest duration of a trial with a figure for the cores of others."""
 MIN_CLEAN: Final = 3
-"""Clean differences from which on those with a contaminated run are left out."""
+"""With this many clean differences, those with a contaminated run are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +47,13 @@ class Interference:
     """Effect of background trials on the speed of co-located ones.
 
     Attributes:
-        ratio: Speed co-located over speed isolated; less than 1 where co-located is slower.
+        ratio: Speed co-located over speed isolated; less than 1 if co-located is slower.
         low: Lower end of its 95 % interval.
         high: Upper end.
         num_configs: Configs that were run both isolated and co-located.
-        num_runs: Runs of them, half of them isolated.
+        num_runs: Number of their runs, half of them isolated.
         tie_margin: Smallest difference of practical importance, as a share of the speed.
-        acted_on: True where the sweep ran its trials isolated from then on.
+        acted_on: True if the sweep ran its trials isolated from then on.
     """
 
     ratio: float
@@ -66,12 +66,12 @@ class Interference:
 
     @property
     def is_known(self) -> bool:
-        """Return True where the interval tells how much co-located trials lose."""
+        """Return True if the interval shows how much co-located trials lose."""
         return is_narrow(self.low, self.high)
 
     @property
     def is_shown(self) -> bool:
-        """Return True if the difference is more than noise, and than the margin of a tie."""
+        """Return True if the difference exceeds the noise and the margin of a tie."""
         is_large = abs(math.log(self.ratio)) > -math.log(1 - self.tie_margin)
         return is_large and (self.high < 1 or self.low > 1)
 
@@ -117,8 +117,8 @@ class Interference:
 def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interference | None:
     """Return the effect of co-location on the speed of this sweep's trials.
 
-    None where fewer than two rounds have a config both ways. A round with a contaminated run
-    is left out where :data:`MIN_CLEAN` are clean.
+    None if fewer than two rounds have a config both ways. A round with a contaminated run
+    is left out if :data:`MIN_CLEAN` are clean.
 
     Raises:
         SweepError: The sweep's objectives state no rule.
@@ -147,7 +147,7 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
 
 
 def _compared(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Return the completed runs of the check whose co-location is as it was asked for."""
+    """Return the completed runs of the check with the co-location that was requested."""
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
     done = done.assign(**{CO_LOCATION: co_location_of(done)})
     done = done[(done[CO_LOCATION] != "") & (done[rule.speed_column] > 0)]
@@ -155,10 +155,10 @@ def _compared(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 
 def _had_others(runs: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for runs with other trials beside them.
+    """Return True for runs with other trials on the node.
 
-    Background trials may have failed, found no room, or started too late: such a run was as good
-    as isolated. So was one too short to have the figure: nothing can have started by then.
+    Background trials may have failed, found no room, or started too late: such a run was in effect
+    isolated. So was a run too short to have the figure: nothing can have started by then.
     """
     if _OTHERS not in runs.columns:
         return pd.Series(True, index=runs.index)
@@ -170,9 +170,9 @@ def _differences(runs: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataF
     """Return the difference between each config's co-located and isolated run of each round.
 
     Both runs are of one kind of hardware. Indexed by ``config`` and more; columns ``effect``, the
-    difference of the logarithms of speed, and ``contaminated``, True where one of the two is.
+    difference of the logarithms of speed, and ``contaminated``, True if one of the two is.
     """
-    # Where interference was found, the two ways are groups of their own; here they are compared.
+    # If interference was found, the two ways are separate groups; here they are compared.
     ids = config_ids(runs.drop(columns=GROUP, errors="ignore"))
     logs = rule.speed.sign * np.log(runs[rule.speed_column])
     speeds = pd.DataFrame({"log": logs, "contaminated": contaminated(runs)})
@@ -183,7 +183,7 @@ def _differences(runs: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataF
         speeds[runs[CO_LOCATION] == way].groupby(keys).agg({"log": "mean", "contaminated": "any"})
         for way in (ISOLATED, CO_LOCATED)
     )
-    # Background trials have numbers of their own, so that no isolated run matches theirs.
+    # Background trials have their own numbers, so that no isolated run matches theirs.
     both = isolated.merge(co_located, left_index=True, right_index=True, suffixes=("_0", "_1"))
     effect = both["log_1"] - both["log_0"]
     either = both["contaminated_0"] | both["contaminated_1"]

@@ -29,7 +29,7 @@ class Interval:
 
     Attributes:
         centre: Geometric mean.
-        low: Lower end; NaN where it is not known (one value says nothing of the spread).
+        low: Lower end; NaN if it is not known (one value shows no spread).
         high: Upper end.
         num_values: How many values it rests on.
     """
@@ -46,7 +46,7 @@ class Interval:
 
 
 def is_narrow(low: float | None, high: float | None) -> bool:
-    """Return True if an interval tells a figure; False where an end is not known.
+    """Return True if an interval gives a figure; False if an end is not known.
 
     Its ends are positive and less than a factor of
     :data:`~orchestrator.analysis.wording.MOST_FACTOR` apart.
@@ -57,7 +57,7 @@ def is_narrow(low: float | None, high: float | None) -> bool:
 
 
 def t_quantile(df: Floats, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
-    """Student's t quantile at each number of degrees of freedom."""
+    """Return Student's t quantile at each number of degrees of freedom."""
     # scipy.stats would do, and costs a second more to import.
     from scipy.special import stdtrit
 
@@ -67,11 +67,11 @@ def t_quantile(df: Floats, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
 
 @cache
 def comparison_quantile(num_comparisons: int, df: float) -> float:
-    """Return the most standard errors that a group of differences lies apart, in 95 % of cases.
+    """Return the standard errors that no difference of a group exceeds in 95 % of cases.
 
     The quantile of the studentized maximum modulus: the largest of ``num_comparisons``
     independent normal values over one estimated standard deviation. Differences from a
-    common reference are positively correlated, for which it is a little too large, never
+    common reference are positively correlated: for them it is slightly too large, never
     too small, whatever the numbers of runs. For one comparison it is Student's t.
 
     Source: Sidak, "Rectangular confidence regions for the means of multivariate normal
@@ -114,8 +114,8 @@ def ratio_interval(
 
     Args:
         values: Positive values, at least one.
-        reference: The same of what they are compared with. With one of each the spread, and so
-            the interval, is not known.
+        reference: Positive values to compare them with, at least one. With one value of each, the
+            spread, and so the interval, is not known.
     """
     ours, theirs = (np.log(np.asarray(v, dtype=np.float64)) for v in (values, reference))
     centre, num = float(np.exp(ours.mean() - theirs.mean())), len(ours) + len(theirs)

@@ -1,22 +1,21 @@
 """Configs that differ in chosen knobs alone, and the mean of their differences.
 
-A mean is over pairs (or 2 x 2 blocks) of which no two share a config: within one row of a table
-they are independent. Two sources tell its error. The repeats tell the spread between runs of one
+A mean is over pairs (or 2 x 2 blocks), no two of which share a config: within one row of a table
+they are independent. Its error has two sources. The repeats give the spread between runs of one
 config, and so the noise of a difference: variance N, with v degrees of freedom. The m differences
-themselves tell S^2, over m - 1 degrees of freedom. The two are pooled, as the pure error and the
-lack of fit of a regression are (Draper and Smith, "Applied Regression Analysis", 3rd edition 1998,
-chapter 2):
+give S^2, over m - 1 degrees of freedom. The two are pooled, like the pure error and the lack of fit
+of a regression (Draper and Smith, "Applied Regression Analysis", 3rd edition 1998, chapter 2):
 
     s^2 = (v N + (m - 1) S^2) / (v + m - 1),    mean +- t(v + m - 1) s / sqrt(m).
 
-Where the knob does the same beside all values of the others, the interval holds the effect in 95 %
-of cases. Where it does not, S^2 is larger than the noise, and the interval of the mean over these
+If the effect of the knob is the same at all values of the others, the interval contains it in 95 %
+of cases. If not, S^2 is larger than the noise, and the interval of the mean over these
 pairs is too wide, never too narrow (Imai, "Variance identification and efficiency analysis in
-randomized experiments under the matched-pair design", Statistics in Medicine 27, 2008). One pair
-has an interval where repeats tell the noise, and none where they do not.
+randomized experiments under the matched-pair design", Statistics in Medicine 27, 2008). A single
+pair has an interval if repeats give the noise, and none otherwise.
 
-The rows of a table do share configs. Their p values are corrected by Holm's method, which asks
-nothing of how they depend on each other (Holm, "A simple sequentially rejective multiple test
+The rows of a table do share configs. Their p values are corrected by Holm's method, which assumes
+nothing about their dependence (Holm, "A simple sequentially rejective multiple test
 procedure", Scandinavian Journal of Statistics 6, 1979).
 """
 
@@ -34,10 +33,10 @@ import pandas as pd
 from orchestrator.analysis.statistics.intervals import t_quantile
 
 MIN_DF: Final = 2.0
-"""With fewer degrees of freedom there is no interval: t has no mean then, and its 95 % is 12.7."""
+"""With fewer degrees of freedom there is no interval: at 1 t has no mean, and its 95 % is 12.7."""
 
 _EXACT: Final = 1e-24
-"""A variance that rounding explains: differences of a millionth of a millionth."""
+"""A variance that rounding explains: differences of 10^-12."""
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -54,7 +53,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
-    """Variance of one difference by the repeats, and its degrees of freedom; 0 where not known."""
+    """Variance of one difference from the repeats, and its degrees of freedom; 0 if not known."""
 
     variance: float = 0.0
     df: float = 0.0
@@ -62,7 +61,7 @@ class Noise:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """Mean of differences, its 95 % interval and the p value of 0; NaN where not known."""
+    """Mean of differences, its 95 % interval and the p value of 0; NaN if not known."""
 
     centre: float
     low: float = float("nan")
@@ -75,8 +74,8 @@ class Points:
     """The configs of a table, found from each other by the knobs in which they differ.
 
     The key of a config is the sum of a random 64-bit number for each of its values (Zobrist, "A
-    new hashing method with application for game playing", 1970), so that the key of another one
-    follows from the values that change. Two of a million configs have the same key once in some
+    new hashing method with application for game playing", 1970), so that the key of another config
+    follows from the values that change. Among a million configs, two have the same key once in some
     30 million tables.
 
     Args:
@@ -118,11 +117,11 @@ class Points:
         return self._index.get_indexer(pd.Index(keys))
 
     def matched(self, rows: Rows, others: Rows, apart_from: Collection[str]) -> Rows:
-        """Return for each row that of ``others`` which is equal but for some columns; -1: none.
+        """Return, for each row, the row of ``others`` that is equal but for some columns; -1: none.
 
         Args:
             rows: Rows.
-            others: Rows of which no two are equal but for these columns.
+            others: Rows; no two are equal but for these columns.
             apart_from: The columns.
         """
         index = pd.Index(self._keys_without(others, apart_from))
@@ -149,11 +148,11 @@ def noise_of(variances: Floats, df: Floats) -> Noise:
     """Return the noise of differences of configs, averaged over them.
 
     Configs with the most degrees of freedom have the pooled variance, which is one estimate; the
-    others have one of their own. Their sum has the degrees of freedom of Satterthwaite ("An
+    others have their own. Their sum has the degrees of freedom of Satterthwaite ("An
     approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946).
 
     Args:
-        variances: Of the configs' means: a row a difference, a column a config of it.
+        variances: Of the configs' means: a row a difference, a column for each of its configs.
         df: Degrees of freedom of each.
     """
     if not (variances.size and np.isfinite(variances).all() and (df > 0).all()):
@@ -169,7 +168,7 @@ def noise_of(variances: Floats, df: Floats) -> Noise:
 def mean_difference(differences: Floats, noise: Noise) -> Estimate:
     """Return the mean of independent differences with its interval; see the module.
 
-    Differences that are all the same, where nothing was repeated, tell no spread: figures that are
+    If all differences are the same and nothing was repeated, they show no spread: figures that are
     counted in steps are equal by chance.
     """
     from scipy.special import stdtr
@@ -189,7 +188,7 @@ def mean_difference(differences: Floats, noise: Noise) -> Estimate:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Return p values corrected for their number by Holm's method; NaN stays, and counts not."""
+    """Return p values corrected for their number by Holm's method; NaN stays and is not counted."""
     corrected = np.full(len(p_values), np.nan)
     known = np.flatnonzero(np.isfinite(p_values))
     order = known[np.argsort(p_values[known], kind="stable")]

@@ -1,9 +1,9 @@
 """The noise floor of a run: the difference of the baseline from itself.
 
-A claimed speed-up must exceed what runs of one config differ by. The floor is raw on
-purpose, without a model: the largest ratio between any two runs of the baseline in one stage,
-and of it, for means over several runs, what averaging leaves. What interleaved confirm runs of a
-round have in common is no part of it.
+A claimed speed-up must exceed the difference between runs of one config. The floor is raw on
+purpose, without a model: the largest ratio between any two runs of the baseline in one stage.
+For means over several runs it is the part that remains after averaging. It leaves out what
+interleaved confirm runs of a round have in common.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from orchestrator.search.stages.interim_analyses import LAST_SHARE, LEVEL
 from orchestrator.trial import Stage, TrialState
 
 DIFFERENCE: Final = 0.05
-"""A difference that ought to be shown."""
+"""A difference that should be shown."""
 
 _POWER: Final = 0.8
-"""Share of cases in which it ought to be shown."""
+"""Share of cases in which it should be shown."""
 
 _MOST_PAIRS: Final = 50
 _STAGES: Final = (Stage.CONFIRM, Stage.TRAIN, Stage.PROBE)
@@ -42,13 +42,13 @@ class NoiseFloor:
     """Difference between runs of the baseline, within one stage.
 
     Attributes:
-        stage: The stage of the runs; ``confirm`` where the baseline was repeated there.
-        num_runs: How many there are, two at least.
-        largest_ratio: Of two of these runs, the faster over the slower, at most.
+        stage: The stage of the runs; ``confirm`` if the baseline was repeated there.
+        num_runs: Number of these runs, two at least.
+        largest_ratio: Largest ratio of the speeds of two of these runs, faster over slower.
         cv: Coefficient of variation of their speeds.
         num_left_out: Contaminated runs of the stage that are not among these.
-        interleaved: True if they were interleaved with others, and what the runs of a round have in
-            common is left out.
+        interleaved: True if they were interleaved with others; then the common part of a round is
+            left out.
     """
 
     stage: Stage
@@ -66,14 +66,14 @@ class NoiseFloor:
         """Return True if a speed-up (or a loss) is no larger than the floor.
 
         Args:
-            ratio: Of the two means.
-            num_runs: How many runs of each config these are over.
+            ratio: Ratio of the two means.
+            num_runs: Number of runs of each config in these means.
         """
         return ratio is not None and abs(math.log(ratio)) <= math.log(self.of_means(num_runs))
 
     @property
     def is_known(self) -> bool:
-        """True if the runs are near enough to each other for the machine to have one speed."""
+        """True if the runs are close enough to each other for the machine to have one speed."""
         return is_narrow(1.0, self.largest_ratio)
 
     @property
@@ -101,7 +101,7 @@ class NoiseFloor:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as ``recommended.json`` holds it."""
+        """Return the content for ``recommended.json``."""
         return {
             "stage": str(self.stage),
             "num_runs": self.num_runs,
@@ -115,15 +115,15 @@ class NoiseFloor:
 def noise_floor(
     grouped: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
 ) -> NoiseFloor | None:
-    """Return the noise floor of a run; None where the baseline ran once in every stage.
+    """Return the noise floor of a run; None if the baseline ran once in every stage.
 
-    Of the conditions under which the baseline ran most often. Contaminated runs count only where no
-    stage has two clean ones.
+    It covers the conditions under which the baseline ran most often. Contaminated runs count only
+    if no stage has two clean ones.
 
     Args:
         grouped: The trials, with the ``group`` of comparable rows.
         baseline: The sweep's baseline.
-        rule: The speed that is looked at.
+        rule: The rule, for the speed that is examined.
     """
     if rule.speed_column not in grouped.columns:
         return None
@@ -144,10 +144,10 @@ def noise_floor(
 
 
 def _interleaved(done: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
-    """Return it from interleaved confirm runs; None without two clean rounds of two configs.
+    """Return the floor from interleaved confirm runs; None without two clean rounds of two configs.
 
-    A run's logarithm, less the mean of its round: of k configs that alike differ by chance this
-    keeps 1 - 1/k of the variance, which is made up for.
+    It uses a run's logarithm less the mean of its round. With k configs of equal noise this keeps
+    1 - 1/k of the variance; the result is corrected for it.
     """
     runs = done[(done["stage"] == Stage.CONFIRM) & were_interleaved(done)]
     num_all = int(rows_of(runs, baseline).sum())
@@ -184,7 +184,7 @@ def _floor(
 def pairs_needed(cv: float) -> int | None:
     """Return the pairs with which a paired t test shows :data:`DIFFERENCE`; None past fifty.
 
-    In four of five cases, by the noncentral t distribution. The test is that of the last interim
+    In four of five cases, by the noncentral t distribution. The test is the last interim
     analysis, at its share of the 5 %; see :mod:`orchestrator.search.stages.interim_analyses`.
 
     Args:

@@ -24,13 +24,13 @@ Floats = npt.NDArray[np.float64]
 def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:
     """Return True for the rows of a table that are on the Pareto front of their group.
 
-    A row dominates another where it is at least as good in every objective and better in one. Rows
+    A row dominates another if it is at least as good in every objective and better in one. Rows
     that are equal in all objectives are on the front together or not at all. A row that lacks an
     objective (NaN), or misses a bound, is never on it, and dominates nothing.
 
     Args:
-        frame: One row a trial or a config, with a column ``metrics.<name>``, or ``<name>``, an
-            objective; with ``group`` each group has its own front.
+        frame: One row a trial or a config, with a column ``metrics.<name>``, or ``<name>``, for
+            each objective; with ``group`` each group has its own front.
         objectives: One, two or three, not all of them bounds.
     """
     points = points_of(frame, [each for each in objectives if each.bound is None])
@@ -54,7 +54,7 @@ def in_order(front: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFra
 
 
 def points_of(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Floats:
-    """Return the objectives of each row, larger better, NaN where a row lacks one."""
+    """Return the objectives of each row, larger better, NaN if a row lacks one."""
     return np.column_stack([each.sign * _figures(frame, each) for each in objectives])
 
 

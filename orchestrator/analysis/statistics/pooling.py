@@ -1,7 +1,7 @@
-"""The spread between fresh runs of one config, learned from all configs that were repeated.
+"""The spread between fresh runs of one config, estimated from all configs that were repeated.
 
-The model: the logarithm of a run's speed is the config's own plus an error whose variance
-is the same for all configs of a stage. Its estimate is the pooled within-config variance
+The model: the logarithm of a run's speed is the config's own level plus an error. Its variance
+is the same for all configs of a stage. The estimate is the pooled within-config variance
 of a one-way analysis of variance,
 
     s^2 = sum over configs and runs of (log speed - the config's mean)^2 / (runs - configs),
@@ -10,13 +10,13 @@ with runs - configs degrees of freedom (Searle, Casella and McCulloch, "Variance
 Components", 1992, chapter 3). So a config with one run has an honest interval as soon as
 any config has two.
 
-What varies within a run, block by block, is part of every run's error. So s^2 is at least the mean
-within-run variance of its runs, and a config whose runs vary more within themselves than those gets
-the difference on top.
+The variation within a run, between blocks, is part of every run's error. So s^2 is at least the
+mean within-run variance of its runs. If the runs of a config vary more within themselves than
+these, the difference is added to its variance.
 
-A config whose runs differ far more than the others' (Cochran's test for an outlying variance, as
-ISO 5725-2 asks for, at 1 % corrected for the number of configs) keeps its own variance and is left
-out of the pool. So are contaminated runs, where others were repeated.
+If the runs of a config differ far more than the others' (Cochran's test for an outlying variance,
+as in ISO 5725-2, at 1 % corrected for the number of configs), the config keeps its own variance and
+is left out of the pool. Contaminated runs are left out too, if others were repeated.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from orchestrator.formats import counted, percent
 from orchestrator.trial import Stage, TrialState
 
 OVER_RUNS: Final = "between runs"
-"""The interval holds the spread between fresh processes of this config."""
+"""The interval is over the spread between fresh processes of this config."""
 OVER_POOL: Final = "between runs, spread pooled over configs"
-"""The interval holds the spread between fresh processes of this and other configs."""
+"""The interval is over the spread between fresh processes of this and other configs."""
 OVER_ONE_RUN: Final = "one run; between-run noise not known"
 """The interval is the run's own, over blocks within it."""
 
 MIN_OWN_DF: Final = 4
-"""With fewer degrees of freedom a stage's pool takes in the repeats of the other stages."""
+"""With fewer degrees of freedom a stage's pool includes the repeats of the other stages."""
 
 _OUTLYING: Final = 0.01
 _Z_975: Final = 1.96
@@ -55,10 +55,10 @@ class Pool:
     Attributes:
         variance: Of the logarithm of a run's speed, between runs.
         df: Degrees of freedom of ``variance``.
-        within: Mean variance within the runs it rests on; 0 where none is known.
-        num_configs: Configs whose repeats it rests on; a config counts once a stage.
-        stages: The stages that these repeats are of.
-        borrowed: Stages among them that are not the one it is used for.
+        within: Mean variance within the runs it rests on; 0 if none is known.
+        num_configs: Configs with repeats that it rests on; a config counts once a stage.
+        stages: The stages of these repeats.
+        borrowed: These stages without the one it is used for.
     """
 
     variance: float
@@ -75,7 +75,7 @@ class Pool:
 
     @property
     def label(self) -> str:
-        """The runs that an interval resting on it is over."""
+        """The runs that an interval from this pool is over."""
         if self.borrowed:
             return f"{OVER_POOL} ({', '.join(self.borrowed)} runs included)"
         return OVER_POOL if self.num_configs > 1 else OVER_RUNS
@@ -98,9 +98,9 @@ class Pool:
 def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> pd.DataFrame:
     """Return one row a group of ``keys``, over its runs that have a speed.
 
-    Columns: their number ``known``, and of their log speeds the number ``num``, the ``mean``, the
-    ``variance`` between runs (NaN for one run) and the mean variance ``within`` runs. A group with
-    a figure that has no logarithm, 0 or less, has none at all: the rest would be a choice of them.
+    Columns: the number ``known`` of these runs, and for their log speeds the number ``num``, the
+    ``mean``, the ``variance`` between runs (NaN for one run) and the mean variance ``within`` runs.
+    A group with a figure of 0 or less (no logarithm) has none: the rest would be a selection.
     """
     figure = rows[f"metrics.{speed}"].where(rows[f"metrics.{speed}"] > 0)
     ends = [rows.get(f"metrics.{speed}_within_{end}") for end in ("low", "high")]
@@ -123,9 +123,9 @@ def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> p
 
 
 def pool_cells(cells: pd.DataFrame) -> tuple[Pool | None, pd.Series[bool]]:
-    """Return the pooled variance of cells with a level ``stage``, and which of them stand apart.
+    """Return the pooled variance of cells with a level ``stage``, and which cells are outliers.
 
-    None where no cell has two runs.
+    None if no cell has two runs.
     """
     repeated = cells[cells["num"] > 1]
     apart = pd.Series(False, index=cells.index)
@@ -148,7 +148,7 @@ def pool_cells(cells: pd.DataFrame) -> tuple[Pool | None, pd.Series[bool]]:
 
 
 def _outlying(repeated: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for cells whose variance is too large to be that of the others."""
+    """Return True for cells with a variance too large for it to be the others'."""
     from scipy.special import fdtrc
 
     df = (repeated["num"] - 1).to_numpy(dtype=np.float64)
@@ -161,10 +161,10 @@ def _outlying(repeated: pd.DataFrame) -> pd.Series[bool]:
 
 
 def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Series[bool]]:
-    """Return the pool for one stage, and which of all cells stand apart from it.
+    """Return the pool for one stage, and which of all cells are outliers.
 
-    Its own repeats where they give :data:`MIN_OWN_DF` degrees of freedom, otherwise those
-    of all stages together.
+    The pool uses the stage's own repeats if they give :data:`MIN_OWN_DF` degrees of freedom,
+    otherwise those of all stages.
     """
     stages = cells.index.get_level_values("stage")
     pool, apart = pool_cells(cells[stages == stage])
@@ -179,7 +179,7 @@ def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Serie
 Pools = dict[str, tuple[Pool, "pd.Series[bool]"]]
 """The pool of each group of comparable rows that was repeated, by the group's name.
 
-With each pool: which configs of the stage stand apart from it, by their number in
+With each pool: which configs of the stage are outliers, by their number in
 :func:`config_ids`.
 """
 
@@ -215,7 +215,7 @@ def pools_by_stage(
 
 
 def _stages(rows: pd.DataFrame) -> pd.Series[str]:
-    """Return the stage whose spread a run tells: a co-located probe ran as trials to train do."""
+    """Return the stage whose spread each run shows; a co-located probe counts as ``train``."""
     stages: pd.Series[str] = rows["stage"].mask(probed_co_located(rows), str(Stage.TRAIN))
     return stages
 
@@ -227,24 +227,24 @@ def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
 
 
 def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for rows whose cores did something else as well."""
+    """Return True for rows of runs with other load on their cores."""
     if "tags.contaminated" not in rows.columns:
         return pd.Series(False, index=rows.index)
     return flagged(rows["tags.contaminated"])
 
 
 def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for rows whose runs were interleaved with others of their round."""
+    """Return True for rows of runs that were interleaved with others of their round."""
     if "tags.interleaved" not in rows.columns:
         return pd.Series(False, index=rows.index)
     return flagged(rows["tags.interleaved"])
 
 
 def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for rows of the confirm stage whose round another config ran in as well.
+    """Return True for rows of the confirm stage that share their round with another config.
 
-    The run that evaluates the test split, and the one that trains the far end of the front, have a
-    repeat of their own: they are compared with nothing.
+    The run that evaluates the test split, and the run that trains the far end of the front, have
+    their own repeat: they are compared with nothing.
     """
     configs = confirm.groupby(varying_params_of(confirm), dropna=False, sort=False).ngroup()
     return configs.groupby(confirm["repeat"]).transform("nunique") > 1
