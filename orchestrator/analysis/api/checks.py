@@ -24,11 +24,11 @@ _KEY: Final = "analysis"
 """Key among a frame's ``attrs``, which pandas keeps through filters, sorts and new columns."""
 
 _SMALLER: Final = ("_s", "_ms", "_us", "_ns", "_gib", "_mib", "_j", "loss", "cost", "error")
-"""Endings of figures that are better the smaller they are: times, memory, energy, losses."""
+"""Endings of figures for which smaller is better: times, memory, energy, losses."""
 
 
 def checked_run(run: object, function: str) -> RunTables:
-    """Return ``run`` where it is a run; raise a :class:`TableError` otherwise."""
+    """Return ``run`` if it is a run; raise a :class:`TableError` otherwise."""
     if isinstance(run, RunTables):
         return run
     raise TableError(
@@ -37,7 +37,7 @@ def checked_run(run: object, function: str) -> RunTables:
 
 
 def run_of(source: object, run: RunTables | None, function: str) -> RunTables:
-    """Return the run that a question is about: the source, or the run of a frame; else refuse."""
+    """Return the run for a question: the source, or the run of a frame; else raise an error."""
     if isinstance(source, RunTables):
         return source
     checked_frame(source, function)
@@ -50,7 +50,7 @@ def run_of(source: object, run: RunTables | None, function: str) -> RunTables:
 
 
 def checked_frame(source: object, function: str) -> pd.DataFrame:
-    """Return ``source`` where it is a frame; raise a :class:`TableError` otherwise."""
+    """Return ``source`` if it is a frame; raise a :class:`TableError` otherwise."""
     if isinstance(source, pd.DataFrame):
         return source
     raise TableError(
@@ -63,7 +63,7 @@ def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.Dat
     """Return a frame of trials of a run with every knob, so that nothing is pooled unseen.
 
     Raises:
-        TableError: It is of configs, lacks a knob's column, or has a trial twice.
+        TableError: The frame is of configs, lacks a knob's column, or has a trial twice.
     """
     if "trial_ids" in frame.columns:
         raise TableError(
@@ -102,7 +102,7 @@ def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
 
 
 def require_knobs(frame: pd.DataFrame, knobs: Collection[str], function: str) -> None:
-    """Raise a :class:`TableError` where a frame lacks the column of a knob."""
+    """Raise a :class:`TableError` if a frame lacks the column of a knob."""
     for name in knobs:
         if f"params.{name}" not in frame.columns:
             others = [c for c in params_of(frame) if c.removeprefix("params.") not in knobs]
@@ -135,7 +135,7 @@ def labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
 
 
 def remembered(frame: pd.DataFrame) -> tuple[Objective, ...]:
-    """Return the objectives of a frame's run; () of a frame that has none."""
+    """Return the objectives of a frame's run; () if the frame has none."""
     label = frame.attrs.get(_KEY, {})
     return tuple(
         Objective(**{**spec, "goal": Goal(spec["goal"])}) for spec in label.get("objectives", [])
@@ -145,10 +145,10 @@ def remembered(frame: pd.DataFrame) -> tuple[Objective, ...]:
 def objectives_of(
     given: str | Objective | Sequence[str | Objective] | None, frame: pd.DataFrame, function: str
 ) -> tuple[Objective, ...]:
-    """Return the objectives that are asked for; without any those of the frame's run.
+    """Return the requested objectives; without any those of the frame's run.
 
-    A name takes the direction that it has in the run. Any other rate or accuracy is maximised, a
-    time, memory, energy or loss minimised; ``"minimize:name"`` says it.
+    A name has the same direction as in the run. Any other rate or accuracy is maximised, a time,
+    memory, energy or loss minimised; ``"minimize:name"`` states the direction.
 
     Raises:
         TableError: None are known; or a name, or its direction, is unknown.

@@ -27,8 +27,8 @@ def export(
 ) -> list[Path]:
     """Write a run's tables, or a frame, into a folder.
 
-    Of a run: ``trials``, ``configs``, ``front``, ``curves``, ``steps``, ``columns`` (unit and
-    meaning of each column) and, of a factored search, ``candidates``. Files of these names are
+    For a run: ``trials``, ``configs``, ``front``, ``curves``, ``steps``, ``columns`` (unit and
+    meaning of each column) and, for a factored search, ``candidates``. Files of these names are
     replaced.
 
     In ``csv`` a list or tuple is JSON text, ``["a", "b"]``. Text that begins with ``= + - @ '``, a
@@ -37,9 +37,9 @@ def export(
 
     Args:
         source: A run, or a frame.
-        folder: Where to; it is made.
+        folder: The folder to write to; it is created.
         format: ``csv`` or ``parquet``.
-        name: Of a frame: the file's name without its ending.
+        name: For a frame: the file's name without its ending.
 
     Returns:
         The files that were written.
@@ -93,11 +93,11 @@ def _write(path: Path, table: pd.DataFrame) -> Path:
 
 
 def _as_list(cell: object) -> object:
-    """Return a tuple as a list, which Arrow has a type for."""
+    """Return a tuple as a list, for which Arrow has a type."""
     return list(cell) if isinstance(cell, (tuple, np.ndarray)) else cell
 
 
-def _cell(cell: Any) -> Any:  # noqa: ANN401 - whatever the table holds
+def _cell(cell: Any) -> Any:  # noqa: ANN401 - whatever the table contains
     """Return text, lists and tuples as a spreadsheet may read them."""
     if isinstance(cell, (list, tuple, np.ndarray)):
         return json.dumps(list(cell), default=str)

@@ -24,30 +24,30 @@ from orchestrator.analysis.tables.run_tables import RunTables
 
 
 def effects(source: Source, on: str | None = None, *, run: RunTables | None = None) -> pd.DataFrame:
-    """Return what each knob does to a figure, by matched pairs: configs that differ in it alone.
+    """Return each knob's effect on a figure, by matched pairs: configs that differ in it alone.
 
-    Pairs are of one group of comparable rows. Of speeds, pairs with a contaminated run count only
-    where there is no other; of what was learned they always do. A factored search's configs count
-    by the runs that their figures are composed of: none twice.
+    Pairs are within one group of comparable rows. For speeds, pairs with a contaminated run count
+    only if there is no other; for what was learned they always do. A factored search's configs
+    count by the runs from which their figures are composed: none twice.
 
     Args:
         source: A run; or rows of its ``trials``, with ``run``; or a frame of configs.
-        on: The figure, ``samples_per_s`` say, for all knobs. None: the speed for ``systems`` knobs,
-            the accuracy for ``learning`` knobs and the two for ``both``; takes a run.
-        run: The run that a frame is of: its baseline is the reference.
+        on: The figure, such as ``samples_per_s``, for all knobs. None: the speed for ``systems``
+            knobs, the accuracy for ``learning`` knobs and the two for ``both``; requires a run.
+        run: The run of a frame: its baseline is the reference.
 
     Returns:
         One row a knob, pair of values and figure. ``reference`` and ``value``, the baseline's first
-        where it was tried; ``kind`` ``ratio`` (of speeds and times: value over reference) or
-        ``difference`` (of shares and what was learned, in their own unit); ``effect``, the mean
+        if it was tried; ``kind`` ``ratio`` (for speeds and times: value over reference) or
+        ``difference`` (for shares and what was learned, in their own unit); ``effect``, the mean
         over ``num_pairs`` pairs, between ``smallest`` and ``largest``; ``low`` and ``high``, its
-        95 % interval, and ``basis``, what that rests on. Without repeats a single pair has none.
+        95 % interval, and ``basis``, its source. Without repeats a single pair has none.
         ``verdict`` is ``higher``, ``lower``, ``equal in every pair``, ``not decided`` or ``no
         pair``, by ``p``, which is corrected for all rows of the frame. ``composed``: a config was
-        not itself measured. ``contaminated``: no pair is of clean runs alone.
+        not itself measured. ``contaminated``: no pair has clean runs alone.
 
     Raises:
-        TableError: The figure is not known, a frame lacks what it takes, or holds a config twice.
+        TableError: The figure is unknown, a frame lacks a needed column, or has a config twice.
         SweepError: The sweep's objectives state no rule.
 
     Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
@@ -59,21 +59,21 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
 def interactions(
     source: Source, on: str | None = None, *, run: RunTables | None = None
 ) -> pd.DataFrame:
-    """Return what two knobs do together beyond what each does alone.
+    """Return the joint effect of two knobs beyond the effect of each.
 
     From complete 2 x 2 blocks only: four configs that differ in the two knobs alone.
 
     Args:
         source: As :func:`effects` takes it.
         on: The figure, for all knobs. None: the speed for two knobs that change it by their roles,
-            the accuracy for two that change that; takes a run.
-        run: As there.
+            the accuracy for two that change the accuracy; requires a run.
+        run: As for :func:`effects`.
 
     Returns:
-        One row two knobs, a value of each beside its reference, and figure. ``effect`` is a ratio
-        of ratios over ``num_blocks`` blocks: what changing both brings, over the product of what
-        each brings alone. Of shares and what was learned it is a difference of differences. 1, or
-        0: neither changes what the other does. The other columns are those of :func:`effects`. Two
+        One row two knobs, a value of each with its reference, and figure. ``effect`` is a ratio
+        of ratios over ``num_blocks`` blocks: the change from both, over the product of the changes
+        from each alone. For shares and what was learned it is a difference of differences. 1, or
+        0: neither changes the other's effect. The other columns are those of :func:`effects`. Two
         knobs without a block have one row, ``not tried together``, with the options of the config
         with both changed, ``to_try``.
 
@@ -91,23 +91,23 @@ def importance(
 ) -> pd.DataFrame:
     """Return how much each knob matters for being among the best tenth of the configs.
 
-    Importances are shares of 1. They say neither which way nor how sure, and they mix knobs that
-    vary together: :func:`effects` does not. At most 10,000 configs count, always the same.
+    Importances are shares of 1. They show neither direction nor confidence, and they mix knobs
+    that vary together, unlike :func:`effects`. At most 10,000 configs count, always the same.
 
     Args:
-        source: As :func:`effects` takes it.
+        source: As for :func:`effects`.
         on: The figure. None: the sweep's first objective.
-        run: As there.
+        run: As for :func:`effects`.
 
     Returns:
         ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
-        first, of the main group. Empty where fewer than 50 configs have the figure:
-        ``attrs["note"]`` says so.
+        first, for the main group. Empty if fewer than 50 configs have the figure;
+        ``attrs["note"]`` states this.
 
     Raises:
         TableError: As :func:`effects`.
 
-    Source: Watanabe, Bansal and Hutter, "PED-ANOVA", IJCAI 2023, as Optuna has it.
+    Source: Watanabe, Bansal and Hutter, "PED-ANOVA", IJCAI 2023, as implemented in Optuna.
     """
     tables = source if isinstance(source, RunTables) else run
     if on is None and tables is not None:

@@ -1,7 +1,7 @@
 """The report's figures, as plotly figures: ``an.plot.curves(run)``.
 
 Each function takes a run and returns a ``plotly.graph_objects.Figure``, drawn by the report's own
-code. A run that a figure cannot be drawn of is refused with the report's reason, a ``TableError``.
+code. If a figure cannot be drawn from a run, a ``TableError`` gives the report's reason.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 def speed_accuracy(run: RunTables, other: str | None = None) -> go.Figure:
-    """Draw every completed config by the first objective and another one, and the front.
+    """Draw every completed config by the first objective and another objective, and the front.
 
     Args:
         run: A run.
-        other: The other objective; None: the sweep's second one. Of a sweep with a single objective
-            what was measured beside it.
+        other: The other objective; None: the sweep's second one. With a single objective,
+            another measured figure.
     """
     view = _view(run, "speed_accuracy")
     found = {figure.name: figure for figure in scatter_figures(view)}
@@ -55,7 +55,7 @@ def speed_accuracy(run: RunTables, other: str | None = None) -> go.Figure:
 
 
 def effects(run: RunTables, on: str | None = None) -> go.Figure:
-    """Draw what each knob does to a figure, by matched pairs, with 95 % intervals.
+    """Draw the effect of each knob on a figure, by matched pairs, with 95 % intervals.
 
     Args:
         run: A run.
@@ -105,7 +105,7 @@ def scaling(run: RunTables, knob: str = "num_workers") -> go.Figure:
 
 
 def _view(run: RunTables, function: str) -> View:
-    """Return the run as the report shows it; that of the last run is kept."""
+    """Return the run as the report shows it; the result for the last run is cached."""
     return _view_of(checked_run(run, f"plot.{function}"))
 
 

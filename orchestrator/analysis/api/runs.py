@@ -1,4 +1,4 @@
-"""A run: load it, its columns, its configs, its front, what to use, and another run beside it."""
+"""A run: load it, its columns, configs and front; recommend a config; compare another run."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def load(source: Place, tracking_uri: str | None = None) -> RunTables:
 
     Args:
         source: A run directory, ``runs/<sweep>/<time>``. With ``tracking_uri``: the id of a
-            sweep's parent run, or an experiment's name, which stands for its latest sweep.
+            sweep's parent run, or an experiment's name, for its latest sweep.
         tracking_uri: The MLflow server or database to read from.
 
     Returns:
         The run: ``trials`` (a row a trial), ``curves`` (a row a report), ``steps`` (a row a block
-        of steps) and ``sweep`` (what was asked).
+        of steps) and ``sweep`` (the request).
 
     Raises:
         RunDirectoryError: There is no such run, or it cannot be read.
@@ -63,7 +63,7 @@ def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
 
     Args:
         source: A run; or a frame of one, with ``run``.
-        run: The run that a frame is of: its knobs' units and meanings.
+        run: The run of a frame, for its knobs' units and meanings.
 
     Returns:
         One row a column: ``column``; ``kind`` (``knob``, ``metric``, ``tag`` or ``trial``);
@@ -86,22 +86,22 @@ def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
 
 
 def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
-    """Return the configs that completed, repeats made one.
+    """Return the configs that completed, with repeats combined.
 
-    Only runs of stage ``train`` select, so that these are what configs are compared by. The
+    Only runs of stage ``train`` select, so configs are compared by these. The
     figures are means over clean runs; see
     :func:`orchestrator.analysis.statistics.by_config.by_config`.
 
     Args:
         source: A run; or rows of its ``trials``, with ``run``.
-        run: The run that a frame is of.
+        run: The run of a frame.
 
     Returns:
-        One row a config: ``params.*``; ``group``, rows of which may be ranked together;
+        One row a config: ``params.*``; ``group`` of rows that may be ranked together;
         ``metrics.*``; the speed's 95 % interval as ``_low`` and ``_high``, and ``interval``, what
         it is over; ``num_runs``; ``verdict`` against the best (``best``, ``tied``, ``worse``,
-        ``unresolved``, empty where a condition is not held) with ``ratio_to_best``; ``on_front``.
-        An empty frame where nothing completed. The frame remembers the run's objectives.
+        ``unresolved``, empty if a condition is not met) with ``ratio_to_best``; ``on_front``.
+        An empty frame if nothing completed. The frame remembers the run's objectives.
 
     Raises:
         TableError: A frame came without its run, lacks a knob, or has a trial twice.
@@ -116,25 +116,25 @@ def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
 def pareto_front(
     source: Source, objectives: str | Objective | Sequence[str | Objective] | None = None
 ) -> pd.DataFrame:
-    """Return the configs that no other one beats in every objective.
+    """Return the configs that no other config beats in every objective.
 
-    A config is off the front where another one is at least as good in every objective and better
+    A config is off the front if another config is at least as good in every objective and better
     in one. Each ``group`` of comparable rows has its own front. Configs that lack an objective, or
     miss a bound, are on none.
 
     Args:
-        source: A run, or a frame of configs: :func:`configs` of it, filtered or with columns added.
+        source: A run, or a frame of configs: its :func:`configs`, filtered or with columns added.
         objectives: One to three names or ``an.maximize(...)``, ``an.minimize(...)``, of
-            ``metrics.<name>`` or of any other column. None: those of the frame's run.
+            ``metrics.<name>`` or of any other column. None: the objectives of the frame's run.
 
     Returns:
         The rows of the front, all columns; the best of the first objective first, in each group.
 
     Raises:
-        TableError: The frame is one of trials, its objectives are not known, or it lacks one.
+        TableError: The frame has trials, its objectives are not known, or it lacks one.
 
     Source: Kung, Luccio and Preparata, "On finding the maxima of a set of vectors", 1975, as
-    moocore has it.
+    as implemented in moocore.
     """
     is_run = isinstance(source, RunTables)
     frame = configs(source) if is_run else checked_configs(source, "pareto_front")
@@ -149,14 +149,14 @@ class Recommendation:
     """The config to use, why, and how sure that is.
 
     Attributes:
-        config: A value for every knob; None where nothing can be recommended.
+        config: A value for every knob; None if nothing can be recommended.
         sentence: The answer of the run.
-        why: Why this config; where there is none, the reason.
-        how_sure: What the speed-up rests on.
-        speedup: Over the baseline, with its 95 % interval; None where there is no config.
-        figures: Figures of the config by metric, from its confirm runs where it has any,
+        why: Why this config; if there is none, the reason.
+        how_sure: The evidence for the speed-up.
+        speedup: Over the baseline, with its 95 % interval; None if there is no config.
+        figures: Figures of the config by metric, from its confirm runs if it has any,
             otherwise from the runs that selected it.
-        notes: What weakens it, a sentence each.
+        notes: Weaknesses of the recommendation, a sentence each.
         findings: All of this as data.
     """
 
@@ -177,7 +177,7 @@ def recommend(run: RunTables) -> Recommendation:
         run: A run.
 
     Raises:
-        TableError: It is no run: a recommendation rests on all of its trials.
+        TableError: ``run`` is no run: a recommendation rests on all of its trials.
         SweepError: The sweep's objectives state no rule.
     """
     found = findings_of(checked_run(run, "recommend"))
@@ -200,10 +200,10 @@ def compare(
     tolerance: float = TOLERANCE,
     across: tuple[str, ...] = (),
 ) -> Comparison:
-    """Compare two runs of a sweep config by config, and say whether anything got worse.
+    """Compare two runs of a sweep config by config, and determine whether anything got worse.
 
     Args:
-        first: The run that changes are counted from.
+        first: The run from which changes are counted.
         second: The other run.
         tolerance: Share of the speed that a config may lose before that is a regression. The
             tolerance of the accuracy is the sweep's own.

@@ -1,4 +1,4 @@
-"""What a speed is worth: over one knob, to an accuracy, and as goodput."""
+"""The worth of a speed: over one knob, to an accuracy, and as goodput."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from orchestrator.trial import Stage
 FAMILY: Final = "family"
 """Column that numbers the configs which differ in the knob alone."""
 _CURVES: Final = "curve_ids"
-"""Column of composed configs: the trials that their accuracy is of."""
+"""Column of composed configs: the trials that give their accuracy."""
 
 
 def scaling(
@@ -39,26 +39,26 @@ def scaling(
 ) -> pd.DataFrame:
     """Return the speeds of configs that differ in one knob alone, over that knob.
 
-    A knob that means nothing at a value (how many batches are fetched ahead, without workers) does
-    not keep that config apart: it is in each family that it may begin.
+    A knob without meaning at a value (such as how many batches are fetched ahead, without workers)
+    does not exclude that config: it is in each family that it may begin.
 
     Args:
         source: A run; or a frame of its configs, with ``run``.
         knob: A knob of numbers.
-        run: The run that a frame is of.
+        run: The run of a frame.
 
     Returns:
         One row a config and ``family``, in the order of the knob: ``params.*``, the knob first;
         ``group``; ``metrics.samples_per_s`` with its interval; ``speedup`` over the smallest value
         of the family, with the ends ``speedup_low`` and ``speedup_high`` of its 95 % interval, NaN
-        where nothing was repeated or the sweep's first objective is another figure;
-        ``efficiency``, the speed-up over the ratio of the values, NaN where the smallest is 0;
+        if nothing was repeated or the sweep's first objective is another figure;
+        ``efficiency``, the speed-up over the ratio of the values, NaN if the smallest is 0;
         ``ceiling_samples_per_s``, the slower of loader alone and model alone;
         ``num_runs``;
         ``interval``, what the measured interval is over.
 
     Raises:
-        TableError: A frame came without its run or is of trials; the knob is unknown, is no number,
+        TableError: A frame came without its run or has trials; the knob is unknown, is no number,
             or no two configs differ in it alone.
 
     Source: strong scaling, speed-up and efficiency (Amdahl, "Validity of the single processor
@@ -76,7 +76,7 @@ def scaling(
     frame = _frame(source, tables, "scaling")
     require(frame, [GROUP, SPEED, "variance", "df", "num_runs", "interval", "trial_ids"], "scaling")
     frame = frame[frame[SPEED].notna()].reset_index(drop=True)
-    if tables.rule.speed_column != SPEED:  # the spread is of another figure
+    if tables.rule.speed_column != SPEED:  # the spread belongs to another figure
         frame = frame.assign(variance=np.nan)
     rows = _with_speedups(_families(frame, column), column)
     first = [column, *(name for name in params_of(frame) if name != column), FAMILY, GROUP]
@@ -143,26 +143,26 @@ def _with_speedups(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 def time_to_accuracy(
     source: Source, target: float | None = None, *, run: RunTables | None = None
 ) -> pd.DataFrame:
-    """Return the training time that each config took to an accuracy.
+    """Return the training time in which each config reached an accuracy.
 
-    Time counts in training epochs, evaluation left out, where the reports say it; otherwise from
-    the start of the process. It is known as finely as accuracy was evaluated. Of a composed config
-    the time is that of its curve's epochs at its own speed.
+    Time counts in training epochs without evaluation if the reports have it; otherwise from
+    the start of the process. It is known as finely as accuracy was evaluated. For a composed config
+    it is the time of its curve's epochs at its own speed.
 
     Args:
         source: A run; or a frame of its configs, with ``run``.
-        target: The accuracy to reach, of the accuracy that the sweep's rule names. None: the
-            sweep's own target, or the least accuracy that its rule lets a config have.
-        run: The run that a frame is of: the curves are its own.
+        target: The accuracy to reach, for the accuracy that the sweep's rule names. None: the
+            sweep's own target, or the least accuracy that its rule accepts.
+        run: The run of a frame, for its curves.
 
     Returns:
         One row a config, the soonest first: ``params.*``; ``group``; ``target``; ``reached_s``,
-        when half of its runs were there, NaN where fewer ever were; ``num_reached`` of
-        ``num_runs``; ``trained_s``, the median of how long they trained; the accuracy at the end.
+        when half of its runs had reached it, NaN if fewer ever did; ``num_reached`` of
+        ``num_runs``; ``trained_s``, the median of their training times; the accuracy at the end.
 
     Raises:
-        TableError: A frame came without its run or is of trials; no accuracy was reported; the
-            target is no fraction of 1 where the accuracy is one.
+        TableError: A frame came without its run or has trials; no accuracy was reported; the
+            target is no fraction of 1 if the accuracy is one.
 
     Source: time to accuracy as MLPerf Training counts it (Mattson et al., MLSys 2020).
     """
@@ -194,8 +194,8 @@ def time_to_accuracy(
 def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
     """Return each config's speed times its statistical efficiency.
 
-    The efficiency is known from the curves: the samples that the baseline takes to the target over
-    those that the config takes. So goodput is in the baseline's samples a second.
+    The efficiency is known from the curves: the baseline's samples to the target over the
+    config's samples to it. So goodput is in the baseline's samples a second.
 
     Args:
         run: A run.
@@ -204,7 +204,7 @@ def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
     Returns:
         One row a config, the best first: ``params.*``; ``group``; ``target``;
         ``metrics.samples_per_s``; ``efficiency``; ``metrics.goodput`` in samples a second. NaN
-        where most runs of a config were never there.
+        if most runs of a config never reached the target.
 
     Raises:
         TableError: As :func:`time_to_accuracy`.
@@ -224,7 +224,7 @@ def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
 
 
 def _target(target: float | None, frame: pd.DataFrame, tables: RunTables, function: str) -> float:
-    """Return the accuracy to reach: without one the sweep's target, or what its rule asks for."""
+    """Return the accuracy to reach: without one the sweep's target, or what its rule requires."""
     rule, curves = tables.rule, tables.whole_curves
     metric = rule.accuracy.metric
     if rule.accuracy_column not in curves.columns:

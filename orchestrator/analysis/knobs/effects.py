@@ -24,7 +24,7 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_setting
 
 MAX_VALUES: Final = 10
-"""Of a knob with more values than this each is compared with the baseline's alone."""
+"""With more values than this, each value of a knob is compared with the baseline's alone."""
 
 _CELLS: Final = ("metric", "kind", "effect", "low", "high", "p", "verdict")
 _MORE: Final = ("smallest", "largest", "basis", "composed", "contaminated", "group")
@@ -42,7 +42,7 @@ class Verdict(StrEnum):
     NO_PAIR = "no pair"
     NO_BLOCK = "not tried together"
     SAME_RUNS = "of the same runs"
-    """Composed figures that the knob does not change, by its role: nothing was measured of it."""
+    """Composed figures that the knob does not change, by its role: nothing was measured."""
 
 
 def knob_effects(tables: RunTables, on: str | None = None) -> pd.DataFrame:
@@ -62,13 +62,13 @@ def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
 
     Returns:
         A row a knob, pair of values, figure and group of comparable rows. ``effect`` is the mean
-        over the pairs: of ``value`` over ``reference`` (``kind`` ``ratio``, geometric), or of the
-        two's difference in the figure's own unit (``difference``: shares and what was learned).
-        ``low`` and ``high``: its 95 % interval, empty where the noise is not known. ``p``: of no
+        over the pairs: of ``value`` over ``reference`` (``kind`` ``ratio``, geometric), or of their
+        difference in the figure's own unit (``difference``: shares and what was learned).
+        ``low`` and ``high``: its 95 % interval, empty if the noise is not known. ``p``: for no
         effect, corrected for all rows by Holm's method; ``verdict`` rests on it. ``num_pairs``;
-        ``smallest`` and ``largest`` of them; ``basis`` of the interval; ``composed``, true where a
-        config was not itself measured; ``contaminated``, true where no pair is of clean runs alone.
-        A knob without a pair has one row that says so.
+        ``smallest`` and ``largest`` of them; ``basis`` of the interval; ``composed``, true if a
+        config was not itself measured; ``contaminated``, true if no pair has clean runs alone.
+        A knob without a pair has one row that states this.
     """
     rows = [row for figures in asked for row in _rows(figures)]
     return _table_of(rows, ("knob",), ("reference", "value"), "num_pairs")
@@ -86,12 +86,12 @@ def interactions_in(asked: Sequence[Figures]) -> pd.DataFrame:
         asked: The figures.
 
     Returns:
-        A row two knobs, a value of each beside its reference, figure and group. ``effect`` is the
-        mean over the blocks of a ratio of ratios: what changing both brings, over the product of
-        what each brings alone (``kind`` ``ratio``), or of a difference of differences. 1, or 0:
-        the two do not change each other's effect. The other columns as :func:`effects_in` has
-        them. Two knobs without a block have one row, with the ``--set`` options of the config with
-        both changed as ``to_try``.
+        A row two knobs, a value of each with its reference, figure and group. ``effect`` is the
+        mean over the blocks of a ratio of ratios: the change from both, over the product of the
+        changes from each alone (``kind`` ``ratio``), or of a difference of differences. 1, or 0:
+        the two do not change each other's effect. The other columns are as in :func:`effects_in`.
+        Two knobs without a block have one row; its ``to_try`` has the ``--set`` options of the
+        config with both changed.
     """
     rows = [row for figures in asked for row in _block_rows(figures)]
     values = ("reference_a", "value_a", "reference_b", "value_b")
@@ -196,7 +196,7 @@ def _block_rows(figures: Figures) -> Iterator[dict[str, Any]]:
 
 
 def _others(figures: Figures, knob: str) -> list[int]:
-    """Return the codes of a knob's values beside the reference, the most frequent of very many."""
+    """Return the codes of a knob's values but the reference, the most frequent of very many."""
     counts = np.bincount(figures.points.codes[knob][figures.known])
     counts[figures.references[knob]] = 0
     most = np.argsort(-counts, kind="stable")[:MAX_VALUES]
@@ -206,7 +206,7 @@ def _others(figures: Figures, knob: str) -> list[int]:
 def _partners(
     figures: Figures, knob: str, code: int, at_reference: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int32]:
-    """Return the row of each config at the reference with another value; -1 where there is none."""
+    """Return the row of each config at the reference with another value; -1 if there is none."""
     partners = np.full(len(figures.points), -1, dtype=np.int32)
     rows = np.flatnonzero(at_reference)
     partners[rows] = figures.partners(rows, knob, code)

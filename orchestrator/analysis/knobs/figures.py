@@ -25,7 +25,7 @@ from orchestrator.analysis.statistics.matched_pairs import (
 from orchestrator.analysis.wording import MOST_FACTOR_OF_EFFECT, is_share
 
 MOST_POINTS: Final = 0.5
-"""An interval of a difference of shares that is wider tells nothing and is not shown."""
+"""A wider interval of a difference of shares is not informative and is not shown."""
 
 
 class Kind(StrEnum):
@@ -37,19 +37,19 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """Mean ratio or difference over pairs or blocks, as it is shown; NaN where not known.
+    """Mean ratio or difference over pairs or blocks, as it is shown; NaN if not known.
 
     Attributes:
         effect: The geometric mean of the ratios, or the mean of the differences.
         low: Lower end of its 95 % interval.
         high: Upper end.
-        p: Of no effect, for this one comparison.
-        num: Pairs or blocks.
+        p: For no effect, for this one comparison.
+        num: Number of pairs or blocks.
         smallest: The smallest of them.
         largest: The largest.
         basis: Source of the interval.
         composed: True if a config among them was not itself measured.
-        contaminated: True if none of them is of clean runs alone.
+        contaminated: True if none of them has clean runs alone.
     """
 
     effect: float
@@ -72,20 +72,20 @@ class Figures:
         metric: Its name.
         group: The group.
         points: The configs.
-        levels: The figure of each, its logarithm where ratios are taken; NaN where there is none.
-        variances: Of each level; NaN where nothing was repeated.
+        levels: The figure of each, its logarithm if ratios are taken; NaN if there is none.
+        variances: Of each level; NaN if nothing was repeated.
         df: Degrees of freedom of ``variances``.
-        runs: A number for the runs that each level is of, which composed configs share; None where
-            each config has its own.
+        runs: A number for the runs of each level, which composed configs share; None if each
+            config has its own.
         composed: True for configs that were not themselves measured.
-        contaminated: True for figures of contaminated runs; of what was learned none is.
+        contaminated: True for figures of contaminated runs; False for what was learned.
         is_mixed: True for a figure that is composed of both a speed and a curve: its parts are
             shared in too many ways for an interval.
         kind: The comparison that is made.
         baseline: The baseline's value of each knob; empty where not known.
-        sign: +1 where larger is better, -1 where smaller is.
-        asked: The knobs that are looked at; None for all.
-        idle: For each config a place in ``idle_sets``; None where that is not known.
+        sign: +1 if larger is better, -1 if smaller is.
+        asked: The requested knobs; None for all.
+        idle: For each config a place in ``idle_sets``; None if that is not known.
         idle_sets: Knobs without effect in a config, such as those of a loader without workers.
     """
 
@@ -108,9 +108,9 @@ class Figures:
 
     @cached_property
     def knobs(self) -> list[str]:
-        """The knobs that are looked at and vary among the configs that have the figure.
+        """The requested knobs that vary among the configs that have the figure.
 
-        One that only leaves its default where it can have an effect was not varied.
+        A knob counts as varied only if it differs from its default where it can have an effect.
         """
         return [
             name
@@ -126,9 +126,9 @@ class Figures:
 
     @cached_property
     def references(self) -> dict[str, int]:
-        """The code of the value of each knob that others are compared with.
+        """The code of each knob's reference value.
 
-        The baseline's, or where no config with a figure has it the one that most have.
+        This is the baseline's value, or the most frequent one if no config with a figure has that.
         """
         references = {}
         for knob in self.knobs:
@@ -139,17 +139,17 @@ class Figures:
         return references
 
     def code(self, knob: str, value: object) -> int | None:
-        """Return the code of a knob's value; None where no config has it."""
+        """Return the code of a knob's value; None if no config has it."""
         values = self.points.values[knob]
         cell = as_text(value) if values and isinstance(values[0], str) else value
         return values.index(cell) if cell in values else None
 
     def partners(self, rows: Rows, knob: str, code: int) -> Rows:
-        """Return the row of each config with one value changed; -1 where that has no figure.
+        """Return the row of each config with one value changed; -1 if that has no figure.
 
-        Knobs that are without effect at the one value, and have one at the other, do not tell two
-        configs apart: 0 workers are a pair with 3 workers that persist. Of several such configs
-        those with the most frequent values count, so that no config is in two pairs.
+        Knobs that have an effect only at one of the two values do not distinguish two configs: 0
+        workers are a pair with 3 workers that persist. If there are several such configs, those
+        with the most frequent values count, so that no config is in two pairs.
 
         Args:
             rows: Configs of one value of the knob.
@@ -196,10 +196,10 @@ class Figures:
         return usual
 
     def mean(self, corners: Sequence[Rows], signs: Sequence[int]) -> Mean | None:
-        """Return the mean difference of configs, as it is shown; None where there is none.
+        """Return the mean difference of configs, as it is shown; None if there is none.
 
-        Differences of composed configs count once where they are of the same runs, and not at all
-        where their own corners are. Those with a contaminated corner count only where all have one.
+        Differences of composed configs count once if they are from the same runs, and not at all if
+        their own corners are. Those with a contaminated corner count only if all have one.
 
         Args:
             corners: The rows of the configs of each difference, an array a corner.
@@ -234,7 +234,7 @@ class Figures:
         )
 
     def _clean(self, corners: Sequence[Rows]) -> tuple[Sequence[Rows], bool]:
-        """Return the differences of clean runs, and False; without any all of them, and True."""
+        """Return the differences of clean runs, and False; if there are none, all, and True."""
         if not self.contaminated.any() or not len(corners[0]):
             return corners, False
         clean = ~np.any([self.contaminated[rows] for rows in corners], axis=0)

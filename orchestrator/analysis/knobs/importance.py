@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 MIN_CONFIGS: Final = 50
-"""With fewer, the best tenth that PED-ANOVA looks at are fewer than the five it asks for."""
+"""With fewer, PED-ANOVA's best tenth has fewer configs than the five it requires."""
 MAX_CONFIGS: Final = 10_000
 BEST: Final = 0.1
 """Share of the configs that count as good: Optuna's default."""
@@ -31,17 +31,17 @@ COLUMNS: Final = (
 def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
     """Return the importance of each varied knob for being among the best tenth of the configs.
 
-    Of the first group alone: speeds of another one are not comparable.
+    Only for the first group: speeds of another group are not comparable.
 
-    PED-ANOVA as Optuna has it (Watanabe, Bansal and Hutter, "PED-ANOVA: Efficiently quantifying
-    hyperparameter importance in arbitrary subspaces", IJCAI 2023), of at most
-    :data:`MAX_CONFIGS` configs, always the same. Importances are shares of 1. They tell
-    neither a direction nor how sure they are, and of two knobs that vary together they cannot
-    tell which one matters.
+    PED-ANOVA as implemented in Optuna (Watanabe, Bansal and Hutter, "PED-ANOVA: Efficiently
+    quantifying hyperparameter importance in arbitrary subspaces", IJCAI 2023), with at most
+    :data:`MAX_CONFIGS` configs, always the same. Importances are shares of 1. They show neither
+    a direction nor a confidence. If two knobs vary together, they cannot distinguish which one
+    matters.
 
     Returns:
         ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
-        first. Empty below :data:`MIN_CONFIGS` configs; ``attrs["note"]`` says so.
+        first. Empty below :data:`MIN_CONFIGS` configs; ``attrs["note"]`` states this.
     """
     if note := _none_since(asked):
         table = pd.DataFrame(columns=list(COLUMNS))
@@ -65,13 +65,13 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
 
 
 def _rows(figures: Figures) -> Rows:
-    """Return the configs with a figure: those of clean runs where they are enough."""
+    """Return the configs with a figure: those of clean runs if they are enough."""
     clean = np.flatnonzero(figures.known & ~figures.contaminated)
     return clean if len(clean) >= MIN_CONFIGS else np.flatnonzero(figures.known)
 
 
 def _none_since(asked: Sequence[Figures]) -> str:
-    """Return why there is no importance; "" where there is one."""
+    """Return why there is no importance; "" if there is one."""
     if not asked:
         return "too few: no config completed"
     figures, rows = asked[0], _rows(asked[0])
@@ -98,7 +98,7 @@ def _sample(figures: Figures) -> Rows:
 
 
 def _ped_anova(figures: Figures, rows: Rows) -> dict[str, float]:
-    """Return Optuna's importances of a study whose trials are the configs."""
+    """Return Optuna's importances of a study with the configs as trials."""
     import optuna
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 
@@ -125,7 +125,7 @@ def _ped_anova(figures: Figures, rows: Rows) -> dict[str, float]:
 
 
 def _distribution(values: list[Any]) -> BaseDistribution:
-    """Return the distribution of a knob: a range where it has more values than may be listed."""
+    """Return the distribution of a knob: a range if it has more values than may be listed."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution
 
     distinct = sorted(set(values), key=lambda value: (str(type(value)), value))

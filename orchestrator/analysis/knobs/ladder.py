@@ -1,8 +1,8 @@
-"""The ladder from the baseline to another config: the knobs one at a time, and what each brings.
+"""The ladder from the baseline to another config, one knob at a time, with each knob's effect.
 
-Only configs that were run are steps of it. Of the ways through them the one with the most steps of
-one knob is taken, of these the one with the most steps, and then the largest gains first. The
-figures are those of the searching runs, as in the table of configs.
+Its steps are configs that were run. Among the ways through them, the ladder takes the one with the
+most steps of one knob, among these the one with the most steps, and then the largest gains first.
+The figures are those of the searching runs, as in the table of configs.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_setting, format_value
 
 MAX_CONFIGS: Final = 2048
-"""Of more configs between the two, the steps with the largest gains are taken one by one."""
+"""With more configs between the two, the steps with the largest gains are taken one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step: the knobs that change, and what that brings.
+    """One step: the knobs that change, and their effect.
 
     Attributes:
-        changes: The new value of each knob, by name; several where the configs between were not
-            run, so that nobody knows what each of them brings.
-        speed: The ratio of the first objective, or None where the two are of the same runs.
-        accuracy: The difference of the accuracy, or None where it is not known.
-        to_try: Where several knobs change: ``--set`` options of the configs that would tell them
-            apart.
+        changes: The new value of each knob, by name; several if the configs between were not
+            run, so that the effect of each is not known.
+        speed: The ratio of the first objective, or None if the two are from the same runs.
+        accuracy: The difference of the accuracy, or None if it is not known.
+        to_try: If several knobs change: ``--set`` options of the configs that would separate
+            their effects.
     """
 
     changes: Mapping[str, Any]
@@ -43,13 +43,13 @@ class Step:
 
     @property
     def text(self) -> str:
-        """The changes as the command line takes them."""
+        """The changes in the form of the command line."""
         return " ".join(format_setting(name, value) for name, value in self.changes.items())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder:
-    """The steps from the baseline to a config; none where ``note`` says why."""
+    """The steps from the baseline to a config; none if ``note`` gives a reason."""
 
     steps: tuple[Step, ...] = ()
     note: str = ""
@@ -100,7 +100,7 @@ def _nodes(
 ) -> dict[int, int]:
     """Return the rows of the configs between the two that have a figure.
 
-    By a number whose bits say which knobs have changed.
+    The key is a number; its bits show which knobs have changed.
     """
     if figures is None:
         return {}

@@ -1,4 +1,4 @@
-"""One figure of every config of a run or of a table, with the noise that repeats tell."""
+"""One figure of every config of a run or of a table, with the noise that repeats show."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _BESIDE: Final = ("variance", "df", "contaminated", COMPOSED, "runs")
 
 
 def figures_by_role(tables: RunTables, on: str | None) -> list[Figures]:
-    """Return the figures that a run is asked for, each with the knobs that it is asked of.
+    """Return the requested figures of a run, each with its knobs.
 
-    ``on`` is one figure, of all knobs. None: the first objective, of the knobs that change it by
-    their roles, and the accuracy, of those that change that.
+    ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by
+    their roles, and the accuracy, for the knobs that change the accuracy.
     """
     if on is not None:
         return figures_of(tables, on)
@@ -54,7 +54,7 @@ def _roles(metric: str) -> tuple[Role, ...]:
 def figures_of(tables: RunTables, metric: str) -> list[Figures]:
     """Return a figure of a run's completed configs, a group of comparable rows each, main first.
 
-    What was learned does not depend on the group, and is one.
+    A figure of what was learned does not depend on the group, and is one.
     """
     objectives = (*tables.rule.objectives, *tables.sweep.objectives)
     signs = [objective.sign for objective in objectives if objective.metric == metric]
@@ -79,12 +79,12 @@ def figures_in(
 
     Args:
         configs: One row a config and group: ``params.*``, ``metrics.*``; ``variance`` of the figure
-            (of its logarithm where ratios are taken) and ``df``, ``group``, ``contaminated``,
-            ``composed`` and ``runs`` where they are known.
+            (of its logarithm if ratios are taken) and ``df``, ``group``, ``contaminated``,
+            ``composed`` and ``runs`` if they are known.
         metric: The figure.
         baseline: The baseline's value of each knob.
         main: The group that comes first.
-        sign: +1 where larger is better, -1 where smaller is.
+        sign: +1 if larger is better, -1 if smaller is.
     """
     column = f"metrics.{metric}"
     needed = (*params_of(configs), column, GROUP, IDLE, *_BESIDE)
@@ -159,7 +159,7 @@ def _cells(configs: pd.DataFrame, column: str, otherwise: object) -> pd.Series[A
 
 
 def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
-    """Return the run's configs with the noise of this figure, and the runs that it is of."""
+    """Return the run's configs with the noise of this figure, and the figure's runs."""
     configs, speed = tables.configs, tables.rule.speed.metric
     if f"metrics.{metric}" not in configs.columns:
         return configs.assign(**{f"metrics.{metric}": np.nan})
@@ -176,7 +176,7 @@ def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
 def with_runs(
     configs: pd.DataFrame, metric: str, *, noise_is_of: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Return a table of configs with the ``runs`` that a figure is of, where it is composed.
+    """Return a table of configs with the ``runs`` of a figure, if it is composed.
 
     The columns ``variance`` and ``df`` are emptied unless the figure is one of ``noise_is_of``.
     """
@@ -191,9 +191,9 @@ def with_runs(
 def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) -> pd.DataFrame:
     """Return the configs with ``variance`` and ``df`` of the mean of a figure that was learned.
 
-    The variance between seeds is pooled over all configs, as
-    :mod:`orchestrator.analysis.statistics.pooling` does with speeds; of a factored search over its
-    learning combinations. Runs of the confirm stage tell it too. NaN where no config has two seeds.
+    The variance between seeds is pooled over all configs, as in
+    :mod:`orchestrator.analysis.statistics.pooling` for speeds; in a factored search over its
+    learning combinations. Confirm runs contribute too. NaN if no config has two seeds.
     """
     column = f"metrics.{metric}"
     rows = _runs_to_the_end(tables.grouped, column)
@@ -224,7 +224,7 @@ def _num_seeds(configs: pd.DataFrame, rows: pd.DataFrame) -> pd.Series[int]:
 
 
 def _runs_to_the_end(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the runs to the end that tell a figure, in the columns that are needed."""
+    """Return the runs to the end that report a figure, in the columns that are needed."""
     rows = rows[[*params_of(rows), "trial_id", "stage", "state", "seed", column]]
     of_stage = rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])
     return rows[of_stage & (rows["state"] == TrialState.COMPLETED) & rows[column].notna()]

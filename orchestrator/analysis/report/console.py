@@ -34,12 +34,12 @@ _WIDEST_KNOB: Final = 26
 
 
 def show_run(tables: RunTables, found: Findings, folder: Path | None) -> None:
-    """Print the lines that a run ends with, its answer first, then its front.
+    """Print the last lines of a run, its answer first, then its front.
 
     Args:
         tables: The run.
         found: Its findings.
-        folder: The folder of its files; None where none were written.
+        folder: The folder of its files; None if none were written.
     """
     console = _console()
     width = console.width if console.is_terminal else None
@@ -63,10 +63,10 @@ def show_front(
     """Print a front: its configs by the knobs that differ, its objectives, its verdicts.
 
     Args:
-        front: Its rows, as the tables of configs have them.
-        objectives: Its objectives, each a column of a head of its own.
+        front: Its rows, as in the tables of configs.
+        objectives: Its objectives, each a column with its own head.
         sweep: The sweep.
-        folder: Where ``front.csv`` has all of its rows; None where it has not.
+        folder: The folder where ``front.csv`` has all of its rows; None if there is none.
     """
     console = _console()
     names = " and ".join(f"{objective.metric} ({objective.goal})" for objective in objectives)
@@ -93,7 +93,7 @@ def show_front(
 
 
 def _figure(row: Mapping[Any, Any], metric: str) -> str:
-    """Return a figure of a row, with its interval on a line of its own."""
+    """Return a figure of a row, with its interval on a separate line."""
     column = f"metrics.{metric}"
     interval = interval_text(row, metric)
     text = shown(metric, row[column if column in row else metric])
@@ -101,12 +101,12 @@ def _figure(row: Mapping[Any, Any], metric: str) -> str:
 
 
 def _widest(labels: Sequence[str]) -> int:
-    """Return the width that no knob of some configs is broken at; a very long one may be."""
+    """Return the width at which no knob of some configs is broken; a very long one may be."""
     return min(max(len(word) for label in labels for word in label.split()), _WIDEST_KNOB)
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print the verdict on two runs, the configs that they share, and why others are not there."""
+    """Print the verdict on two runs, the configs that they share, and why others are missing."""
     console = _console()
     _print(console, comparison.sentence)
     for line in regressions(comparison.changes, comparison.table, comparison.sweep)[1:MAX_ROWS]:
@@ -148,7 +148,7 @@ def _compared(comparison: Comparison) -> Table:
 
 
 def _known(centre: float, low: float, high: float) -> str:
-    """Return a ratio with its interval beneath it, where that tells one."""
+    """Return a ratio with its interval beneath it, if the interval gives a figure."""
     return f"{centre:.3f}\n{low:.3f} to {high:.3f}" if is_narrow(low, high) else "not known"
 
 

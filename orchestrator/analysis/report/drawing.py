@@ -54,7 +54,7 @@ DARK: Final = {
     "#6d5aa8": "#9a88d6",
     "#818b95": "#8f9aa5",
 }
-"""Each colour above as it is on a dark screen: the page's script puts it in its place."""
+"""Each colour above as on a dark screen: the page's script substitutes it."""
 
 _DIGITS: Final = 6
 """Significant digits of a figure on the page; the files have all of them."""
@@ -70,14 +70,14 @@ def axis(title: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's 
         "ticks": "outside",
         "tickcolor": FAINT,
         "automargin": True,
-        # Turned labels change the margin, and with it whether they are turned.
+        # Turned labels change the margin, and the margin decides whether they are turned.
         "tickangle": 0,
         **more,
     }
 
 
 def rows_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Return the upright axis of a figure with a row a name, the first one on top."""
+    """Return the vertical axis of a figure with a row a name, the first one on top."""
     return {
         "autorange": "reversed",
         "automargin": True,
@@ -139,7 +139,7 @@ class Drawing:
     is made only by :meth:`plotly`.
 
     Args:
-        more: Settings of the layout beside the style's.
+        more: Settings of the layout in addition to the style's.
     """
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - plotly's own settings
@@ -158,7 +158,7 @@ class Drawing:
         """Draw a thin line across the figure at ``place``.
 
         Args:
-            place: Where it crosses the other axis.
+            place: Position at which it crosses the other axis.
             along: The axis that it is parallel to.
             dash: Plotly's name of its pattern.
         """
@@ -170,7 +170,7 @@ class Drawing:
         self.layout.setdefault("shapes", []).append(shape)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what plotly.js draws, in plain values."""
+        """Return the input of plotly.js, in plain values."""
         return {"data": _plain(self.data), "layout": _plain(self.layout)}
 
     def plotly(self) -> go.Figure:
@@ -182,7 +182,7 @@ class Drawing:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a setting may be
-    """Return a value as JSON has it: lists for columns, None for what is not known."""
+    """Return a value as JSON stores it: lists for columns, None for an unknown value."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, (pd.Series, np.ndarray)):
@@ -202,9 +202,9 @@ class Figure:
         name: Its id on the page and its file's name: lower case, words joined by ``-``.
         drawing: The figure itself, in the colours above: the page has another set of them for a
             dark screen.
-        table: What it draws, one row a mark; its columns as in the trials table.
+        table: The data it draws, one row a mark; its columns as in the trials table.
         caption: Sentences below it.
-        label: One sentence for those who cannot see it: what it shows, and how it comes out.
+        label: One sentence for readers who cannot see it: its content and its result.
         shown: Ranges of axes at first, by plotly's names (``yaxis.range``); empty for all of it.
         rest: Words of the button that shows the rest; needed with ``shown``.
     """
@@ -219,14 +219,14 @@ class Figure:
 
     @property
     def figure(self) -> go.Figure:
-        """It as plotly's own figure, with the ranges that the page shows at first."""
+        """The figure as plotly's own, with the ranges that the page shows at first."""
         figure = self.drawing.plotly()
         for name, ends in self.shown.items():
             figure.update_layout({f"{name.partition('.')[0]}_range": ends})
         return figure
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the page's script draws it and makes its CSV from."""
+        """Return the data from which the page's script draws it and makes its CSV."""
         return {
             **self.drawing.to_json(),
             "shown": dict(self.shown),
@@ -237,7 +237,7 @@ class Figure:
 
 
 def _short(column: pd.Series[Any]) -> list[Any]:
-    """Return a column's cells as JSON has them: short numbers, None for a missing one."""
+    """Return a column's cells as JSON stores them: short numbers, None for a missing one."""
     if pd.api.types.is_float_dtype(column.dtype):
         return [float(f"{value:.{_DIGITS}g}") if value == value else None for value in column]
     if pd.api.types.is_integer_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):

@@ -33,7 +33,7 @@ _MARKS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """One of the three numbers: what it is, the figure, lines under it; ``known`` or not."""
+    """One of the three numbers: its name, the figure, lines under it; ``known`` or not."""
 
     label: str
     figure: str
@@ -46,9 +46,9 @@ class Copied:
     """A text to copy.
 
     Attributes:
-        label: What it is, two or three words.
-        parts: The text, in parts that a line is not to be broken within.
-        note: What it does, or "".
+        label: Its name, two or three words.
+        parts: The text, in parts; no line break falls within a part.
+        note: Its effect, or "".
     """
 
     label: str
@@ -57,7 +57,7 @@ class Copied:
 
 
 def first_screen(view: View) -> dict[str, Any]:
-    """Return the content of the first screen, beside the findings themselves."""
+    """Return the content of the first screen, without the findings themselves."""
     found, sweep = view.findings, view.sweep
     symbol, style = _MARKS[found.status]
     pairs = found.speedup.pairs if found.speedup is not None else None
@@ -162,7 +162,7 @@ def _figures(found: Findings) -> list[tuple[str, str, str]]:
 
 
 def _label(metric: str, found: Findings) -> str:
-    """Return the figure's name; with its runs where speed and accuracy have different ones."""
+    """Return the figure's name; with its runs if speed and accuracy have different ones."""
     runs, learned = found.num_runs, is_learned(metric)
     number = runs["accuracy" if learned else "speed"]
     if found.composed and (learned or found.measured_in is not Stage.CONFIRM):
@@ -171,7 +171,7 @@ def _label(metric: str, found: Findings) -> str:
 
 
 def to_copy(view: View) -> list[Copied]:
-    """Return the recommended settings in every form; [] where nothing is recommended."""
+    """Return the recommended settings in every form; [] if nothing is recommended."""
     config, sweep = view.findings.config, view.sweep
     if config is None:
         return []

@@ -34,7 +34,7 @@ from orchestrator.metric_table import unit_of
 def sections_of(view: View) -> tuple[Section, ...]:
     """Return the sections of the page in their order.
 
-    Where no config completed one sentence stands for all that is known of knobs, steps and curves.
+    If no config completed, one sentence replaces the sections on knobs, steps and curves.
     """
     effects, is_empty = effects_of(view), view.all_configs.empty
     importance = None if effects.missing else importance_of(view)
@@ -60,7 +60,7 @@ def sections_of(view: View) -> tuple[Section, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The page with its pictures of the front, and its tables by name, for files beside it."""
+    """The page with its pictures of the front, and its tables by name, for separate files."""
 
     html: str
     pictures: tuple[Figure, ...]
@@ -90,7 +90,7 @@ def report_of(view: View) -> Report:
 
 
 def plotly_js() -> str:
-    """Return plotly.js with the cartesian traces, of the version that plotly draws for."""
+    """Return plotly.js with the cartesian traces, in the version for which plotly draws."""
     return (Path(__file__).parent / "vendored" / "plotly-cartesian.min.js").read_text("utf-8")
 
 

@@ -53,7 +53,7 @@ class _Axis:
         self.low, self.high, self._ends = low - room, high + room, (start, end)
 
     def __call__(self, value: float) -> float | None:
-        """Return the place of a value; None where it is not in sight."""
+        """Return the place of a value; None if it is not in sight."""
         scaled = math.log10(value) if self.is_log else value
         start, end = self._ends
         share = (scaled - self.low) / (self.high - self.low)

@@ -24,21 +24,21 @@ MAX_LINES: Final = 8
 _INDENT: Final = 13
 _MOST_CHECKS: Final = 2
 _SAID_ELSEWHERE: Final = ("data", "replay", "trials")
-"""Checks that have lines of their own."""
+"""Checks that have their own lines."""
 
 
 def summary(
     tables: RunTables, found: Findings, *, run_dir: Path | None, width: int | None = None
 ) -> list[str]:
-    """Return the last lines of a run, but for MLflow's and the resumption's: eight at most.
+    """Return the last lines of a run, without MLflow's and the resumption's: eight at most.
 
-    The first one is the report's sentence. A replay has one more, which names it as one.
+    The first one is the report's sentence. A replay has one more, which identifies it.
 
     Args:
         tables: The run.
         found: Its findings.
-        run_dir: The folder of its files; None where none were written.
-        width: Columns of the terminal, which long lines are broken to, with an indent; None:
+        run_dir: The folder of its files; None if none were written.
+        width: Columns of the terminal; long lines are broken there, with an indent; None:
             nothing is broken.
     """
     sweep, files = tables.sweep, ""
@@ -70,7 +70,7 @@ def summary(
 
 
 def _status(found: Findings) -> str:
-    """Return the status with what it rests on, and the figures beside the speed."""
+    """Return the status with its evidence, and the figures other than the speed."""
     if found.speedup is None:
         return ""
     rests_on = found.why_not_known
@@ -82,7 +82,7 @@ def _status(found: Findings) -> str:
 
 
 def _figures(found: Findings) -> str:
-    """Return the figures beside the speed, with the runs that they are of where these differ."""
+    """Return the figures other than the speed, with their numbers of runs if these differ."""
     rule = found.rule
     others = [o.metric for o in (*rule.objectives, rule.accuracy) if o is not rule.speed]
     figures = [
@@ -100,7 +100,7 @@ def _figures(found: Findings) -> str:
 
 
 def _checks(found: Findings) -> str:
-    """Return the gravest warnings, without those that have lines of their own."""
+    """Return the gravest warnings, without those that have their own lines."""
     warnings = [
         f"{check.name}: {check.text}"
         for check in found.checks

@@ -17,14 +17,14 @@ from orchestrator.metric_table import unit_of
 
 INTERVAL: Final = "95 % interval"
 _PLAIN: Final = re.compile(r"-?[\d,]+(\.\d+)?(e[-+]?\d+)?")
-"""Text that a browser reads the number from itself."""
+"""Text in which a browser finds the number itself."""
 
 Row = Mapping[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """Text of a cell, its number where it has one; a style and a file to open, or ""."""
+    """Text of a cell, its number if it has one; a style and a file to open, or ""."""
 
     text: str
     number: float | None = None
@@ -33,7 +33,7 @@ class Cell:
 
     @property
     def needs_key(self) -> bool:
-        """True where the number cannot be read from the text."""
+        """True if the number cannot be read from the text."""
         return self.number is not None and _PLAIN.fullmatch(self.text) is None
 
 
@@ -44,10 +44,10 @@ class Table:
     Attributes:
         head: Column titles; that of a metric alone has its unit below it on the page.
         rows: Cells by row.
-        marks: A word a row that the page gives a style of its own, or ""; () for none.
-        num_left_out: Rows that there was no room for.
-        num_rest: The last columns, as many, are shown on a click.
-        sortable: True for a click on a title to sort it.
+        marks: For each row a word that the page gives its own style, or ""; () for none.
+        num_left_out: Rows for which there was no room.
+        num_rest: Number of last columns that are shown on a click.
+        sortable: True if a click on a title sorts it.
     """
 
     head: tuple[str, ...]
@@ -59,7 +59,7 @@ class Table:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """True for each column that holds numbers."""
+        """True for each column of numbers."""
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.head)
         return tuple(any(cell.number is not None for cell in column) for column in columns)
 
@@ -68,9 +68,9 @@ class Table:
         return [row[self.head.index(title)] for row in self.rows]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the cells as a frame: numbers where they are numbers, else the text.
+        """Return the cells as a frame: numbers if they are numbers, else the text.
 
-        An interval is called after the column before it.
+        An interval has the name of the column before it.
         """
         cells = [
             [cell.text if cell.number is None else cell.number for cell in row] for row in self.rows
@@ -84,15 +84,15 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A section of the page: what it shows, or in a sentence why there is nothing to show.
+    """A section of the page: its content, or a sentence why there is none.
 
     Attributes:
         name: Its id on the page.
         title: Its heading.
         level: Of the heading: 2, or 3 within the section before it.
-        missing: Why there is nothing to show, a sentence; "" where there is something.
-        lines: Sentences of what came out.
-        table: Its table; the page gives it as CSV by the section's name.
+        missing: Why there is nothing to show, a sentence; "" if there is something.
+        lines: Sentences with the results.
+        table: Its table; the page offers it as CSV by the section's name.
         notes: Sentences below the table.
         figures: Its figures.
         folded: Heading and sentences of parts that are shown on a click.
@@ -118,13 +118,13 @@ def table_of_configs(
     *,
     num_all: int | None = None,
 ) -> Table:
-    """Return a table of configs: their role, the knobs that tell them apart, then other columns.
+    """Return a table of configs: their role, the knobs that distinguish them, other columns.
 
     Args:
         view: The run.
         rows: Configs, in their order.
-        columns: The title of each other column, and what makes a row's cell.
-        num_all: Configs that there are; None for the rows alone.
+        columns: The title of each other column, and the function for a row's cell.
+        num_all: Number of all configs; None for the rows alone.
     """
     records = rows.to_dict("records")
     knobs = telling_knobs([config_of(row, view.sweep) for row in records], view.sweep)
@@ -167,12 +167,12 @@ def figure_of(row: Row, metric: str, sign: str = "") -> Cell:
 
 
 def figure_cell(metric: str, value: float, sign: str = "") -> Cell:
-    """Return a figure without its unit, which the head has; empty where it was not measured.
+    """Return a figure without its unit, which the head has; empty if it was not measured.
 
     Args:
         metric: The figure's name.
         value: The figure.
-        sign: Stands behind it.
+        sign: Text after it.
     """
     if pd.isna(value):
         return Cell(text="")

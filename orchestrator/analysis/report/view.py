@@ -24,14 +24,14 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 
 MAX_DRAWN: Final = 5000
-"""Of more configs not all are drawn; the tables of the run have them."""
+"""If there are more configs, not all are drawn; the tables of the run have them."""
 
 _BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
-"""Figures that a single objective is drawn against, where nothing was learned."""
+"""Figures for the other axis with a single objective, if nothing was learned."""
 
 
 def thinned(configs: pd.DataFrame, *, seed: int, most: int) -> pd.DataFrame:
-    """Return the configs in their order, or a random sample where they are more than ``most``.
+    """Return the configs in their order, or a random sample if there are more than ``most``.
 
     The front, the baseline and the recommended config always stay.
 
@@ -58,8 +58,8 @@ class View:
     """A run, ready to be drawn.
 
     Attributes:
-        tables: The tables that all of this is of.
-        findings: What it shows.
+        tables: The tables of the run.
+        findings: The findings of the run.
         sweep: The sweep that was run.
         trials: The trials table, with the ``group`` of comparable rows and a column for every
             objective.
@@ -70,7 +70,7 @@ class View:
         confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
         others: The front and the baseline of the groups that are not ranked with the main one, by
             their name.
-        run_dir: The run's directory; None where it was read from MLflow.
+        run_dir: The run's directory; None if it was read from MLflow.
     """
 
     tables: RunTables
@@ -101,20 +101,20 @@ class View:
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """The sweep's objectives, the one that is to be fastest first."""
+        """The sweep's objectives, the speed first."""
         rule = self.rule
         return (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
 
     @cached_property
     def shown(self) -> pd.DataFrame:
-        """The drawn configs, each with one figure: that of its confirm runs where it has any."""
+        """The drawn configs, each with one figure: that of its confirm runs if it has any."""
         return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
 
     @property
     def beside_speed(self) -> tuple[Objective, ...]:
-        """The objectives that the first one is drawn against, one picture each.
+        """The objectives against which the first one is drawn, one picture each.
 
-        The other objectives; of a single one a figure that was measured beside it.
+        These are the other objectives; with a single objective, another measured figure.
         """
         if len(self.objectives) > 1:
             return self.objectives[1:]
@@ -128,7 +128,7 @@ class View:
 
     @cached_property
     def outputs(self) -> Mapping[str, str]:
-        """The files of what trials have printed, by trial id, as a page beside them names them."""
+        """The files with the output of trials, by trial id, as links relative to the page."""
         folder = None if self.run_dir is None else self.run_dir / RunFile.OUTPUT
         files = folder.glob("*.txt") if folder is not None else ()
         return {file.stem: f"{RunFile.OUTPUT}/{file.name}" for file in files}
@@ -141,7 +141,7 @@ class View:
 
 
 def view_of(tables: RunTables, findings: Findings, run_dir: Path | None = None) -> View:
-    """Join a run's tables and mark the configs that the figures single out."""
+    """Join a run's tables and mark the configs that the figures emphasise."""
     sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
     ranked = _marked(tables.ranked, sweep, findings)
     is_main = ranked[GROUP] == main

@@ -1,4 +1,4 @@
-"""Files that the analysis leaves in a run directory, each written beside and renamed."""
+"""Files that the analysis writes in a run directory, each to a temporary file that is renamed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
     ``answer.md`` as well, and ``composed.parquet`` and ``composed.csv`` for a factored search.
 
     Returns:
-        What the run shows.
+        The findings of the run.
 
     Raises:
         OSError: The directory cannot be written.

@@ -1,4 +1,4 @@
-"""Ceilings of each config, and the gain that they leave."""
+"""Ceilings of each config, and the gain up to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_ROWS: Final = 16
 WORTH: Final = 1.05
 """A smaller gain is called none."""
 MOST_TIMES: Final = 10.0
-"""A gain of more times is not told apart: all of the time goes to one part."""
+"""Larger gains are not distinguished: all of the time goes to one part."""
 _HOW: Final = (
     "each trial also ran its loader alone, using none of its batches, and its model alone, over "
     "batches that were there already. Loading and computing at the same time can exceed neither"
@@ -24,7 +24,7 @@ _HOW: Final = (
 
 
 def ceilings_of(view: View) -> Section | None:
-    """Return the ceilings of the main group's configs; None where none was measured."""
+    """Return the ceilings of the main group's configs; None if none was measured."""
     configs = view.configs
     if not {SPEED, LOADER, COMPUTE} <= set(configs.columns):
         return None

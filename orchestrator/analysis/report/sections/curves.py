@@ -30,7 +30,7 @@ from orchestrator.metrics import is_accuracy
 from orchestrator.trial import Stage
 
 MAX_LINES: Final = 20
-"""Lines of a kind that are drawn at most."""
+"""Most lines of a kind that are drawn."""
 MAX_POINTS: Final = 500
 """Points of a line: more show nothing more, and make the page large."""
 SAMPLES: Final = "samples"
@@ -55,7 +55,7 @@ class Curves:
             ``samples`` and the accuracy, by trial and time.
         column: The accuracy's column.
         clock: The column that ``clock_s`` is read from.
-        num_trials: Trials of each kind that there are, by its word.
+        num_trials: Number of trials of each kind, by its word.
     """
 
     reports: pd.DataFrame
@@ -65,10 +65,10 @@ class Curves:
 
 
 def drawn_curves(view: View) -> Curves | None:
-    """Return the curves of stage ``train`` that are drawn; None where none has two reports.
+    """Return the curves of stage ``train`` that are drawn; None if none has two reports.
 
-    A report is drawn by the time in training epochs where all trials report it, so that evaluating
-    often makes no config look slow; else by the time since the trial's process began.
+    The time axis is the time in training epochs if all trials report it, so that frequent
+    evaluation makes no config look slow; else it is the time since the trial's process began.
     """
     column = view.rule.accuracy_column
     if column not in view.curves.columns:
@@ -105,7 +105,7 @@ def drawn_curves(view: View) -> Curves | None:
 
 
 def _kinds(view: View, train: pd.DataFrame) -> npt.NDArray[np.str_]:
-    """Return the word of each trial's line; of a composed config its curves have its word."""
+    """Return the word of each trial's line; the curves of a composed config have its word."""
     configs = view.all_configs
 
     def of(config: Mapping[str, Any] | None, mark: str) -> Mask:
@@ -131,7 +131,7 @@ def _among(train: pd.DataFrame, ids: Iterable[Sequence[str]]) -> Mask:
 
 
 def _evenly(number: int, most: int) -> npt.NDArray[np.intp]:
-    """Return at most so many of ``number`` places, evenly, both ends among them."""
+    """Return at most so many of ``number`` places, evenly spaced, with both ends."""
     return np.linspace(0, number - 1, min(number, most)).round().astype(np.intp)
 
 

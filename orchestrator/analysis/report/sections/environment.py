@@ -15,7 +15,7 @@ from orchestrator.storage.files import RunFile
 
 
 def environment_of(view: View) -> Section:
-    """Return what was run, and on what, as names with their values."""
+    """Return the sweep and its environment, as names with their values."""
     sweep = view.sweep
     git, rigor = sweep.git or {}, sweep.rigor
     dirty = " with uncommitted changes" if git.get("dirty") else ""

@@ -112,9 +112,9 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
 
 
 def _verdict_cell(row: Row, view: View) -> Cell:
-    """Return a config's verdict in its colour; empty where it is not ranked.
+    """Return a config's verdict in its colour; empty if it is not ranked.
 
-    A recommended config that is tied has the margin, which it is shown to be within.
+    If a recommended config is tied, the cell has the margin, which it is shown to be within.
     """
     verdict, rule = text_of(row.get("verdict")), view.rule
     if row.get("is_recommended") and verdict == Verdict.TIED:
@@ -124,7 +124,7 @@ def _verdict_cell(row: Row, view: View) -> Cell:
 
 
 def _ratio_cell(row: Row) -> Cell:
-    """Return the ratio to the best with its interval, where that is narrow enough to tell one."""
+    """Return the ratio to the best with its interval, if that is narrow enough to give a figure."""
     ratio, low, high = (row.get(f"ratio_{end}", float("nan")) for end in ("to_best", "low", "high"))
     if pd.isna(ratio):
         return Cell(text="")
@@ -133,7 +133,7 @@ def _ratio_cell(row: Row) -> Cell:
 
 
 def _runs(row: Row, view: View) -> str:
-    """Return the runs of a config; of a factored search its probes and its curves."""
+    """Return the runs of a config; for a factored search its probes and its curves."""
     if row.get(MEASURED_IN) == Stage.CONFIRM or not view.num_candidates:
         return measured_runs_text(row, learned_word(view.rule))
     probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
@@ -145,7 +145,7 @@ def _sign_of_speed(row: Row) -> str:
 
 
 def _judged(view: View) -> Iterator[str]:
-    """Yield the number of verdicts, what the words mean, and the noise as far as it is known."""
+    """Yield the number of verdicts, the meaning of the words, and the noise if it is known."""
     numbers, found = view.configs["verdict"].value_counts(), view.findings
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
@@ -164,7 +164,7 @@ def _judged(view: View) -> Iterator[str]:
 
 
 def _composed_notes(view: View) -> tuple[str, ...]:
-    """Return the sign's meaning and how many configs have figures; () where all were trained."""
+    """Return the sign's meaning and how many configs have figures; () if all were trained."""
     if not view.num_candidates:
         return ()
     learned, configs = learned_word(view.rule), view.configs

@@ -1,7 +1,7 @@
-"""A study's figures beside ours.
+"""A study's figures next to ours.
 
-Other hardware gives other figures: what can be compared is how much one setting gains
-over another within each study, so that ratios stand beside the figures.
+Other hardware gives other figures. The gain of one setting over another within each study can be
+compared, so the ratios are shown next to the figures.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def published_of(view: View) -> tuple[Section, ...]:
 
 
 def _study(view: View, source: str, entries: list[Published], number: int) -> Section:
-    """Return the figures of one source, each beside ours for the same setting."""
+    """Return the figures of one source, each next to ours for the same setting."""
     notes: dict[str, None] = {}
     rows: list[tuple[Cell, ...]] = []
     firsts: dict[str, tuple[float, Row | None]] = {}
@@ -81,10 +81,10 @@ def _study(view: View, source: str, entries: list[Published], number: int) -> Se
 
 
 def _of_another_set(entry: Published, sweep: SweepRecord) -> str:
-    """Return a sentence where the figures are of another data set than the run's, or nothing.
+    """Return a sentence if the figures are for another data set than the run's, or nothing.
 
-    Advice without figures is of no set. Records of earlier versions name none: there it is another
-    one if a set stood in for the sweep's.
+    Advice without figures is for no set. Records of earlier versions name none: there the set is
+    another one if a set replaced the sweep's.
     """
     same = entry.data == sweep.data if entry.data else not sweep.data_note
     if same or not entry.figures:
@@ -94,7 +94,7 @@ def _of_another_set(entry: Published, sweep: SweepRecord) -> str:
 
 
 def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None:
-    """Return, of our configs with these knob values, the one nearest to the baseline."""
+    """Return the one of our configs with these knob values that is nearest to the baseline."""
     configs, column = view.configs, f"metrics.{metric}"
     if _is_of_test(metric):
         configs = view.confirmed
@@ -105,7 +105,7 @@ def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None
 
 
 def _is_of_test(metric: str) -> bool:
-    return metric.startswith(("test_", "all_"))  # all nodes: those of the test split, too
+    return metric.startswith(("test_", "all_"))  # all nodes: also the test split's
 
 
 def _distance(row: Row, sweep: SweepRecord) -> int:
@@ -122,10 +122,10 @@ def _ours(row: Row | None, metric: str) -> str:
 
 
 def _our_ratio(view: View, metric: str, row: Row | None, first: Row | None, named: set[str]) -> str:
-    """Return our figure over the one beside the study's first row, as far as it is known.
+    """Return our figure over our figure for the study's first row, if both are known.
 
-    Empty where one is missing, or where ours differ in a knob that the study does not name: the
-    ratio would be of that knob as well.
+    Empty if one is missing, or if ours differ in a knob that the study does not name: the
+    ratio would include the effect of that knob.
     """
     if row is None or first is None:
         return ""

@@ -1,4 +1,4 @@
-"""Speed over a knob: configs that differ in it alone, beside what their ceilings allow."""
+"""Speed over a knob: configs that differ in it alone, with the limits from their ceilings."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ MAX_FAMILIES: Final = len(_STYLES)
 
 
 def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
-    """Draw the speeds of each family of configs over the knob that they differ in.
+    """Draw the speeds of each family of configs over the knob in which they differ.
 
     Args:
         view: The run.
-        rows: Of ``an.scaling``: the knob's column comes first, ``family`` numbers the families.
+        rows: From ``an.scaling``: the knob's column comes first, ``family`` numbers the families.
     """
     column = str(rows.columns[0])
     knob, families = column.removeprefix("params."), _families(view, rows)
@@ -102,7 +102,7 @@ def _families(view: View, rows: pd.DataFrame) -> list[Hashable]:
 
 
 def _names(view: View, rows: pd.DataFrame, column: str) -> dict[Hashable, str]:
-    """Return a name for each family: the knobs that tell the drawn ones apart."""
+    """Return a name for each family: the knobs that distinguish the drawn families."""
     first = rows.drop_duplicates("family")
     telling = [c for c in params_of(first) if c != column and first[c].nunique(dropna=False) > 1]
     names = {}

@@ -42,12 +42,12 @@ from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import Goal, Objective
 
 MANY: Final = 300
-"""From here on points are drawn small and without intervals, or they hide each other."""
+"""With this many points they are drawn small and without intervals, or they hide each other."""
 
 _LOG_FROM: Final = 20.0
-"""Speeds this many times apart have a logarithmic axis."""
+"""Largest ratio of speeds on a linear axis; above it the axis is logarithmic."""
 _PADDING: Final = 0.06
-"""Room beyond what is in sight, as a share of it."""
+"""Margin around the visible range, as a share of it."""
 
 Range = list[float]
 
@@ -68,15 +68,15 @@ MARKS: Final = (
     Mark(name="on the front", colour=BLUE, symbol="diamond", size=11),
     Mark(name="other configs", colour=MUTED, symbol="circle", size=7),
 )
-"""Marks, the most telling first."""
+"""Marks, the most informative first."""
 
 
 def marks_of(configs: pd.DataFrame, rule: Rule) -> Iterator[tuple[Mark, pd.DataFrame]]:
-    """Yield the configs of each mark that any has, those to be drawn on top last.
+    """Yield the configs of each mark that any has; marks to be drawn on top come last.
 
     Args:
         configs: With ``is_recommended``, ``is_baseline``, ``on_front`` and ``verdict``.
-        rule: The rule, whose conditions the open marks do not hold.
+        rule: The rule; the open marks do not meet its conditions.
     """
     short_of = Mark(name=lacking(rule), colour=FAINT, symbol="circle-open", size=7)
     tests = (
@@ -92,7 +92,7 @@ def marks_of(configs: pd.DataFrame, rule: Rule) -> Iterator[tuple[Mark, pd.DataF
 
 
 def scatter_figures(view: View) -> list[Figure]:
-    """Return a picture of the first objective against each other one that any config has."""
+    """Return a picture of the first objective against each other objective that any config has."""
     return [_figure(view, other) for other in view.beside_speed if len(_drawn(view, other))]
 
 
@@ -133,22 +133,22 @@ def _scatter(view: View, other: Objective, seen: Range | None) -> Drawing:
 
 
 def _drawn(view: View, other: Objective) -> pd.DataFrame:
-    """Return the configs that have a mark, by the runs that selected."""
+    """Return the configs that have a mark, with the figures of the runs that selected."""
     return view.configs.dropna(subset=[view.rule.speed_column, column_of(other)])
 
 
 def _limit(view: View, other: Objective) -> float | None:
-    """Return the worst figure that is recommended; None where the figure is no condition."""
+    """Return the worst figure that is recommended; None if the figure is no condition."""
     limits = view.rule.limits(view.all_configs) if len(view.all_configs) else {}
     limit = limits.get(other.metric)
     return None if limit is None or pd.isna(limit) else float(limit)
 
 
 def range_in_sight(view: View, other: Objective) -> Range | None:
-    """Return the figures in sight, with the limit as their edge; None for all of them.
+    """Return the visible range of figures, with the limit as its edge; None for all of them.
 
     The limit of a figure that is no condition lies far behind the best: one diverged config must
-    not flatten the rest. Baseline and recommended config are always in sight.
+    not flatten the rest. Baseline and recommended config are always visible.
     """
     drawn, sign = _drawn(view, other), other.sign
     figures = drawn[column_of(other)]
@@ -164,7 +164,7 @@ def range_in_sight(view: View, other: Objective) -> Range | None:
 
 
 def _are_hidden(configs: pd.DataFrame, other: Objective, seen: Range | None) -> pd.Series[bool]:
-    """Return True for the configs whose figure lies outside a range."""
+    """Return True for the configs with a figure outside a range."""
     values = configs[column_of(other)]
     low, high = seen or (-np.inf, np.inf)
     return (values < low) | (values > high)
@@ -197,7 +197,7 @@ def _points(
 
 
 def _front_line(view: View, front: pd.DataFrame, other: Objective) -> dict[str, Any]:
-    """Return the edge of what the front's configs dominate, not a guess at what lies between."""
+    """Return the edge of the region that the front dominates, without interpolation."""
     speed = view.rule.speed_column
     edge = front[pareto_front(front, view.rule.directions)].sort_values(speed)
     shape = "vh" if view.rule.speed.goal is Goal.MAXIMIZE else "hv"
@@ -233,13 +233,13 @@ def hover(view: View, rows: pd.DataFrame) -> tuple[npt.NDArray[np.str_], str]:
         *([shown(m, value) for value in rows[f"metrics.{m}"]] for m in metrics),
         [_grounds(row, learned) for row in rows.to_dict("records")],
     ]
-    # Of one width, for plotly copies it cell by cell otherwise.
+    # All of one width, since plotly otherwise copies it cell by cell.
     words = np.array(list(zip(*parts, strict=True)), dtype=np.str_)
     return words, f"{template}<extra></extra>"
 
 
 def _grounds(row: Mapping[Any, Any], learned: str) -> str:
-    """Return what the figures of a config rest on, and how it stands against the best."""
+    """Return the evidence for a config's figures, and its verdict against the best."""
     runs = f"runs: {runs_text(row, learned)}"
     if row.get(COMPOSED, False):
         runs = f"composed: {rests_on(row, learned)}"
@@ -249,7 +249,7 @@ def _grounds(row: Mapping[Any, Any], learned: str) -> str:
 
 
 def _caption(view: View, other: Objective) -> str:
-    """Return the sentences below a picture: what its marks, bars and lines are."""
+    """Return the sentences below a picture: the meaning of its marks, bars and lines."""
     rule, rows = view.rule, _drawn(view, other)
     within = "within the run alone, since nothing was repeated"
     if view.tables.pool is not None:
@@ -288,7 +288,7 @@ def _figures(row: Mapping[Any, Any], metrics: Sequence[str]) -> str:
 
 
 def _table(view: View, other: Objective) -> pd.DataFrame:
-    """Return what is drawn, one row a mark, with the ids of its trials."""
+    """Return the drawn data, one row a mark, with the ids of its trials."""
     rows = _drawn(view, other)
     marks = pd.Series("", index=rows.index, dtype="object")
     for mark, of_mark in marks_of(rows, view.rule):

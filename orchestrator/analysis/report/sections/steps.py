@@ -28,8 +28,8 @@ CAPTION: Final = (
 def steps_of(view: View) -> Section:
     """Return the section on the time of a step.
 
-    Steps of different batch sizes take different times for that reason alone, so that
-    the bars show the time of as many samples each.
+    Steps of different batch sizes differ in time for that reason alone, so the bars show the
+    time of the same number of samples.
     """
     name, title, configs = "steps", "Where the time goes", view.configs
     known = configs.iloc[:0]

@@ -1,4 +1,4 @@
-"""Time to accuracy: the time that each config took to the accuracy that the rule asks for."""
+"""Time to accuracy: the time in which each config reached the accuracy that the rule requires."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_ROWS: Final = 16
 
 
 def times_of(view: View) -> Section | None:
-    """Return the times of the main group's configs; None where no curve has any."""
+    """Return the times of the main group's configs; None if no curve has any."""
     metric = view.rule.accuracy.metric
     start = f"that is the {metric} the rule asks for"
     if view.num_candidates:

@@ -51,8 +51,8 @@ def gone_on(trials: pd.DataFrame) -> pd.Series[bool]:
 def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
     """Return the number of trials in each state that occurs, by its words.
 
-    A trial that is ``stopped`` is a config that the search has ended, but for one that was paused
-    and whose learning curve a later trial resumed: these are counted apart.
+    A ``stopped`` trial is a config that the search has ended. If a trial was paused and a later
+    trial resumed its learning curve, it is counted separately.
     """
     states = trials["state"].where(~gone_on(trials), _GONE_ON).value_counts()
     order = [TrialState.COMPLETED, TrialState.STOPPED, _GONE_ON, *TrialState]
@@ -64,10 +64,10 @@ def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
 
 
 def trials_of(view: View) -> Section:
-    """Return the section with every trial, with the knobs that tell them apart and the figures.
+    """Return the section with every trial, with the knobs that distinguish them and the figures.
 
-    Of more than :data:`MAX_ROWS` those of the front, the baseline and the recommended config, and
-    the first of the others. Figures that are no objective are the table's rest.
+    If there are more than :data:`MAX_ROWS`: those of the front, the baseline and the recommended
+    config, and the first of the others. Figures that are no objective are the table's rest.
     """
     if view.trials.empty:
         return Section(name="trials", title="All trials", missing="no trial has run")
@@ -141,7 +141,7 @@ def _remarks(trials: pd.DataFrame) -> list[str]:
 def lost_of(view: View) -> Section | None:
     """Return the trials that did not complete, the most frequent reason first.
 
-    A trial that was paused is none of them if a later one resumed it.
+    Trials that were paused and later resumed are left out.
     """
     is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
     groups = view.trials[is_lost].groupby(["state", "reason"], sort=False, dropna=False)

@@ -141,7 +141,7 @@ def forest(view: View, rows: pd.DataFrame, metric: str) -> Figure:
 
     Args:
         view: The run.
-        rows: Of :func:`main_effects`.
+        rows: From :func:`main_effects`.
         metric: The figure.
     """
     own, rule = rows[rows["metric"] == metric], view.rule

@@ -17,7 +17,7 @@ MAX_KNOBS: Final = 15
 
 
 def importance_of(view: View) -> Section:
-    """Return the section on importance; of too few configs one line names their number."""
+    """Return the section on importance; with too few configs one line gives their number."""
     metrics = [view.rule.speed.metric, view.rule.accuracy.metric]
     known = measured(view.all_configs, metrics)
     tables = [importance_in(figures_of(view.tables, metric)) for metric in known]

@@ -33,7 +33,7 @@ _NOTE: Final = (
 
 
 def ladder_of(view: View) -> Section | None:
-    """Return the section; None where nothing is recommended."""
+    """Return the section; None if nothing is recommended."""
     config, name = view.findings.config, "ladder"
     title = "From the baseline to the recommended settings"
     if config is None:
@@ -82,7 +82,7 @@ def _cells(step: Step, objective: Objective, view: View) -> tuple[Cell, ...]:
 
 
 def _is_none_by_role(step: Step, objective: Objective, view: View) -> bool:
-    """Return True where both composed figures are of the same runs, since nothing changes them."""
+    """Return True if both composed figures are from the same runs, since nothing changes them."""
     role = Role.SYSTEMS if is_learned(objective.metric) else Role.LEARNING
     return bool(view.num_candidates) and {view.tables.roles[n] for n in step.changes} == {role}
 
@@ -92,9 +92,9 @@ def _kind(objective: Objective, view: View) -> Kind:
 
 
 def ladder_figure(view: View, steps: Ladder) -> Figure | None:
-    """Draw the first objective from step to step; None where no step's is known.
+    """Draw the first objective from step to step; None if it is known for no step.
 
-    A step of which it is not known has no bar, and neither have those after it: their place
+    A step with an unknown figure has no bar, and neither have the steps after it: their place
     on the axis is not known.
     """
     metric, is_ratio = view.rule.speed.metric, _kind(view.rule.speed, view) is Kind.RATIO
@@ -126,7 +126,7 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     ends = [row[end] for row in rows for end in ("before", "after")]
     width = max(ends) - min(ends) or 0.1
     title = "times the baseline" if is_ratio else "more than the baseline"
-    # Room for the words beside the bars, on a phone as well.
+    # Room for the words next to the bars, on a phone as well.
     shown_range = [min(ends) - 0.08 * width, max(ends) + 0.4 * width]
     figure.axes(axis(title, range=shown_range), rows_axis(names))
     return Figure(

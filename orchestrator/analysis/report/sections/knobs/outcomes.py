@@ -26,10 +26,10 @@ NONE: Final = "not known"
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """One of the few things that can be shown: its symbol, and the mark of figures.
+    """One of the few possible results: its symbol, and the mark of figures.
 
     Attributes:
-        symbol: A character that tells it without colour.
+        symbol: A character that distinguishes it without colour.
         colour: Of its mark.
         marker: Plotly's name of its mark.
     """
@@ -53,7 +53,7 @@ _WORDS: Final = {
 
 
 def outcome_of(row: Mapping[Any, Any], rule: Rule) -> Outcome:
-    """Return what a row of effects has shown: better, worse, alike within the margin, or open."""
+    """Return the result of a row of effects: better, worse, alike within the margin, or open."""
     objective = _objective_of(str(row["metric"]), rule)
     if row["verdict"] in (Verdict.HIGHER, Verdict.LOWER):
         is_up = row["verdict"] == Verdict.HIGHER
@@ -79,27 +79,27 @@ def word_of(outcome: Outcome, metric: str, rule: Rule) -> str:
 
 
 def _objective_of(metric: str, rule: Rule) -> Objective:
-    """Return the objective of a figure; one to maximise where the rule has none."""
+    """Return the objective of a figure; one to maximise if the rule has none."""
     known = {o.metric: o for o in (*rule.objectives, rule.accuracy)}
     return known.get(metric, Objective(metric, Goal.MAXIMIZE))
 
 
 def _margin_of(objective: Objective, rule: Rule) -> float:
-    """Return the difference that does not count: a share of ratios, or in the figure's unit."""
+    """Return the largest negligible difference: a share of ratios, or in the figure's unit."""
     if objective.metric == rule.speed.metric:
         return rule.tie_margin
     return 0.0 if objective.relative else objective.tolerance or 0.0
 
 
 def _is_within(row: Mapping[Any, Any], objective: Objective, rule: Rule) -> bool:
-    """Return True where the interval is within the margin, which is of the same kind as it."""
+    """Return True if the interval is within the margin, which is of the same kind as it."""
     margin = _margin_of(objective, rule)
     low, high = float(row["low"]), float(row["high"])
     if math.isnan(low) or math.isnan(high) or not margin:
         return False
     if row["kind"] == Kind.RATIO:
         return low >= 1 / (1 + margin) and high <= 1 + margin
-    # The margin of the speed is a share, which no difference is compared with.
+    # The margin of the speed is a share; no difference is compared with it.
     return objective.metric != rule.speed.metric and low >= -margin and high <= margin
 
 
@@ -116,7 +116,7 @@ def effect_text(row: Mapping[Any, Any]) -> str:
 
 
 def ends_text(row: Mapping[Any, Any]) -> str:
-    """Return ``1.15 to 1.38`` without the unit, or "" where the interval is not known."""
+    """Return ``1.15 to 1.38`` without the unit, or "" if the interval is not known."""
     low, high = float(row["low"]), float(row["high"])
     if math.isnan(low) or math.isnan(high):
         return ""
@@ -152,7 +152,7 @@ def effect_cells(row: Mapping[Any, Any], rule: Rule) -> tuple[Cell, Cell, Cell]:
 
 
 def legend_of(rows: pd.DataFrame) -> list[str]:
-    """Return what that sign means, where any row has it, and how many rest on a busy machine."""
+    """Return the meaning of that sign, if any row has it, and how many rest on a busy machine."""
     legend = []
     if rows["composed"].any():
         legend.append(f"{SIGN} composed: a config among them was not itself trained and probed")
@@ -162,5 +162,5 @@ def legend_of(rows: pd.DataFrame) -> list[str]:
 
 
 def is_too_wide(row: Mapping[Any, Any]) -> bool:
-    """Return True where the noise is known, and too large for the effect to tell anything."""
+    """Return True if the noise is known, and too large for the effect to be informative."""
     return math.isnan(float(row["low"])) and row["basis"] != Basis.UNKNOWN
