@@ -26,7 +26,7 @@ from orchestrator.locations import named_path
 from orchestrator.system.lock_files import open_lock
 
 GATE, NODE = "gate.lock", "node.lock"
-"""Locks besides those of cores: of the process that chooses, and of the whole node."""
+"""Locks besides the cores' locks: for the process that chooses, and for the whole node."""
 _VARIABLE = "SWEEP_LEASES"
 _PROC_LOCKS = Path("/proc/locks")
 _LAYERED: Final = ("overlay", "fuse.fuse-overlayfs", "aufs")
@@ -104,7 +104,7 @@ class CoreLocks:
             self.folder.chmod(0o1777)
 
     def take(self, locks: ExitStack, name: str, *, shared: bool = False) -> bool:
-        """Take a lock into ``locks``, which releases it; return False where another has it.
+        """Take a lock into ``locks``, which releases it; return False if another process holds it.
 
         It never blocks: ``flock`` knows no time limit, and a process that waits for one lock
         while it holds others can be part of a deadlock.
@@ -131,7 +131,7 @@ class CoreLocks:
 
         Args:
             cores: All cores of the node.
-            own: Those that this process has locked.
+            own: Cores that this process has locked.
 
         Returns:
             None where that is not known.
@@ -146,8 +146,8 @@ class CoreLocks:
             ]
         except (OSError, ValueError, IndexError):
             return None
-        # Files of other disks may have the same inode numbers. The disk of the folder is the one
-        # that own locks are on: the number that stat gives is another one on some file systems.
+        # Files of other disks may have the same inode numbers. The folder's disk is
+        # taken from own locks, since stat gives another number on some file systems.
         disks = {disk for disk, core in locked if core in own}
         return len({core for disk, core in locked if disk in disks} - set(own)) if disks else None
 
@@ -155,8 +155,8 @@ class CoreLocks:
         """Return the other processes that keep a lease of these cores from being granted.
 
         Returns:
-            Those with the lock of a core or of the node, or with the gate, as far as the kernel
-            tells.
+            Processes with the lock of a core or of the node, or with the gate, as far as the
+            kernel shows them.
         """
         names = [GATE, NODE, *map(core_lock, cores)]
         try:
@@ -171,11 +171,11 @@ class CoreLocks:
         """Yield disk, inode and holder of each file with an exclusive flock, see ``proc(5)``.
 
         Args:
-            shared: True for files with a shared one as well.
+            shared: True for files with a shared flock as well.
         """
         kinds = {"WRITE", "READ"} if shared else {"WRITE"}
         for line in self._proc_locks.read_text().splitlines():
             fields = line.split()
-            if fields[1] == "FLOCK" and fields[3] in kinds:  # of those that wait "->" is the second
+            if fields[1] == "FLOCK" and fields[3] in kinds:  # a waiting lock has "->" there
                 disk, _, inode = fields[5].rpartition(":")
                 yield disk, int(inode), int(fields[4])

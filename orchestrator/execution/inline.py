@@ -96,7 +96,7 @@ class InlineExecutor(Executor):
     def _wait_for_cores(self, running: Interleaving, launch: Launch, conductor: Conductor) -> bool:
         """Wait for the cores of a launch; return False if interrupted.
 
-        Past the time budget it returns too, without cores: the launch is not run then.
+        It also returns past the time budget, without cores: the launch is then not run.
         """
         began = time.monotonic()
         report_at = began + min(FIRST_LEASE_REPORT_S, LEASE_REPORT_S)
@@ -136,7 +136,7 @@ class InlineExecutor(Executor):
                 )
             elif isinstance(update, TrialResult):
                 yield trial, update
-            # To stop is to end the whole launch, so interleaved trials are not stopped.
+            # A stop ends the whole launch, so interleaved trials are not stopped.
             elif conductor.reported(trial, update.report) and not launch.others:
                 running.stop()
                 yield trial, update.so_far

@@ -1,8 +1,8 @@
-"""The trials of one lease of cores: a single one, or several that are interleaved.
+"""The trials of one lease of cores: a single trial, or several interleaved ones.
 
-Of several, one trains and the others are stopped, with their loader workers. The next time slice
-goes to the trial that is least far. So all end at about the same time, however much faster one is,
-and what a host does meanwhile is in the times of all of them.
+If there are several, one trains and the others are stopped, with their loader workers. The next
+time slice goes to the trial with the least progress. So all end at about the same time, however
+much faster one is, and changes of the host's speed affect the times of all of them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _Member:
 
     Attributes:
         trial: The trial.
-        supervisor: Its own.
-        progress: How far it was when its last slice ended, as a fraction of its budget.
-        last_slice: Number of that slice.
+        supervisor: Its supervisor.
+        progress: Progress at the end of its last slice, as a fraction of its budget.
+        last_slice: Number of its last slice.
     """
 
     trial: Trial
@@ -48,9 +48,9 @@ class Interleaving:
         """Prepare to run ``launch``; nothing is started yet.
 
         Args:
-            launch: The trial, or the first of the interleaved ones.
+            launch: The trial, or the first of the interleaved trials.
             leases: This node's cores.
-            supervisor_of: Makes the supervisor of each.
+            supervisor_of: Makes the supervisor of each trial.
         """
         self._launch = launch
         self._leases = leases
@@ -72,7 +72,7 @@ class Interleaving:
 
     @property
     def has_ended(self) -> bool:
-        """Return True once every trial has, and all updates were handed out."""
+        """Return True once every trial has ended and all updates were handed out."""
         return not self._left and not self._updates
 
     def acquire_cores(self, timeout_s: float) -> bool:
@@ -130,7 +130,7 @@ class Interleaving:
             self._lease.release()
 
     def _begin_slice(self) -> None:
-        """Start or resume the trial that is least far; of equals, the one that waited longest."""
+        """Start or resume the trial with the least progress; on a tie, the one that waited longest."""
         assert self._lease is not None, "cores are acquired first"
         member = min(self._left, key=lambda member: (member.progress, member.last_slice))
         self._current = member
@@ -144,7 +144,7 @@ class Interleaving:
             self._updates.append((member.trial, Started()))
 
     def _follow(self, member: _Member, timeout_s: float) -> None:
-        """Wait for the next update of the trial whose slice it is."""
+        """Wait for the next update of the trial that has the time slice."""
         update = member.supervisor.next_update(timeout_s)
         if isinstance(update, SliceEnd):
             member.progress = update.progress

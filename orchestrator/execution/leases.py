@@ -1,12 +1,12 @@
 """Leases: cores of a node that belong to one trial until they are released.
 
-A lease is all of the cores that were asked for, or none. A process that chooses cores holds
-the gate meanwhile. Without it two of them could each take half of what both need, release it,
-and try again, for ever.
+A lease has all cores that were requested, or none. A process that chooses cores holds the gate
+meanwhile. Otherwise two processes could each take half of what both need, release it, and try
+again, for ever.
 
 A trial that is to be alone on the node waits until no other lease is left. It keeps the gate while
-it waits, from call to call: trials that run may finish, and no new one comes in before it. Else
-small leases that overlap would keep the node from ever being free.
+it waits, from call to call: running trials may finish, and no new trial starts before it. Otherwise
+overlapping small leases would keep the node from ever being free.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _BACK_OFF_S = (0.02, 0.2)
 
 @dataclass(kw_only=True)
 class Lease:
-    """Cores that are this process's own until :meth:`release`.
+    """Cores reserved for this process until :meth:`release`.
 
     Attributes:
         cores: Their numbers, ascending.
         isolation: Isolation that was granted.
-        note: Why it is less than what was asked for, or empty.
+        note: Reason why it is less than requested, or empty.
     """
 
     cores: tuple[int, ...]
@@ -52,11 +52,11 @@ class Lease:
 
 @dataclass(kw_only=True)
 class Place:
-    """A place in front of a node's cores, which is kept from one call to the next.
+    """A place in the queue for a node's cores, kept from one call to the next.
 
     Attributes:
         is_first: True while its holder has the gate.
-        locks: The gate's.
+        locks: The lock of the gate.
     """
 
     is_first: bool = False
@@ -77,12 +77,12 @@ class CoreLeases:
         cores: Sequence[int] | None = None,
         topology: Topology | None = None,
     ) -> None:
-        """Lease out ``cores``, by default those of this node, as many as trials may have.
+        """Lease out ``cores``; by default this node's cores, as many as trials may have.
 
         Args:
             folder: Folder of the locks. Default: the one for all sweeps of the host.
             cores: Cores to choose from.
-            topology: Of these cores. Default: what the kernel says.
+            topology: Topology of these cores. Default: as the kernel reports it.
         """
         self._locks = CoreLocks(folder)
         self._cores = tuple(cores) if cores is not None else leasable_cores()
@@ -103,11 +103,11 @@ class CoreLeases:
         timeout_s: float,
         place: Place | None = None,
     ) -> Lease | None:
-        """Wait for ``count`` cores; return None where they did not come free in time.
+        """Wait for ``count`` cores; return None if they were not free in time.
 
-        On a node with fewer cores the lease is of all of them. Where leasing is not possible
+        On a node with fewer cores the lease has all of them. If leasing is not possible
         (no permission to write the lock folder, or to bind a process; a folder that other
-        containers do not see) the lease says ``shared`` and why.
+        containers do not see) the lease is ``shared``, and its note gives the reason.
 
         Args:
             count: Number of cores.
@@ -130,7 +130,7 @@ class CoreLeases:
             # Nothing can be locked, so the lease has no locks: the trial runs all the same.
             lease = Lease(cores=self._cores[:count], isolation=Isolation.SHARED)
         finally:
-            # Else the gate would stay taken, with no call to come that could open it.
+            # Otherwise the gate would stay locked, and no later call could open it.
             own.leave()
         if lease is not None and reason and isolation is not Isolation.SHARED:
             lease.note = f"cores cannot be leased: {reason}"
@@ -139,7 +139,7 @@ class CoreLeases:
     def num_others(self, lease: Lease) -> int | None:
         """Count cores of this node that others have leased now; None where that is not known.
 
-        Besides a lease that is ``shared``, trials may run that have leased nothing either.
+        Next to a ``shared`` lease, other trials without a lease may run.
         """
         if lease.isolation is Isolation.SHARED:
             return None
@@ -184,14 +184,14 @@ class CoreLeases:
                 cores = self._take_cores(locks, count)
             if cores is None:
                 return None
-            # From here on the locks are the lease's. Any way out before releases them.
+            # From here on the lease owns the locks. Any earlier exit releases them.
             return Lease(cores=cores, isolation=isolation, _locks=locks.pop_all())
 
     def _take_cores(self, locks: ExitStack, count: int) -> tuple[int, ...] | None:
         """Take the locks of the best ``count`` of the free cores.
 
-        All free ones are locked first and the rest released again: whether a core is free is
-        only known for sure by its lock.
+        All free cores are locked first, and the rest is released again: only its lock shows for
+        sure whether a core is free.
         """
         with ExitStack() as not_chosen:
             free: dict[int, ExitStack] = {}
@@ -206,15 +206,15 @@ class CoreLeases:
 
 
 DRIVER_FROM_CORES = 4
-"""Number of usable cores from which on one is kept for the driver and Ray. On fewer it would cost
+"""Least number of usable cores at which one is kept for the driver and Ray. On fewer it would cost
 trials too much."""
 
 
 def trial_cores() -> tuple[int, ...]:
-    """Return the cores that trials may have: all usable ones without the driver's.
+    """Return the cores that trials may have: all usable cores except the driver's.
 
-    The driver's is a whole physical core where there are enough of them: on one hardware thread
-    of a core it would slow down a trial on the other.
+    The driver has a whole physical core if there are enough of them: on one hardware thread of a
+    core it would slow down a trial on the other thread.
     """
     usable = usable_cores()
     if len(usable) < DRIVER_FROM_CORES:
@@ -229,8 +229,8 @@ def trial_cores() -> tuple[int, ...]:
 def leasable_cores() -> tuple[int, ...]:
     """Return the cores that leases are chosen from.
 
-    Under a CPU quota these are all that are allowed. A quota limits the time, on whichever cores:
-    if every control group of a host chose the first few, all would meet on the same ones.
+    Under a CPU quota these are all allowed cores. A quota limits CPU time on any of them: if every
+    control group of a host chose the first few cores, all would run on the same ones.
     """
     allowed = tuple(sorted(os.sched_getaffinity(0)))
     # Only a quota makes fewer cores usable than the affinity allows.

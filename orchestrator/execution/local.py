@@ -1,6 +1,6 @@
 """Local executor: short trials in the driver's own supervisor, and Ray Tune once one is not short.
 
-Ray takes seconds to start, and an actor of it two more. A trial that is over within half a second
+Ray takes seconds to start, and a Ray actor two more. A trial that is over within half a second
 needs neither: trials run one after another here until one takes longer. Then Ray is started, and
 that trial begins again as Ray's first. So nothing is measured while Ray starts.
 """
@@ -24,7 +24,7 @@ from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 
 class LocalExecutor(Executor):
-    """Runs trials on this machine: short ones one at a time, from the first long one on by Ray."""
+    """Runs trials on this machine: short ones one at a time, and by Ray from the first long one on."""
 
     def __init__(
         self, inline: InlineExecutor, start_ray: Callable[[], Executor], *, imports: Sequence[str]
@@ -87,7 +87,7 @@ class _ShortFirst(_PassedOn):
     A start is reported with the first report or result: without one, Ray reports it.
 
     Attributes:
-        left: The launch that is not: it was not handed out, or is not over yet.
+        left: The launch that is not short: it was not handed out, or has not ended yet.
         is_reported: True where its start was reported.
     """
 
@@ -100,7 +100,7 @@ class _ShortFirst(_PassedOn):
 
     @property
     def interrupted(self) -> bool:
-        """Return True also where a launch takes long: whoever runs it then abandons it."""
+        """Return True also if a launch takes long: its executor then abandons it."""
         return self._conductor.interrupted or time.monotonic() >= self._since + SHORT_S
 
     def next_launch(self) -> Launch | Pause | None:
@@ -125,7 +125,7 @@ class _ShortFirst(_PassedOn):
         self._conductor.finished(trial, result)
 
     def note(self, text: str) -> None:
-        # That the trial is tried again, say: another start of it will be reported.
+        # For example, the trial is retried: another start of it will be reported.
         self._report_start()
         self._conductor.note(text)
 
@@ -137,7 +137,7 @@ class _ShortFirst(_PassedOn):
 
 
 class _From(_PassedOn):
-    """Hands out a launch first, then those of the conductor."""
+    """Hands out a launch first, then the launches of the conductor."""
 
     def __init__(self, launch: Launch, conductor: Conductor) -> None:
         super().__init__(conductor)
@@ -149,13 +149,13 @@ class _From(_PassedOn):
 
 
 def _may_be_short(launch: Launch) -> bool:
-    """Return False for what takes long to start, or is to run co-located."""
+    """Return False for a launch that takes long to start, or is to run co-located."""
     demand, trial = launch.demand, launch.trial
     is_beside_others = trial.stage is Stage.PROBE and not trial.isolated
     return not (launch.others or demand.gpus or demand.ranks > 1 or is_beside_others)
 
 
 def _import_all(modules: Sequence[str]) -> None:
-    with suppress(Exception):  # who needs it imports it again, and says what is wrong
+    with suppress(Exception):  # its user imports it again, and reports the error
         for module in modules:
             import_module(module)

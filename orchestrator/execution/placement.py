@@ -30,7 +30,7 @@ def local_machine() -> Machine:
 def cores_of_trial(asked: int | Literal[Cores.NODE], machine: Machine) -> int:
     """Return the cores of every trial of a sweep: as asked, at most a node, at least one.
 
-    ``NODE`` is the whole node, or its part for one GPU where it has several.
+    ``NODE`` is the whole node, or its part for one GPU if it has several.
     """
     if asked is NODE:
         return max(machine.cpus // max(machine.gpus, 1), 1)
@@ -70,7 +70,7 @@ def machine_capacity(cores: int, machine: Machine, demand: Demand) -> int:
 
 
 def _most_spread(capacities: Sequence[int], nodes: int) -> int:
-    """Return how many trials fit of which each takes a part of so many nodes."""
+    """Return how many trials fit if each takes a part of so many nodes."""
     count = sum(capacities) // nodes
     while count and sum(min(each, count) for each in capacities) < count * nodes:
         count -= 1

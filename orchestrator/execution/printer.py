@@ -1,4 +1,4 @@
-"""The conductor of a trainable on its own: prints its output, its reports and its result."""
+"""The conductor of a single trial: prints its output, its reports and its result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Printer:
     """The conductor of a single trial, which prints its output, its reports and its result.
 
     Attributes:
-        exit_code: Of the command: 0 once the trial has completed.
+        exit_code: Exit code of the command: 0 once the trial has completed.
         result: Its row, None until it has one.
     """
 
@@ -43,7 +43,7 @@ class Printer:
         return launch
 
     def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        """Print where it is trained, and why again."""
+        """Print where the trial runs, and why it runs again."""
         self._end_line()
         again = "again, since other load contaminated it, " if self._started else ""
         self._started = True
@@ -88,7 +88,7 @@ class Printer:
             )
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
-        """Print what is waited for."""
+        """Print what the trial waits for."""
         sys.stderr.write(f"waiting for {what} ({seconds:.0f} s)\n")
 
     def note(self, text: str) -> None:
@@ -110,7 +110,7 @@ class Printer:
             self._ends_line = text.endswith("\n")
 
     def _end_line(self) -> None:
-        """Print what is left, and begin a new line where the last one was not ended."""
+        """Print the rest of the output, and begin a new line if the last one was not ended."""
         self.tick()
         if not self._ends_line:
             sys.stdout.write("\n")

@@ -54,7 +54,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     outcome = _train(trainable, launch, run)
     if pipe.last is not None:  # it has come further than that
         outcome["again"] = True
-    if rank.index:  # its figures are those of rank 0
+    if rank.index:  # the trial's figures are rank 0's
         _send_last(pipe, {"result": outcome})
         return 0
     has_more = outcome["state"] is TrialState.COMPLETED and _has_ceilings(launch, run)
@@ -117,8 +117,8 @@ def _context(launch: Launch, rank: Rank, trainable: Trainable[Any]) -> Context:
         world_size=rank.world_size,
         data=data_here(trainable, launch.needs) if launch.needs.data else None,
         evaluate_test=trial.evaluate_test,
-        # A trial of speed alone is over before a checkpoint of it would be of use. Of several
-        # nodes only the first would have it, and the ranks would continue from different epochs.
+        # A trial of speed alone ends before a checkpoint would be useful. With several nodes
+        # only the first would have it, and the ranks would continue from different epochs.
         checkpoint_dir=launch.checkpoints if trial.budget.evaluated and demand.nodes == 1 else None,
         folder=launch.checkpoints / "files",
         stage=trial.stage,

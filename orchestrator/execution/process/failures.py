@@ -24,27 +24,27 @@ _OF_THE_CODE = (
     TypeError, ValueError, LookupError, AttributeError, NameError, AssertionError, ImportError,
     ArithmeticError, NotImplementedError, SyntaxError, SweepError, SystemExit,
 )  # fmt: skip
-"""Exceptions of code, or of values, that are wrong whenever they are met."""
+"""Exceptions for wrong code or wrong values, which occur in every attempt."""
 
 _OF_SHAPES = re.compile(
     "shape|size mismatch|must match|dimension|expected .* (but|to)|dtype|out of range|mat1 and mat2"
     "|not implemented for|does not require grad|(missing|unexpected) key|invalid for input",
     re.IGNORECASE | re.DOTALL,
 )
-"""Messages of torch in a plain ``RuntimeError`` that shapes, types or names do not fit."""
+"""Messages of torch in a plain ``RuntimeError`` for shapes, types or names that do not match."""
 
 _OF_THE_MACHINE = re.compile(
     "cuda|cudnn|cublas|nccl|gloo|worker.*exited|child process|connect|timed out|too many open files"
     "|can't start new thread|resource temporarily",
     re.IGNORECASE | re.DOTALL,
 )
-"""Messages of what a machine may cause, now and then."""
+"""Messages of errors that a machine may cause at times."""
 
 _OF_OTHER_RANKS = re.compile(
     "gloo|nccl|connection (was )?(closed|reset|refused|aborted)|broken pipe|monitoredbarrier",
     re.IGNORECASE,
 )
-"""Messages of ``torch.distributed`` in a rank whose connection to another one has ended."""
+"""Messages of ``torch.distributed`` in a rank that has lost its connection to another rank."""
 
 
 class OverMemoryLimit(BaseException):
@@ -97,13 +97,13 @@ def is_memory(error: BaseException) -> bool:
 
 
 def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
-    """Return True where another attempt at a trial may end otherwise than with ``error``.
+    """Return True if another attempt at a trial may end otherwise than with ``error``.
 
-    It would end the same where the code itself is at fault, and nothing was done before: the same
-    seed gives the same first batch. So an attempt is the last one where no step was finished and
-    the exception is one of Python's for wrong code or values, or torch's for shapes and types that
-    do not fit. What the machine may have caused is tried again: errors of files, of the network, of
-    memory, of workers and of devices, and what was raised from one of them.
+    It would end the same if the code itself is at fault and no step was done before: the same seed
+    gives the same first batch. So an attempt is the last one if no step was finished and the
+    exception is Python's for wrong code or values, or torch's for shapes and types that do not
+    match. Errors that the machine may have caused are retried: errors of files, of the network, of
+    memory, of workers and of devices, and exceptions raised from one of them.
 
     Args:
         error: The exception.
@@ -120,9 +120,9 @@ def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
 
 
 def lost_a_rank(error: BaseException) -> bool:
-    """Return True where ``error``, or what it was raised from, is the end of another rank.
+    """Return True if ``error``, or its cause, shows that another rank has ended.
 
-    The rank that failed first takes its connections along: the others fail in their
+    The connections of the rank that failed first end with it: the others fail in their
     next collective operation, with an error of ``torch.distributed``.
     """
     return any(
@@ -133,7 +133,7 @@ def lost_a_rank(error: BaseException) -> bool:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """Return an exception, and those that it was raised from or while handling."""
+    """Return an exception, and the exceptions that it was raised from or while handling."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
         chain.append(cause)

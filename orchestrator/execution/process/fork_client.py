@@ -1,4 +1,4 @@
-"""Fork client: a process forked from a server, as its supervisor has it."""
+"""Fork client: a process forked from a server, as its supervisor sees it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from orchestrator.execution.process.ranks import RankEnd
 START_LIMIT_S = 120.0
 """Longest wait for a server to import its modules."""
 GONE_WITHIN_S = 2.0
-"""Longest wait for the end of a process that was killed; only the kernel can hold it longer."""
+"""Longest wait for the end of a process that was killed; only the kernel can delay it longer."""
 
 
 class ServerError(RuntimeError):
-    """A fork server could not be started; the message holds the end of its output."""
+    """A fork server could not be started; the message contains the end of its output."""
 
 
 class NotForked(ServerError):
-    """A server that was there has not forked a process; the next try may go well."""
+    """A running server has not forked a process; the next try may succeed."""
 
 
 class ForkedProcess:
-    """A process forked from a server. Hanging up kills it and all that it started.
+    """A process forked from a server. Hanging up kills it and everything it started.
 
     Attributes:
         channel: Pipe to the process.
-        pid: Its process id, which is that of its process group too.
+        pid: Its process id, which is also the id of its process group.
     """
 
     def __init__(self, server: Path, request: Mapping[str, Any]) -> None:
@@ -86,7 +86,7 @@ class ForkedProcess:
         return self._exit_code
 
     def end(self) -> RankEnd | None:
-        """Return the end of a process whose messages have no other reader."""
+        """Return the end of the process. Nothing else may read its messages."""
         if (code := self.poll()) is None:
             return None
         if self._end is None:
@@ -97,21 +97,21 @@ class ForkedProcess:
     def pause(self) -> None:
         """Stop the process and its loader workers until :meth:`resume`.
 
-        SIGSTOP cannot be caught or ignored, and the group has all workers in it: a trial that
-        is not scheduled takes no time of the one that runs.
+        SIGSTOP cannot be caught or ignored, and the group includes all workers: a trial
+        outside of its time slice takes no time from the running one.
         """
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Continue it. No effect if it has ended meanwhile."""
+        """Continue the process. No effect if it has ended meanwhile."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
 
     def hang_up(self) -> None:
-        """Have the process, its loader workers and all else in its group killed.
+        """Kill the process, its loader workers and everything else in its group.
 
-        Return when it has gone: the kernel takes some time to free its memory, and its cores
+        Return when it has ended: the kernel takes some time to free its memory, and its cores
         are busy until then. Safe to call more than once.
         """
         self.channel.close()
@@ -137,13 +137,13 @@ class ForkedProcess:
 
 
 def _connect(server: Path) -> socket.socket:
-    """Connect to a server, which may have its imports still to do."""
+    """Connect to a server, which may still be importing."""
     deadline = time.monotonic() + START_LIMIT_S
     while True:
         control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             control.connect(str(server))
-        # It is still importing, or the socket is that of a dead server which it will replace.
+        # It is still importing, or the socket belongs to a dead server which it will replace.
         except (FileNotFoundError, ConnectionRefusedError) as error:
             control.close()
             if has_ended(server) or time.monotonic() > deadline:

@@ -25,8 +25,8 @@ class ForkServers:
     """This node's fork servers, started on demand: one for each allocator and module list.
 
     An allocator is chosen by environment variables at the start of a process, so a child has its
-    server's. All have the environment of the time when this is made: what Ray's start sets later
-    is not for the user's code.
+    server's allocator. All servers have the environment at the time when this object is made:
+    variables that Ray sets later are not for the user's code.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class ForkServers:
         Args:
             folder: Folder of their sockets. It is removed with all that is in it when they
                 end, even if their owner was killed. Default: a new private one.
-            python_path: Folders that the servers import the user's code from. Default: those
-                that this process does.
+            python_path: Folders that the servers import the user's code from. Default: the
+                folders that this process imports it from.
         """
         self._folder = folder or private_folder()[0]
         self._python_path = python_path
@@ -50,7 +50,7 @@ class ForkServers:
         atexit.register(self.close)
 
     def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
-        """Return the socket of a server. It is started if there is none, but not waited for.
+        """Return the socket of a server, which is started if needed; do not wait for it.
 
         Raises:
             LookupError: The allocator is not installed.
@@ -66,9 +66,9 @@ class ForkServers:
         return path
 
     def keep_up(self) -> None:
-        """Start again each server that was killed, or has ended after it had served.
+        """Restart each server that was killed, or that ended after it had served.
 
-        One that failed amid its imports would fail again.
+        A server that failed during its imports would fail again.
         """
         for key, server in list(self._servers.items()):
             code = server.poll()
@@ -103,7 +103,7 @@ class ForkServers:
             import_path = [first_here(), last_here()]
         environment[IMPORT_PATH] = json.dumps(import_path)
         inherited = environment.get("PYTHONPATH", "").split(os.pathsep)
-        # Where it finds itself. The user's folders come later: a file there may be called types.py.
+        # Its own folder first. The user's folders come later: a file there may be called types.py.
         python_path = os.pathsep.join(filter(None, [*package_path(), *inherited]))
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
         environment |= {"PYTHONPATH": python_path, "DGLBACKEND": "pytorch"}
@@ -111,7 +111,7 @@ class ForkServers:
         with path.with_suffix(".log").open("wb") as log:
             # The lock belongs to the open file, which the server inherits as its output: it is
             # held until the server ends, however it ends. So a client in any process of the
-            # node can tell a server that is still importing from one that has died.
+            # node can distinguish a server that is still importing from a dead one.
             fcntl.flock(log, fcntl.LOCK_SH)
             module = "orchestrator.execution.process.forkserver"
             # -P: the current folder is on the path already, where it is to be.
@@ -126,12 +126,12 @@ class ForkServers:
             _tell(server, [IN_ORDER.decode()])
             if server.stdin is not None:
                 with suppress(OSError):
-                    # A server that is ended so kills its children before it exits.
+                    # A server that ends this way kills its children before it exits.
                     server.stdin.close()
             with suppress(subprocess.TimeoutExpired):
                 server.wait(timeout=5)
             server.kill()
-            if server.wait() != 0:  # it may not have come to that
+            if server.wait() != 0:  # it may have died before that
                 end_marked(self._folder / key)
         self._servers.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -144,7 +144,7 @@ def _started(
     return subprocess.Popen(
         command,
         env=environment,
-        # Its end ends the server. The kernel closes it for an owner that is killed.
+        # The server ends when this is closed. The kernel closes it if the owner is killed.
         stdin=subprocess.PIPE,
         stdout=log,
         stderr=subprocess.STDOUT,
@@ -155,7 +155,7 @@ def _started(
 
 def _tell(server: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
     assert server.stdin is not None, "it is a pipe"
-    # One that has died is started again, and told then; one that is closed needs no more.
+    # A dead server is restarted and receives them then; a closed one needs no more.
     with suppress(OSError, ValueError):
         server.stdin.write("".join(f"{line}\n" for line in lines).encode())
         server.stdin.flush()

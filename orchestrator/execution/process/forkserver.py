@@ -2,20 +2,20 @@
 
 It imports torch and the like once, then forks: a fresh process in 17 ms instead of 6 s of
 imports. A fork copies only the calling thread, while locks that other threads hold stay locked
-in the child for ever. So the server starts no thread, runs no OpenMP region (whose thread pool
+in the child for ever. So the server starts no thread, runs no OpenMP region (its thread pool
 would be missing in the child) and touches no GPU (a CUDA context does not survive a fork).
 
     python -m orchestrator.execution.process.forkserver SOCKET MODULE ...
 
-A module after a ``?`` is one that its children can import themselves: the trainable's own.
+A module after a ``?`` can also be imported by the children themselves: the trainable's module.
 
 A client connects, and sends one request together with the child's end of the report channel.
-It gets the child's process id and later its exit status on the same connection. The connection
-is the child's life: when a client hangs up, even by dying, its child is killed with all that
-it has started, in whichever session. Standard input is the server's own life: when its owner
-closes it, or dies, the server kills all children, removes the folder of the socket, and exits.
-Each line of standard input is a process group of the owner's that is killed then, too, with all
-that has the folder in its environment, unless the last line says that the owner ends in order.
+It gets the child's process id and later its exit status on the same connection. When a client
+hangs up, even by dying, its child is killed with everything it has started, in any session. When
+the server's owner closes standard input, or dies, the server kills all children, removes the
+folder of the socket, and exits. Each line of standard input is a process group of the owner's.
+These are then killed too, with all processes that have the folder in their environment, unless
+the last line states that the owner ends in order.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class ForkServer:
             with suppress(Exception):
                 sys.stdout.flush()
                 sys.stderr.flush()
-            # Not sys.exit: exit handlers and destructors are those of the server's modules.
+            # Not sys.exit: exit handlers and destructors belong to the server's modules.
             os._exit(status)
 
     def _reap(self, child: _Child) -> None:
@@ -224,12 +224,12 @@ def _import(module: str) -> None:
         return
     try:
         importlib.import_module(module.removeprefix(IF_POSSIBLE))
-    except (Exception, SystemExit):  # noqa: BLE001 - a child comes to the same, and has a row for it
+    except (Exception, SystemExit):  # noqa: BLE001 - a child meets the same, and has a row for it
         traceback.print_exc()
 
 
 def _import_as_owner() -> None:
-    """Import from the folders that the owner does, and have what trials start do so, too."""
+    """Import from the owner's folders, here and in all processes that trials start."""
     first, last = json.loads(os.environ.pop(IMPORT_PATH, "[[], []]"))
     import_from(first, last)
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -1,8 +1,8 @@
-"""Leftovers: what trials have started and what outlives them, in whichever session.
+"""Leftovers: processes that trials have started and that outlive them, in any session.
 
 The kernel makes a trial the parent of its own orphans (``PR_SET_CHILD_SUBREAPER``), and the fork
-server that of an ended trial's. So every child that the server has not made itself is a leftover.
-Where the server has died as well, leftovers are known by their environment.
+server the parent of an ended trial's orphans. So every child that the server has not forked is a
+leftover. If the server has died as well, leftovers are found by their environment.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from pathlib import Path
 from orchestrator.system.processes import children_of
 
 MARK = "SWEEP_FORK_SERVER"
-"""Environment variable of a fork server and all below it: the path of its socket. For others that
-end with the owner of the server's folder it is that folder."""
+"""Environment variable of a fork server and all below it: the path of its socket. For other
+processes that end with the owner of the server's folder it is that folder."""
 
 REMOVE_S = 20.0
-"""Longest that a folder is tried to be removed: the kernel ends what writes to it."""
+"""Longest time of trying to remove a folder: the kernel ends the processes that write to it."""
 
 IN_ORDER = b"end"
-"""Said to a fork server by an owner that has ended its process groups itself."""
+"""Message to a fork server from an owner that has ended its process groups itself."""
 
 
 def kill_group(pid: int) -> None:
     """Kill a process and its process group.
 
-    The group alone is not enough: a child that has not come to ``setsid`` yet has none.
+    The group alone is not enough: a child that has not called ``setsid`` yet has none.
     """
     kill_groups([pid])
     with suppress(ProcessLookupError):
@@ -40,7 +40,7 @@ def kill_group(pid: int) -> None:
 
 
 def kill_groups(groups: Iterable[int]) -> None:
-    """Kill all processes of process groups, those that there are."""
+    """Kill all processes of those process groups that exist."""
     for group in groups:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
@@ -49,8 +49,8 @@ def kill_groups(groups: Iterable[int]) -> None:
 def end_leftovers(kept: Container[int]) -> None:
     """Kill and wait for all children of this process but ``kept``, and all below them.
 
-    The children of one that was killed are this process's next: hence the loop. It blocks for the
-    kernel's cleaning up alone, since a SIGKILL is not put off.
+    The children of a killed process become this process's children: hence the loop. It blocks
+    only while the kernel cleans up, since a SIGKILL is not delayed.
     """
     while left := [pid for pid in children_of(os.getpid()) if pid not in kept]:
         for pid in left:
@@ -75,7 +75,7 @@ def end_marked(place: Path) -> None:
 
 
 def keep_temporary_files(folder: Path) -> None:
-    """Have multiprocessing's temporary files, here and in all children, in this folder.
+    """Keep multiprocessing's temporary files, here and in all children, in this folder.
 
     It removes its own, but not those of a loader worker that is killed.
     """
@@ -84,7 +84,7 @@ def keep_temporary_files(folder: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder, in which processes that are just being killed may still make files."""
+    """Remove a folder in which processes that are being killed may still create files."""
     deadline = time.monotonic() + REMOVE_S
     while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
@@ -96,7 +96,7 @@ def _processes() -> list[int]:
 
 
 def environment_of(pid: int) -> list[bytes]:
-    """Return the entries of a process's environment; none of one that has ended or is another's."""
+    """Return the entries of a process's environment; none if it has ended or may not be read."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     return []

@@ -14,13 +14,13 @@ from orchestrator.trial import Report, TrialResult
 
 
 def receive(channel: Connection, timeout_s: float) -> dict[str, Any] | None:
-    """Return the next message, or None where none comes in time or the other end has gone."""
+    """Return the next message, or None if none comes in time or the other end is closed."""
     try:
         if not channel.poll(timeout_s):
             return None
         message: dict[str, Any] = json.loads(channel.recv_bytes())
     except (EOFError, OSError, ValueError, MemoryError):
-        # What the training function has written to the pipe is passed over. A closed one is
+        # Bytes that the training function wrote to the pipe are skipped. A closed pipe is
         # readable at once, for ever. The exit status follows within milliseconds: without the
         # pause the caller would spin until then.
         time.sleep(0.01)
@@ -29,9 +29,9 @@ def receive(channel: Connection, timeout_s: float) -> dict[str, Any] | None:
 
 
 def result_within(channel: Connection, timeout_s: float) -> dict[str, Any] | None:
-    """Return the result that is on its way, or None where none comes in time.
+    """Return the result that is under way, or None if none comes in time.
 
-    Reports before it are passed over.
+    Reports before it are skipped.
     """
     deadline = time.monotonic() + timeout_s
     # Against one deadline: reports that come all the time do not prolong the wait.
@@ -95,5 +95,5 @@ class PipeChannel:
 
     def _receive(self) -> None:
         message: dict[str, bool] = json.loads(self._connection.recv_bytes())
-        # Once told to stop, no later message takes it back.
+        # A later message does not withdraw a stop.
         self._is_to_stop |= message.get("stop", False)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 MOST_BYTES: Final = 64 * 2**10
-"""Bytes that are kept of the beginning of an output, and as many of its end."""
+"""Bytes kept from the beginning of an output, and the same number from its end."""
 
 
 def output_of(path: Path) -> str:
-    """Return an output file as text; of a long one the first and the last 64 KiB.
+    """Return an output file as text; for a long file, its first and last 64 KiB.
 
-    It is empty where there is no file, or it cannot be read.
+    It is empty if there is no file, or the file cannot be read.
     """
     try:
         with path.open("rb") as file:

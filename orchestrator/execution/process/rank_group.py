@@ -30,9 +30,9 @@ class RankGroup(ForkedProcess):
 
         Args:
             launch: The trial.
-            ranks: All of them, rank 0 first.
+            ranks: All ranks of the trial, rank 0 first.
             server: Socket of the fork server for rank 0.
-            start_rank: Starts the others.
+            start_rank: Starts the other ranks.
 
         Raises:
             ServerError: A fork server did not come up.
@@ -66,7 +66,7 @@ class RankGroup(ForkedProcess):
         return {index: end for index, end in ends.items() if end is not None and end.has_failed}
 
     def failed_within(self, timeout_s: float) -> dict[int, RankEnd]:
-        """Return the same once all other ranks have ended, or the time is over."""
+        """Return :meth:`failed_ranks` once all other ranks have ended, or the time is over."""
         deadline = time.monotonic() + timeout_s
         while any(other.end() is None for other in self.others) and time.monotonic() < deadline:
             # Ranks of other actors answer after a round trip: there is no event to wait for.
@@ -80,7 +80,7 @@ class RankGroup(ForkedProcess):
     def ask_to_leave(self, timeout_s: float) -> dict[str, Any]:
         """Interrupt rank 0 wherever it is; return its last result, empty if none comes in time.
 
-        A signal, since a process amid a step or an allocation reads no messages.
+        By a signal, since a process within a step or an allocation reads no messages.
         """
         with suppress(ProcessLookupError):
             # Not to the group: loader workers have inherited the handler, and would raise too.

@@ -23,7 +23,7 @@ class RankEnd:
 
     Attributes:
         code: Exit code, negative for a signal.
-        result: State and reason that it has sent; None where it ended before its training had.
+        result: State and reason that it has sent; None if it ended before its training did.
     """
 
     code: int
@@ -67,17 +67,17 @@ def ranks_of(
 
     Args:
         launch: The trial.
-        lease: The cores of those on this node; where there are fewer than ranks, some share one.
+        lease: Cores of the ranks on this node; if there are fewer than ranks, some share one.
         gpus: For each rank, the GPUs that it may use.
         attempt: Number of earlier attempts at the trial.
-        address: Address of this node for those on others.
+        address: Address of this node for ranks on other nodes.
     """
     count = launch.demand.ranks
     here = count // launch.demand.nodes
     master = (address, _free_port(address)) if count > 1 else None
     ranks = []
     for index in range(count):
-        # Of ranks on other nodes this says how many cores they get; which, their node says.
+        # For ranks on other nodes this is only the number of cores; their node chooses them.
         bound, num_cores = cores_of_rank(lease, index % here, here)
         rank = Rank(
             index=index,
@@ -97,12 +97,12 @@ def cores_of_rank(lease: Lease, index: int, count: int) -> tuple[tuple[int, ...]
     """Return the cores of one of the ranks that share a node's lease.
 
     Args:
-        lease: The lease; where it has fewer cores than ranks, some share one.
+        lease: The lease; if it has fewer cores than ranks, some ranks share one.
         index: Number of the rank on the node.
         count: Number of ranks on the node.
 
     Returns:
-        Those that it is bound to, none where it is not bound; and their number, in either case.
+        Cores that it is bound to, none if it is not bound; and their number, in either case.
     """
     share = max(len(lease.cores) // count, 1)
     own = lease.cores[index * share : (index + 1) * share]
@@ -118,12 +118,12 @@ def request(launch: Launch, rank: Rank) -> dict[str, Any]:
 
 
 def log_of(launch: Launch) -> Path:
-    """Return the file on the node that holds the output of a trial, of all ranks."""
+    """Return the file on the node with the output of all ranks of a trial."""
     return log_in(launch.scratch, launch.trial.id)
 
 
 def log_in(scratch: Path, trial_id: str) -> Path:
-    """Return the file that holds the output of a trial whose launch has this ``scratch``."""
+    """Return the file with the output of a trial, in the ``scratch`` folder of its launch."""
     return scratch / "logs" / f"{trial_id}.log"
 
 

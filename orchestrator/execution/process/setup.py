@@ -35,21 +35,21 @@ def set_up(launch: Launch, rank: Rank, log: Path) -> None:
     if launch.watched and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
     take_environment(rank)
-    # None of the server's: a training function may parse it.
+    # Not the server's arguments: a training function may parse them.
     sys.argv = [launch.needs.source.file or launch.needs.source.module]
-    # Every child inherits the state of the server's generator: without this all were alike.
+    # Every child inherits the state of the server's generator: without this all would be alike.
     random.seed(launch.trial.seed)
     # Without a handler this signal ends a process, which could then send no last figures.
     signal.signal(LEAVE_SIGNAL, _raise_over_memory_limit)
-    # Here and not in the server, which would take all trials of its node along.
+    # Here and not in the server: all trials of its node would end with it.
     offer_to_kernel()
 
 
 def take_environment(rank: Rank) -> None:
     """Give the process the variables of its rank, and none of the sweep's own launcher.
 
-    Where ``torchrun``, ``srun`` or ``mpirun`` has started the driver, a trial would wait for ranks
-    of theirs.
+    If ``torchrun``, ``srun`` or ``mpirun`` has started the driver, a trial would wait for ranks
+    of that job.
     """
     for name in [name for name in os.environ if name.startswith(_OF_LAUNCHERS)]:
         del os.environ[name]
@@ -62,7 +62,7 @@ def bind(rank: Rank) -> None:
     """Bind the process to the rank's cores.
 
     Affinity belongs to a thread, and is inherited by the threads and processes that it starts.
-    So every thread is bound that exists before the trial: a fork leaves only the calling one, but
+    So every thread that exists before the trial is bound: a fork leaves only the calling one, but
     a library's at-fork handler may have started others.
 
     Raises:
