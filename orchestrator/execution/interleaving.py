@@ -130,7 +130,7 @@ class Interleaving:
             self._lease.release()
 
     def _begin_slice(self) -> None:
-        """Start or resume the trial with the least progress; on a tie, the one that waited longest."""
+        """Start or resume the trial with the least progress; on a tie, the longest waiting."""
         assert self._lease is not None, "cores are acquired first"
         member = min(self._left, key=lambda member: (member.progress, member.last_slice))
         self._current = member

@@ -24,7 +24,7 @@ from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 
 class LocalExecutor(Executor):
-    """Runs trials on this machine: short ones one at a time, and by Ray from the first long one on."""
+    """Runs trials on this machine: short ones one at a time, with Ray from the first long one."""
 
     def __init__(
         self, inline: InlineExecutor, start_ray: Callable[[], Executor], *, imports: Sequence[str]

@@ -31,11 +31,11 @@ LEASE_SLICE_S = 2.0
 """An actor that waits for leased cores reports it this often."""
 
 GATHER_S, GATHER_MAX_S = 0.5, 5.0
-"""Reports wait for one another so long after a message, at least and at most. A message for each
+"""Least and longest time after a message in which reports are gathered. A message for each
 would take several per cent of a core from trials that report ten times a second."""
 GATHER_PART = 0.02
-"""Between these bounds, reports wait for this part of what the launch has taken: by so much longer
-trains at most what is to be stopped. Interleaved trials are never stopped: theirs wait longest."""
+"""Between these bounds, reports are gathered for this part of the launch's time so far: a trial to
+be stopped trains at most that much longer. Interleaved ones are never stopped and wait longest."""
 
 
 KEY = "message"
@@ -62,7 +62,7 @@ class Message:
     Attributes:
         reports: Reports, each with its trial's id, oldest first.
         so_far: Row of the last report's trial if it ended there, or None without reports.
-        trial_id: Trial that ``start`` or ``result`` is of. Empty with a ``result``: every trial
+        trial_id: Trial of ``start`` or ``result``. Empty with a ``result``: every trial
             of the launch that has not ended.
         start: Start of the trial, after the reports, or None.
         result: End of the trial, after the reports, or None.
@@ -107,7 +107,7 @@ class TrialSupervisor(tune.Trainable):
     _closing: Thread | None = None
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Take the launch that ``config`` holds."""
+        """Take the launch from ``config``."""
         keep_from_kernel()
         self._running: Interleaving | None = None
         self._rank_actors: list[ActorHandle[Any]] = []
@@ -123,12 +123,12 @@ class TrialSupervisor(tune.Trainable):
         return True
 
     def step(self) -> dict[str, Any]:
-        """Run the launch up to what is worth a message: reports, a start, an end.
+        """Run the launch up to the next message: reports, a start, an end.
 
-        An error would end the actor, with no row but Tune's own text.
+        An error would end the actor, with no row except Tune's own text.
 
         Raises:
-            RanksLost: Another node has gone: the driver runs the launch again, on other nodes.
+            RanksLost: Another node is lost: the driver runs the launch again, on other nodes.
         """
         try:
             return self._step()
@@ -160,14 +160,14 @@ class TrialSupervisor(tune.Trainable):
         self._sent_at = time.monotonic()
         if not self._running.has_ended:
             return message.to_tune()
-        # In a thread: meanwhile the driver has the trial's row and thinks of the next one.
+        # In a thread: meanwhile the driver has the trial's row and chooses the next one.
         self._closing = Thread(target=_close, args=(self._running, self._rank_actors))
         self._closing.start()
         self._running, self._rank_actors = None, []
         return message.to_tune(is_last=True)
 
     def _next_message(self, running: Interleaving) -> Message:
-        """Wait for reports until it is time for a message, or for the start or end before."""
+        """Wait for reports until it is time for a message, or until a start or an end."""
         message, so_far, reports = Message(), None, []
         trial_update = running.next_update()
         while trial_update is not None:
@@ -196,7 +196,7 @@ class TrialSupervisor(tune.Trainable):
         return gather_s(self._sent_at - self._began) if may_be_stopped else GATHER_MAX_S
 
     def halt(self) -> None:
-        """Stop the trial, of which enough was seen. Called by the driver, between two steps."""
+        """Stop the trial early. The driver calls this between two steps."""
         if self._running is not None:
             self._running.stop()
         self.cleanup()
@@ -210,13 +210,13 @@ class TrialSupervisor(tune.Trainable):
         self._running, self._rank_actors = None, []
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """Do nothing: a trial's checkpoints are its own affair."""
+        """Do nothing: a trial keeps its own checkpoints."""
 
     def load_checkpoint(self, checkpoint: object) -> None:
         """Do nothing: see :meth:`save_checkpoint`."""
 
     def _new_supervisor(self, launch: Launch) -> Supervisor:
-        """Return the supervisor of a trial, whose first ranks are on this node."""
+        """Return the supervisor of a trial with its first ranks on this node."""
         nodes = Nodes(launch)
         self._rank_actors += nodes.actors
         self._other_nodes = nodes.names
@@ -235,7 +235,7 @@ class TrialSupervisor(tune.Trainable):
 
 
 def gather_s(ran_s: float) -> float:
-    """Return how long reports wait for one another, s, where a launch has run for ``ran_s``."""
+    """Return how long reports are gathered, s, after a launch has run for ``ran_s``."""
     return min(max(GATHER_S, GATHER_PART * ran_s), GATHER_MAX_S)
 
 

@@ -44,19 +44,19 @@ TUNE_SETTINGS = {
     # Ray starts a worker a core ahead, half a second of CPU time each. Tune's actors have a
     # separate environment and can use none of them.
     "RAY_prestart_worker_first_driver": "false",
-    # On a slow machine its processes take longer than its 30 s. A raylet whose agents
-    # take longer ends itself.
+    # On a slow machine Ray's processes take longer than its default of 30 s. A raylet ends
+    # itself if its agents take longer.
     "RAY_gcs_server_port_wait_time_s": "120",
     "RAY_raylet_start_wait_time_s": "120",
     "RAY_agent_register_timeout_ms": "120000",
-    # Without its GCS for so long Ray ends the driver from C++, which the driver does itself.
+    # After so long without its GCS Ray ends the driver from C++. The driver ends itself.
     "RAY_gcs_rpc_server_reconnect_timeout_s": "86400",
     "TUNE_PRINT_ALL_TRIAL_ERRORS": "0",
-    # Ray's own default is 15. On a cluster an actor holds the fork servers, and trials inherit
+    # Ray's own default is 15. On a cluster an actor owns the fork servers, and trials inherit
     # its niceness: they would yield to everything else on their cores.
     "RAY_worker_niceness": "0",
-    # Ray's own guard would kill a supervisor, whichever trial has the memory. Each trial has a
-    # guard of its own.
+    # Ray's own guard would kill a supervisor, whichever trial has the memory. Each trial has
+    # its own guard.
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_worker_oom_score_adjustment": "0",
 }
@@ -67,7 +67,7 @@ def init_in_thread(
 ) -> Callable[[], None]:
     """Call ``ray.init`` in a thread and wait for it; signals are handled meanwhile.
 
-    The thread stays until the function is called that is returned: the kernel ends Ray's processes
+    The thread stays until the returned function is called: the kernel ends Ray's processes
     with the thread that has started them. ``refusal`` returns why to stop waiting, or nothing.
 
     Raises:
@@ -126,12 +126,12 @@ def replaced(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: 
 
 @contextmanager
 def private_to_driver() -> Iterator[None]:
-    """Keep Ray from what it does where it starts or connects.
+    """Keep Ray from these actions when it starts or connects.
 
     - It would take ``SIGTERM``, which is the driver's.
-    - Below an ``uv run`` it would start its workers by another, in an environment without us.
-    - It would keep and show the command line, which may hold a password.
-    - It would print what befalls its processes, logs and tracebacks included, amid our own lines.
+    - Below a ``uv run`` it would start its workers by another one, in an environment without us.
+    - It would keep and show the command line, which may contain a password.
+    - It would print its processes' failures, logs and tracebacks between our own lines.
     """
     private = ray._private
     with (
@@ -144,7 +144,7 @@ def private_to_driver() -> Iterator[None]:
 
 
 def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
-    """Connect to the cluster whose head is at ``address``, ``HOST:PORT``.
+    """Connect to the cluster with its head at ``address``, ``HOST:PORT``.
 
     Raises:
         ConnectionError: Nothing listens there, or Ray does not answer.
@@ -175,7 +175,7 @@ def shut_down() -> None:
     """Leave the cluster, and end it if it is our own.
 
     No garbage is collected meanwhile. Deleting an object reference in another thread asks Ray's
-    core worker, which has gone by then: Ray ends the whole process with exit code 1.
+    core worker, which has ended by then: Ray ends the whole process with exit code 1.
     """
     gc.disable()
     try:

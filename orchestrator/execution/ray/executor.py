@@ -55,8 +55,8 @@ class RayExecutor(Executor):
             address: Address of an existing cluster, or None for one of our own.
             max_concurrent: Most trials at the same time, or None for what fits.
             runtime_env: Runtime environment that brings the project's code to the workers.
-            preload: Allocators and modules whose fork servers are started right away.
-            folder: The driver's own, removed at the end; on a cluster every node has the same.
+            preload: Allocators and modules of fork servers to start now.
+            folder: A private one, removed at the end; on a cluster every node has the same.
             servers: This machine's fork servers, which may have been started before.
             is_over: Whether a local Ray that is starting is no longer needed.
 
@@ -131,13 +131,13 @@ class RayExecutor(Executor):
         return ServerWay(session=self._session, ready=self._own_servers.warm(wanted))
 
     def _keep_up(self) -> None:
-        """Keep up the fork servers; on a cluster, those of nodes that have joined as well."""
+        """Keep up the fork servers; on a cluster, also on nodes that have joined."""
         self._own_servers.keep_up()
         if not self._owns_cluster and time.monotonic() >= self._looked_at + LOOK_EVERY_S:
             self._follow_nodes()
 
     def _follow_nodes(self) -> None:
-        """Take note of what the cluster has now; start fork servers where there are none yet."""
+        """Update the nodes of the cluster; start fork servers on nodes without them."""
         self._looked_at = time.monotonic()
         self._resources.clear()
         self._resources |= ray.cluster_resources()

@@ -1,6 +1,6 @@
-"""Launches in flight: what the control loop has handed out and Tune has not ended.
+"""Launches in flight: handed out by the control loop, and not ended by Tune yet.
 
-Tune calls all that is here from its own loop, in one thread: there are no locks.
+Tune calls everything here from its own loop, in one thread: there are no locks.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ WAIT_REPORT_S = 20.0
 """A launch that has not started for so long is reported with what it waits for."""
 
 MAX_AHEAD = 2
-"""Launches that wait with no room for them. With none cores would be idle, and with one Tune ends
-an actor that it needs again at once wherever two trials end together. With more, a search that
-learns would decide too early."""
+"""Launches that wait without room. With none, cores would be idle. With one, Tune ends an actor
+that it needs again at once whenever two trials end together. With more, a search that learns
+would decide too early."""
 
 
 @dataclass(kw_only=True)
 class InFlight:
-    """A launch that Tune was given, until it has ended.
+    """A launch that Tune has received, until it has ended.
 
     It is queued until its actor's first message; then it waits for leased cores, or runs.
 
     Attributes:
-        launch: It.
+        launch: The launch.
         unfinished: Its trials that have not ended, by id.
         waits_from: When it began to wait for resources, on the monotonic clock.
         wait_reported_at: When it was last reported to be waiting, or None.
@@ -53,12 +53,12 @@ class InFlight:
 
     @property
     def is_wait_report_due(self) -> bool:
-        """True if it has waited long since it began to, or since that was last reported."""
+        """True if it has waited long since the wait began, or since the last report of it."""
         return time.monotonic() >= (self.wait_reported_at or self.waits_from) + WAIT_REPORT_S
 
 
 class Unpickled:
-    """What Tune pickles, for a restore that is not used."""
+    """Object that Tune pickles, for a restore that is not used."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return nothing."""
@@ -66,7 +66,7 @@ class Unpickled:
 
 
 class LaunchesInFlight(Unpickled):
-    """The control loop's launches by the ids of Tune's trials, and what becomes of them."""
+    """The control loop's launches by the ids of Tune's trials, and their ends."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class LaunchesInFlight(Unpickled):
     # -- out to Tune
 
     def next_launch(self, ray_id: str) -> Launch | Pause | None:
-        """Return the control loop's next launch; ``WAIT`` while enough of them wait as it is."""
+        """Return the control loop's next launch; ``WAIT`` while enough launches wait already."""
         self._require_life()
         launch = self._next_launch()
         if isinstance(launch, Launch):
@@ -114,7 +114,7 @@ class LaunchesInFlight(Unpickled):
         return WAIT if self._launches else None
 
     def _has_enough_ahead(self) -> bool:
-        """Return True if as many wait as are of use: what fills the cluster, and a few more."""
+        """Return True if enough launches wait: as many as fill the cluster, and a few more."""
         launches = self._launches.values()
         num_waiting = sum(not each.has_started for each in launches)
         load = max(
@@ -135,7 +135,7 @@ class LaunchesInFlight(Unpickled):
         wants_stop = self._pass_on(flight, message)
         if wants_stop and not flight.launch.others:
             assert message.so_far is not None, "there were reports"
-            # Not through Tune, which would end the actor: it ends the process, and is reused.
+            # Not through Tune, which would end the actor: this ends the process alone.
             _actor_of(ray_trial).halt.remote()
             self._end_launch(ray_trial.trial_id, message.so_far)
             return True
@@ -154,7 +154,7 @@ class LaunchesInFlight(Unpickled):
         return False
 
     def take_last(self, ray_trial: RayTrial, message: Message) -> None:
-        """Take the last message of an actor: all has ended, whether it was to stop or not."""
+        """Take the last message of an actor: its trials have ended, stopped or not."""
         self._require_life()
         flight = self._launches.get(ray_trial.trial_id)
         if message.result is None or flight is None:
@@ -165,7 +165,7 @@ class LaunchesInFlight(Unpickled):
         self._end_launch(ray_trial.trial_id, message.result)
 
     def fail(self, ray_trial: RayTrial) -> None:
-        """Run what a supervisor's death has ended again, or make rows of it."""
+        """Repeat the trials that a supervisor's death has ended, or make rows of them."""
         self._require_life()
         flight = self._launches.get(ray_trial.trial_id)
         if flight is None:
@@ -182,7 +182,7 @@ class LaunchesInFlight(Unpickled):
             self._conductor.note(f"trial {trial.id[:6]} is tried again, since it failed: {reason}")
 
     def _require_life(self) -> None:
-        """Require that Ray lives: what it ends as it dies would else be failed trials.
+        """Require that Ray is alive: trials that end with it would otherwise be failed ones.
 
         Raises:
             Abandoned: Tune's thread is to end.
@@ -231,7 +231,7 @@ class LaunchesInFlight(Unpickled):
     def _report_unplaced(self) -> None:
         """Report launches that Ray could not place yet, with what they wait for.
 
-        Behind a running trial of the sweep's own a launch is queued, it does not wait.
+        A launch behind a running trial of the same sweep is queued; it does not wait.
         """
         queued = [each for each in self._launches.values() if each.ray_trial is None]
         for flight in queued:

@@ -1,4 +1,4 @@
-"""A Ray of the driver's own: private, on the loopback interface, its files in the driver's folder.
+"""The driver's own Ray: private, on the loopback interface, its files in the driver's folder.
 
 ``ray.init`` has no argument for most of that, so parts of Ray are replaced while it starts.
 """
@@ -26,7 +26,7 @@ from orchestrator.system.gpus import visible_gpus
 
 _LOOPBACK: Final = "127.0.0.1"
 _OBJECT_STORE_BYTES: Final = 128 * 2**20
-"""Messages alone go through it. Ray's own choice is a share of the node's memory."""
+"""Only messages go through it. Ray's own choice is a share of the node's memory."""
 
 _FOR_THE_DRIVER: Final = {signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT}
 """Signals to a whole job that the driver acts on, and that would end Ray's processes meanwhile.
@@ -38,11 +38,11 @@ class CannotStart(RuntimeError):
 
 
 def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) -> Callable[[], None]:
-    """Start a Ray of our own on this machine.
+    """Start our own Ray on this machine.
 
     Args:
         folder: The driver's private one. Ray's files are below it, its token and sockets included:
-            Ray opens the folder that it is given to all users.
+            Ray opens the folder that it receives to all users.
         is_over: Whether it is no longer needed.
 
     Returns:
@@ -93,7 +93,7 @@ def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) ->
 def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
     private = ray._private
     changes = {**_token(folder), **({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})}
-    changes[MARK] = str(folder.parent)  # where the driver is killed its fork servers end them
+    changes[MARK] = str(folder.parent)  # if the driver is killed its fork servers end them
     parameters = private.parameter.RayParams
     # Without an autoscaler and a reader of the workers' logs: one machine has nothing to scale, and
     # the logs go nowhere. Both would poll during the trials. The sockets have short names: those
@@ -133,7 +133,7 @@ def _await_port(*where: str, timeout_ms: int) -> int:
 
 
 def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
-    """Start a process of Ray's in a separate process group, with some signals blocked.
+    """Start a Ray process in a separate process group, with some signals blocked.
 
     A signal to the driver's group, as ``timeout``, a job's end or a terminal's Ctrl-C sends it,
     would end it before the driver has taken the trials down. It ends with the driver all the
@@ -153,7 +153,7 @@ def _token(folder: Path) -> dict[str, str | None]:
     path.write_text(secrets.token_hex(32))
     raylet: Any = ray._raylet
     raylet.AuthenticationTokenLoader.instance().reset_cache()
-    # The user's own are of another Ray. Without a mode Ray takes a local one to be with a token.
+    # The user's tokens are for another Ray. Without a mode Ray expects a token for a local one.
     return {"RAY_AUTH_TOKEN_PATH": str(path), "RAY_AUTH_TOKEN": None, "RAY_AUTH_MODE": None}
 
 

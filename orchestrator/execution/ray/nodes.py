@@ -38,15 +38,15 @@ LOOK_S: Final = 0.5
 # No CPU of Ray's: those are for trials, and this actor works only when it is asked.
 @ray.remote(num_cpus=0)
 class NodeServers:
-    """Actor that holds a node's fork servers, so that no trial's end takes them along."""
+    """Actor that owns a node's fork servers, so that they do not end with a trial."""
 
     def __init__(self, folder: str) -> None:
-        """Prepare the driver's folder on this node, which goes with the servers."""
+        """Prepare the driver's folder on this node, which is removed with the servers."""
         keep_from_kernel()
         self._place = Path(folder)
         # For this user alone: a fork server runs what any process asks of its socket.
         make_private(self._place)
-        # A separate one: servers whose actor was killed remove theirs, while Ray starts
+        # A separate one: servers of a killed actor remove their folder while Ray starts
         # the next actor; and on the driver's node the place has files of the driver.
         own = Path(tempfile.mkdtemp(prefix="s-", dir=self._place))
         # Ray has put the project's code on this actor's import path; a server inherits none of it.
@@ -69,7 +69,7 @@ def node_servers(session: str, node_id: str, folder: str) -> ActorHandle[Any]:
         name=f"{session}-{node_id}",
         # On this node or not at all: its sockets cannot be reached from another.
         scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
-        # One that was killed is started again by Ray, and what was asked of it is asked again.
+        # Ray restarts a killed actor, and repeats the calls to it.
         max_restarts=-1,
         max_task_retries=-1,
     ).remote(folder)
@@ -82,8 +82,8 @@ class ServerWay:
 
     Attributes:
         session: Names the sweep's :class:`NodeServers`.
-        ready: Sockets, by key, of servers that the driver started itself, which it does where
-            Ray is its own. Elsewhere it holds a :class:`NodeServers` on every node.
+        ready: Sockets, by key, of servers that the driver started itself, as it does for its own
+            Ray. On a cluster it keeps a :class:`NodeServers` on every node.
     """
 
     session: str
@@ -108,7 +108,7 @@ class ServerWay:
             raise ServerError("the actor that holds the node's fork servers has died") from error
 
     def _node_servers(self) -> ActorHandle[Any]:
-        """Return those of this node, which the driver starts as soon as it sees the node."""
+        """Return the servers of this node, which the driver starts as soon as it sees the node."""
         node_id = ray.get_runtime_context().get_node_id()
         deadline = time.monotonic() + START_LIMIT_S
         while True:
@@ -124,7 +124,7 @@ class ServerWay:
 
 
 def _await_restart(path: Path) -> None:
-    """Wait until the driver has started another server in the place of one that has died.
+    """Wait until the driver has started another server in place of a dead one.
 
     No other process may: the folder of the sockets goes with the servers' one owner.
     """
@@ -157,11 +157,11 @@ def _problem(needs: Needs) -> str:
 def problems_of_nodes(needs: Needs, is_over: Callable[[], bool] = lambda: False) -> Sequence[str]:
     """Return the problems of the cluster's nodes, each with its node's name.
 
-    Where a node has no converted copy of the data yet, it is converted now: by all nodes at the
+    A node without a converted copy of the data converts the data now: all nodes do so at the
     same time.
 
     Raises:
-        Abandoned: It is over, since Ray has died say.
+        Abandoned: It is over, for example because Ray has died.
     """
     task: Any = _problem
     asked = {}

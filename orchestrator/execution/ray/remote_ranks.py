@@ -23,7 +23,7 @@ from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.system.gpus import in_full
 
 LEASE_S: Final = 60.0
-"""Longest wait for cores of another node, while those of the first are held."""
+"""Longest wait for cores of another node, while the cores of the first are leased."""
 
 _KILLED = -9
 
@@ -40,7 +40,7 @@ class NodeRanks:
     """The ranks of a trial on one of its nodes."""
 
     def __init__(self) -> None:
-        """Start none."""
+        """Begin without a rank."""
         self._lease: Lease | None = None
         self._processes: dict[int, ForkedProcess] = {}
 
@@ -92,7 +92,7 @@ class RemoteRank:
     def end(self) -> RankEnd | None:
         """Return the way it has ended, or None while it runs or no answer has come.
 
-        It never waits: the supervisor has rank 0 to listen to.
+        It never waits: the supervisor also follows rank 0.
         """
         if self._end is not None:
             return self._end
@@ -117,7 +117,7 @@ class Nodes:
     """The nodes of a trial: this one, and others, on which actors start the ranks."""
 
     def __init__(self, launch: Launch) -> None:
-        """Start an actor on each of the others, and wait for them.
+        """Start an actor on each of the other nodes, and wait for them.
 
         Raises:
             RanksLost: One of them has died.
@@ -160,7 +160,7 @@ class Nodes:
 
 
 def _start_actor(bundle: int, launch: Launch, gpus: int) -> ActorHandle[Any]:
-    """Start an actor in a bundle of the placement group of the actor that this is called in."""
+    """Start an actor in a bundle of the calling actor's placement group."""
     group = ray.util.get_current_placement_group()
     assert group is not None, "Tune places every trial in a group"
     there = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=bundle)
@@ -177,7 +177,7 @@ def gpus_of_actor() -> list[str]:
 
 
 def gpus_of_ranks(nodes: Sequence[Sequence[str]], ranks: int) -> list[Sequence[str]]:
-    """Return the GPUs of each rank, of the GPUs of each node with so many ranks."""
+    """Return the GPUs of each of ``ranks`` ranks, from the GPUs of each node."""
     return [
         gpus[len(gpus) // ranks * index : len(gpus) // ranks * (index + 1)]
         for gpus in nodes

@@ -29,9 +29,9 @@ _OF_PYTHON = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib
 def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
     """Return a runtime environment of all code that a sweep may import and no node has installed.
 
-    That is this package, every module and package that was imported and is not installed, wherever
-    it lies, and the files next to the sweep file. With them go the small files of settings that
-    code reads from its folder.
+    That is this package, every imported module and package that is not installed, wherever it
+    lies, and the files next to the sweep file. It includes the small files of settings that code
+    reads from its folder.
     Ray unpacks it on every node into a separate folder, which is the workers' working
     directory and on their import path.
 
@@ -53,8 +53,8 @@ def runtime_environment(sweep_file: Path, stage: Path) -> dict[str, Any]:
 def _places(module: ModuleType) -> list[Path]:
     """Return the folders of a package, or the file of a module, unless it was installed.
 
-    What was installed for editing has its places in a project, and is as good as not installed.
-    Our own trainables go where this package goes: those of a node may be of another version.
+    A package installed for editing has its places in a project, and counts as not installed.
+    Our own trainables go with this package: a node may have another version of them.
     """
     found = list(getattr(module, "__path__", ())) or [getattr(module, "__file__", None)]
     places = [Path(place).resolve() for place in found if place]
@@ -78,7 +78,7 @@ def _copy_sources(source: Path, target: Path, *, pattern: str = "**/*") -> None:
 
 
 def use_token_if_there_is_one() -> None:
-    """Have Ray authenticate by the user's token, if there is one, unless the user says otherwise.
+    """Have Ray authenticate by the user's token, if there is one, unless the user sets a mode.
 
     Call it before ``ray`` is imported. Ray 2.60 starts a cluster with the token that it finds, but
     a driver that connects reads its setting at import, and is refused unless the environment

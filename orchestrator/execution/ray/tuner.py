@@ -44,9 +44,9 @@ def run_tuner(
     Args:
         conductor: The control loop.
         way: How a launch's actors find its fork server.
-        keep_up: Starts again what trials need and has died; called several times a second.
+        keep_up: Restarts dead processes that trials need; called several times a second.
         is_over: Whether Ray has died, or Tune is abandoned.
-        cluster: CPUs and GPUs of all nodes together, as Ray names them, kept up as well.
+        cluster: CPUs and GPUs of all nodes together, as Ray names them, kept up to date.
         name: Name of the Tune experiment.
         results: Folder for what Tune writes; nothing in it is read again.
         max_concurrent: Most trials at the same time, or None for what fits.
@@ -61,7 +61,7 @@ def run_tuner(
         tune_config=tune.TuneConfig(
             search_alg=_AskingSearcher(in_flight, way),
             scheduler=_TellingScheduler(in_flight),
-            # Without a limit: the searcher says when it has FINISHED.
+            # Without a limit: the searcher returns FINISHED.
             num_samples=-1,
             # A trial takes 3.2 s in a fresh actor on two cores, and 0.4 s in a reused one.
             reuse_actors=True,
@@ -99,7 +99,7 @@ class _AskingSearcher(Unpickled, Searcher):
             return Searcher.FINISHED
         if not isinstance(launch, Launch):
             return None
-        # A string: of a dictionary Tune makes a flat one, in the trial's tag and files.
+        # A string: Tune would flatten a dictionary in the trial's tag and files.
         return {"launch": json.dumps(launch.to_json()), "servers": asdict(self._way(launch))}
 
     def on_trial_complete(
@@ -123,7 +123,7 @@ class _TellingScheduler(FIFOScheduler):
         self._ended: RayTrial | None = None
 
     def on_trial_result(self, controller: object, trial: RayTrial, result: dict[str, Any]) -> str:
-        """Pass on a message; stop the trial where the control loop says so."""
+        """Pass on a message; stop the trial if the control loop decides so."""
         stop = self._in_flight.take(trial, Message.from_tune(result))
         return str(TrialScheduler.STOP if stop else TrialScheduler.CONTINUE)
 
@@ -132,13 +132,13 @@ class _TellingScheduler(FIFOScheduler):
     ) -> None:
         """Pass on the last message."""
         self._in_flight.take_last(trial, Message.from_tune(result))
-        # Tune keeps the last result of each trial for good, and what one has printed is in it.
+        # Tune keeps the last result of each trial for good, and a trial's output is in it.
         if self._ended is not None:
             self._ended.run_metadata.last_result.pop(KEY, None)
         self._ended = trial
 
     def on_trial_error(self, controller: object, trial: RayTrial) -> None:
-        """Make rows of a supervisor's death."""
+        """Make rows for the trials of a dead supervisor."""
         self._in_flight.fail(trial)
 
 

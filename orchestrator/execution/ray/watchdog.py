@@ -1,7 +1,7 @@
 """Watchdog: whether the processes of Ray that a sweep needs are alive, and Tune in a thread.
 
-Tune hears of none of their deaths and would wait for ever: within C++, where no signal reaches it.
-Where the GCS has died, Ray ends the driver itself, with no more than a line of C++.
+Tune does not notice their deaths and would wait for ever: within C++, where no signal reaches it.
+If the GCS has died, Ray ends the driver itself, with only a line from C++.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ASK_S, ANSWER_S = 4.0, 4.0
 """Period at which a cluster's processes are asked, and the longest wait for an answer."""
 
 MOST_FAILURES = 3
-"""So many missing answers in a row are a death: a host may be busy for a while."""
+"""Missing answers in a row that count as a death: a host may be busy for a while."""
 
 _FIRST: Final = ("gcs_server", "raylet")
 
@@ -40,7 +40,7 @@ _FIRST: Final = ("gcs_server", "raylet")
 def first_processes() -> dict[int, str]:
     """Return the names of the raylet and the GCS that this process has started, by process id.
 
-    Each leads a process group. The raylet's has its agents and workers.
+    Each leads a process group. The raylet's group contains its agents and workers.
     """
     found = {}
     for pid in children_of(os.getpid()):
@@ -61,13 +61,13 @@ def _is_worker(pid: int) -> bool:
 class Processes:
     """Processes of Ray that a sweep needs.
 
-    Of our own Ray: GCS, raylet and its agents. A raylet ends with its agents, and before it ends
-    the supervisors: their trials would fail. Of a cluster: GCS and the raylet of the driver's node,
-    which are asked over the network.
+    For our own Ray: GCS, raylet and its agents. A raylet ends with its agents, and ends the
+    supervisors first: their trials would fail. For a cluster: GCS and the raylet of the driver's
+    node, which are queried over the network.
     """
 
     def __init__(self, *, is_our_own: bool) -> None:
-        """Find them; Ray has started, or is connected."""
+        """Find the processes; Ray must have started, or be connected."""
         self._groups = first_processes() if is_our_own else {}
         named = dict(self._groups)
         for pid in self._groups:
@@ -101,7 +101,7 @@ class Processes:
         return ""
 
     def kill(self) -> None:
-        """Kill them and Ray's agents and workers, if they are our own."""
+        """Kill them and Ray's agents and workers, if Ray is our own."""
         kill_groups(self._groups)
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class Abandoned(BaseException):
 
 
 class Watched:
-    """A thread of Tune's, which is waited for as long as Ray is alive.
+    """A thread for Tune, awaited as long as Ray is alive.
 
     Attributes:
         is_stuck: True if it has been abandoned, and is still within Ray.

@@ -65,11 +65,11 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """State of a trial that outlives an attempt, for one that continues from its checkpoint.
+    """State of a trial that outlives an attempt, for the one that continues from its checkpoint.
 
     Attributes:
         clock: Time of the trial, over all attempts that continue each other.
-        last: Last report of the attempts before, which stands until there is a newer one.
+        last: Last report of earlier attempts, which is valid until there is a newer one.
         earlier_epochs: Epochs in the checkpoint of an earlier trial of the curve; 0: without one.
     """
 
@@ -85,7 +85,7 @@ class Attempt:
         last: Newest report.
         restored_epochs: Epochs that the process found in a checkpoint; None until it has
             sent its first figures.
-        may_end_otherwise: False where its process has failed as another one would fail.
+        may_end_otherwise: False if another attempt would fail in the same way.
         notes: Texts for the user that the supervisor has not collected yet.
     """
 
@@ -96,10 +96,10 @@ class Attempt:
 
         Args:
             launch: The trial.
-            lease: Its cores, which stay their holder's.
+            lease: Its cores; the caller keeps the lease.
             host: The node.
-            progress: Of the attempt before.
-            tags: Of every row of this attempt; ``attempts`` is its number, from 1.
+            progress: Progress of the attempt before.
+            tags: Tags of every row of this attempt; ``attempts`` is its number, from 1.
 
         Raises:
             ServerError: A fork server did not come up.
@@ -192,7 +192,7 @@ class Attempt:
         self.may_end_otherwise = bool(result.get("again", True))
         ending = endings.result_ending(result, self._monitor.telemetry)
         if ending[0] is TrialState.FAILED and self._group.others:
-            # For want of another rank, perhaps: then that one knows the cause.
+            # Perhaps because another rank is lost: then that rank knows the cause.
             ending = self._first_failure({0: RankEnd(code=0, result=result)})
         row = with_measurements(self._row(*ending), result)
         if not has_more:
@@ -201,7 +201,7 @@ class Attempt:
         return None
 
     def _pause(self) -> TrialResult | None:
-        """Stop all processes of the trial; return its row if that ends it for its memory.
+        """Stop all processes of the trial; return its row if it ends for its memory.
 
         The training process waits for its next slice anyway. Its loader workers do not.
         """
@@ -216,7 +216,7 @@ class Attempt:
     # -- ends
 
     def _exited(self) -> Update | SliceEnd | TrialResult | None:
-        """Return the outcome where no message came since a process has ended, or is stuck."""
+        """Return the outcome if no message came because a process has ended or is stuck."""
         if (code := self._group.poll()) is not None:
             # Its last message may have come after the wait for one and before it exited.
             if last := self._group.receive(0):
@@ -231,9 +231,9 @@ class Attempt:
         return self._ended(self._row(TrialState.FAILED, reason)) if reason else None
 
     def _lost_a_rank(self) -> TrialResult | None:
-        """Return the row where a rank other than 0 has failed.
+        """Return the row if a rank other than 0 has failed.
 
-        Rank 0 may be about to fail for it, or be the cause. What it measured is in its result.
+        Rank 0 may be about to fail from it, or be the cause. Its result has its measurements.
         """
         result = self._group.result_within(endings.RANKS_WITHIN_S)
         if result is not None and result["state"] != TrialState.COMPLETED:
@@ -241,10 +241,10 @@ class Attempt:
         return self._ended(self._row(*self._first_failure({})))
 
     def _first_failure(self, of_rank_0: Mapping[int, RankEnd]) -> endings.Ending:
-        """Return the ending of a trial of several ranks, once those that fail with it have ended.
+        """Return the ending of a trial of several ranks, once ranks that fail with it have ended.
 
         Args:
-            of_rank_0: Its end; empty where it is still running, and so has been waited for.
+            of_rank_0: End of rank 0; empty if it is still running after the wait for it.
         """
         others = self._group.failed_within(endings.RANKS_WITHIN_S if of_rank_0 else 0.0)
         ends = {**of_rank_0, **others}
@@ -252,7 +252,7 @@ class Attempt:
         return ending
 
     def _out_of_memory(self, num_bytes: int) -> TrialResult:
-        """End a trial with too much memory; its process is asked first how far it has come."""
+        """End a trial with too much memory, after a request for its process's last result."""
         result = self._group.ask_to_leave(LAST_RESULT_S)
         reported = f"after step {self.last.step}" if self.last else "before its first report"
         reason = self._monitor.memory_reason(num_bytes, result.get("at") or reported)

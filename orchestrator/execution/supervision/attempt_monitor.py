@@ -56,7 +56,7 @@ class AttemptMonitor:
         self._lease = lease
         self._has_paused = False
         self._clock, self._limit_s = clock, launch.limits.time_limit_s
-        # So that it can be asked at any time. The start that counts comes with the processes.
+        # So that it can be read at any time. The start that counts comes with the processes.
         self.start()
 
     def start(self) -> None:
@@ -119,7 +119,7 @@ class AttemptMonitor:
 def _overhead_on(lease: Lease) -> Callable[[], float]:
     """Return a reader of the CPU time of the driver, Ray and fork servers on these cores.
 
-    They run anywhere on the node, so their time is divided by the share of cores. Where a core is
+    They run anywhere on the node, so their time is divided by the share of cores. If a core is
     kept for them they do not run on trials' cores at all.
     """
     num_usable = len(usable_cores())
@@ -171,7 +171,7 @@ STALL_LIMIT_S = 3600.0
 """Longest time without a message while the process does next to nothing. An epoch may take longer,
 a download or a lock that never comes free should not."""
 WORKS_FROM = 0.01
-"""Cores in use from which on a process works; idle threads of libraries use less."""
+"""Least cores in use by a process that works; idle threads of libraries use less."""
 
 
 class StallDetector:
@@ -195,7 +195,7 @@ class StallDetector:
     def reason(self) -> str:
         """Return why the process is taken to be stuck, or an empty string.
 
-        A process that worked during the limit is given the same time again.
+        A process that worked during the limit gets the same time again.
         """
         quiet_s = self._clock() - self._since
         if quiet_s <= STALL_LIMIT_S:

@@ -37,9 +37,9 @@ def exit_ending(process: str, code: int | None, telemetry: Telemetry) -> Ending:
     Args:
         process: Its name, for the reason.
         code: Its exit code, negative for a signal.
-        telemetry: Of the trial.
+        telemetry: Telemetry of the trial.
     """
-    # Anyone may send SIGKILL: only the kernel's own count tells a kill for memory from another.
+    # Anyone may send SIGKILL: only the kernel's own count shows whether it was for memory.
     if code == -9 and telemetry.out_of_memory():
         reason = f"out of memory: the kernel killed {process} at {telemetry.peak_gib:.1f} GiB"
         return TrialState.INFEASIBLE, reason
@@ -52,13 +52,13 @@ def exit_ending(process: str, code: int | None, telemetry: Telemetry) -> Ending:
 def first_failure(ends: Mapping[int, RankEnd], telemetry: Telemetry) -> tuple[Ending, bool]:
     """Return how a trial of several ranks failed: by the first failure that caused the others.
 
-    What the others said follows in the reason. A rank that ended without a result comes after those
-    that have one, since a library may have ended it for want of another rank; last come those that
-    say so themselves.
+    The messages of the others follow in the reason. A rank without a result comes after ranks with
+    one, since a library may have ended it because another rank was lost. Ranks that report a lost
+    rank come last.
 
     Args:
         ends: Ends of the ranks that have failed, by their numbers; one at least.
-        telemetry: Of the trial.
+        telemetry: Telemetry of the trial.
 
     Returns:
         Its ending, and True where another attempt may end otherwise.
@@ -78,7 +78,7 @@ def _of_rank(index: int, end: RankEnd, telemetry: Telemetry) -> Ending:
 
 
 def _order(state: TrialState, end: RankEnd) -> tuple[bool, int, float]:
-    """Return the sort key of a rank that has failed: what another attempt cannot mend is first."""
+    """Return the sort key of a failed rank: failures that another attempt cannot mend are first."""
     if end.result is None:
         return state is not TrialState.INFEASIBLE, 1, 0.0
     kind = 2 if end.result.get("lost_a_rank") else 0
@@ -89,7 +89,7 @@ def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResu
     """Return ``row``, or ``completed`` if the trial had completed before it ended so.
 
     A trial's ceilings are measured after its training. If it dies there, the
-    training is not void: its row only lacks the ceilings, and says why.
+    training stays valid: its row only lacks the ceilings, and has the reason.
     """
     if completed is None or row.state is TrialState.COMPLETED:
         return row
@@ -97,7 +97,7 @@ def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResu
 
 
 def rerun_tag(first: TrialResult | None) -> dict[str, str]:
-    """Return the tag that says why a trial was run again; empty if it was not.
+    """Return the tag with the reason why a trial was run again; empty if it was not.
 
     Args:
         first: Row of its contaminated first run, or None.
@@ -108,7 +108,7 @@ def rerun_tag(first: TrialResult | None) -> dict[str, str]:
 
 
 def merge_rerun(first: TrialResult | None, row: TrialResult) -> TrialResult:
-    """Return the row of a trial from those of its runs: the second run's if that completed.
+    """Return the row of a trial from the rows of its runs: the second run's if that completed.
 
     A contaminated row is better than none. The load that contaminated the first run may also be
     what ended the second.

@@ -1,6 +1,6 @@
 """Memory guard: ends a trial that takes too much memory before it takes others with it.
 
-What counts is memory without a file behind it: the trial's private pages, and those that
+It counts memory without a file behind it: the trial's private pages, and those that
 its loader workers share, each counted once. Pages of data sets that are mapped from disk do
 not count, since the kernel drops them when it needs room.
 
@@ -20,10 +20,10 @@ from orchestrator.system.memory import node_bytes
 from orchestrator.system.processes import TreeSample, unshared_bytes
 
 USABLE_SHARE = 0.9
-"""Of the node's memory; the rest is for the driver, Ray and the page cache."""
+"""Share of the node's memory for trials; the rest is for the driver, Ray and the page cache."""
 
 READ_AGAIN_S = 2.0
-"""Period of reading the exact figure. A process that writes on a page which it has shared so far
+"""Period of reading the exact figure. A process that writes to a page which it has shared so far
 gets a copy: that adds to the exact figure, and nothing to the sum."""
 _EXACT_SHARE = 0.02
 """Largest share of the time that reading the exact figure may take: the kernel walks every page
@@ -75,7 +75,7 @@ class MemoryGuard:
         """Guard a trial.
 
         Args:
-            limit: Of the trial.
+            limit: Limit of the trial.
             exact: Reads the memory of processes, each shared page counted once.
             clock: Seconds from any origin.
         """
@@ -87,7 +87,7 @@ class MemoryGuard:
         """Return the trial's memory in bytes if that is above the limit, else None.
 
         The sum over processes is cheap and never too low, as it counts a shared page several
-        times. Only above the limit is the exact figure read, and now and then read again.
+        times. The exact figure is read only above the limit, and read again at times.
         """
         if sample.anonymous_bytes <= self.limit.num_bytes:
             return None

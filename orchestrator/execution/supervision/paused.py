@@ -28,7 +28,7 @@ def take_up(launch: Launch) -> int:
     """Copy the curve's last checkpoint before the trial's own end to where the trial looks.
 
     Returns:
-        Epochs that it was trained; 0 where there is none: then training begins at the beginning.
+        Epochs that it was trained; 0 if there is none: then training starts from the beginning.
 
     Raises:
         OSError: It cannot be read, or there is no room: nothing of it is there.
@@ -46,7 +46,7 @@ def put_by(launch: Launch) -> None:
     """Keep the checkpoint of a trial that is paused.
 
     Raises:
-        OSError: There is no room, say: nothing of it is kept.
+        OSError: For example, there is no room: nothing of it is kept.
     """
     trial = launch.trial
     folder = launch.paused / f"{trial.curve}-{trial.budget.pause_after}"
@@ -68,7 +68,7 @@ def keep(launch: Launch) -> None:
     """Keep the last checkpoint of a completed trial where the launch asks for it.
 
     Raises:
-        OSError: There is no room, say.
+        OSError: For example, there is no room.
     """
     if launch.kept_dir is not None and launch.checkpoints.exists():
         shutil.move(launch.checkpoints, launch.kept_dir)

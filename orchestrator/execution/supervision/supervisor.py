@@ -3,7 +3,7 @@
 A trial continues from the last pause of its curve, if it has one. An attempt that failed is
 retried, from the trial's last checkpoint, unless it would fail the same way again
 (:func:`~orchestrator.execution.process.failures.may_end_otherwise`). A run that completed on
-contaminated cores is run again, once, from where it began, unless the launch says otherwise. Where
+contaminated cores is run again, once, from where it began, unless the launch disables that. If
 its supervisor has died as well, the next one continues from the last checkpoint too.
 """
 
@@ -57,7 +57,7 @@ class Supervisor:
 
     @property
     def announces_itself(self) -> bool:
-        """True where the start is reported with the first figures: they say what was restored."""
+        """True if the start is reported with the first figures: they show what was restored."""
         return not self._is_announced
 
     def take_notes(self) -> list[str]:
@@ -67,7 +67,7 @@ class Supervisor:
         return notes
 
     def start(self, lease: Lease) -> None:
-        """Start every rank of the trial on the cores of ``lease``, which stays its holder's.
+        """Start every rank of the trial on the cores of ``lease``, which the caller keeps.
 
         Raises:
             ServerError: The fork server did not come up.
@@ -121,11 +121,11 @@ class Supervisor:
         event: Event | None = attempt.next_event(timeout_s)
         if isinstance(event, TrialResult):
             event = self._fold(event)
-        # Where the event has started another attempt, that one has no figures yet.
+        # If the event has started another attempt, that attempt has no figures yet.
         if self._is_announced or attempt is not self._attempt:
             return event
-        # A retry is announced with its first figures: only they say what the checkpoint held,
-        # and so which reports of the attempt before are void. Without any, those stand.
+        # A retry is announced with its first figures: only they show what was restored,
+        # and so which reports of the attempt before are void. Without any, these stay valid.
         restored_epochs = attempt.restored_epochs
         if restored_epochs is None and isinstance(event, TrialResult):
             restored_epochs = attempt.last.epoch if attempt.last else 0
@@ -156,10 +156,10 @@ class Supervisor:
         return replace(row, output=output_of(log_of(self._launch)))
 
     def _tried(self, act: Callable[[Launch], int | None], otherwise: str) -> int:
-        """Move a checkpoint; note where that is not possible. Either way the trial's row is right.
+        """Move a checkpoint; note if that is not possible. Either way the trial's row is right.
 
         Returns:
-            What ``act`` does; 0 without it.
+            The result of ``act``; 0 without it.
         """
         try:
             return act(self._launch) or 0
@@ -191,7 +191,7 @@ class Supervisor:
         return True
 
     def _start_run(self) -> None:
-        """Start an attempt that finds no checkpoint but that of its curve's last pause."""
+        """Start an attempt that finds only the checkpoint of its curve's last pause."""
         self._remove_checkpoints()
         beginning = "trained from the beginning, since its curve's checkpoint cannot be read"
         earlier_epochs = self._tried(take_up, beginning)
@@ -207,7 +207,7 @@ class Supervisor:
         self._num_attempts += 1
 
     def _forked(self, lease: Lease, progress: Progress) -> Attempt:
-        """Start an attempt; where its server dies just then, or cannot fork, try again."""
+        """Start an attempt; if its server dies just then, or cannot fork, try again."""
         tags = {**rerun_tag(self._first_run), "attempts": str(self._num_attempts + 1)}
         while True:
             try:

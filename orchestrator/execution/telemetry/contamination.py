@@ -5,8 +5,8 @@ that it ran. A trial that is bound to its cores runs nowhere else. So the busy t
 cores beyond the trial's own time went to other processes.
 
 Work at a low priority (``nice`` above 0) that takes only time which the trial leaves idle
-does no harm. It counts where the trial's threads have waited for a core as well, or where the
-kernel does not say whether they have.
+does no harm. It counts if the trial's threads have waited for a core as well, or if the
+kernel does not report whether they have.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _STAT = Path("/proc/stat")
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 SHARE = 0.05
-"""Share of the cores' time that went to others from which on a trial is contaminated. The kernel
+"""Least share of the cores' time, spent on others, that contaminates a trial. The kernel
 counts in ticks, and its own threads do work for the trial: a share of 1 % is common on a quiet
 node."""
 CORE_PART, LEAST_SHARE = 0.25, 0.015
 """On many cores it is enough if others took this part of one core, on average, and this share of
 all: an operation that is spread over the cores waits for the slowest of them."""
 LEAST_S = 0.25
-"""Least time to judge by, and of others to count: less is too few ticks of the kernel's clock."""
+"""Least time to judge by, and least of others that counts: less is too few kernel ticks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +36,9 @@ class CoreTimes:
     """Time of some cores since the machine started, in seconds.
 
     Attributes:
-        busy: In processes of any priority, and in the kernel for them.
-        nice: Of that, in processes of a low priority.
-        stolen: Of other machines, to which the hypervisor gave the cores.
+        busy: Time in processes of any priority, and in the kernel for them.
+        nice: Part of that in processes of a low priority.
+        stolen: Time of other machines, to which the hypervisor gave the cores.
     """
 
     busy: float
@@ -73,7 +73,7 @@ class CounterSample:
 
     Attributes:
         at: The monotonic clock.
-        cores: Of the trial's cores.
+        cores: Times of the trial's cores.
         own: CPU time of the trial's processes.
         waited: Time that their threads waited for a core; None where it is not known.
         overhead: CPU time of the sweep's own driver and servers on these cores.
@@ -87,7 +87,7 @@ class CounterSample:
 
 
 class Contamination:
-    """Time of a trial's cores, divided into that of the trial, of others, and of the hypervisor."""
+    """Time of a trial's cores, divided among the trial, others, and the hypervisor."""
 
     def __init__(self, num_cores: int) -> None:
         """Begin without a sample, for a trial on ``num_cores`` leased cores."""
@@ -114,7 +114,7 @@ class Contamination:
             self._waited = (self._waited or 0.0) + sample.waited - (before.waited or 0.0)
 
     def skip(self) -> None:
-        """Leave out the time until the next sample, which is others' time slice."""
+        """Leave out the time until the next sample, which is the time slice of other trials."""
         self._before = None
 
     def figures(self) -> dict[str, float]:

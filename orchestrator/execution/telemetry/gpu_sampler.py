@@ -1,8 +1,8 @@
 """GPU sampler: reads a trial's GPUs from outside, by NVIDIA's management library (NVML).
 
-A figure that a device does not have is absent. Where the library is absent or fails midway,
+A figure that a device does not have is absent. If the library is absent or fails midway,
 all figures of the GPUs are absent, since a mean over half a trial is not the trial's, and
-:attr:`GpuSampler.note` says why.
+:attr:`GpuSampler.note` gives the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from orchestrator.execution.telemetry.contamination import SHARE
 
 LEAST_SAMPLES = 2
-"""Samples in which another process counts: one in a single sample may only have listed the GPUs."""
+"""Least samples of another process for it to count: one in a single sample may only list GPUs."""
 
 _SLOWDOWNS = {
     "power cap": ("nvmlClocksEventReasonSwPowerCap",),
@@ -158,7 +158,7 @@ class GpuSampler:
         card.num_others += bool(_num_others(set(pids or ()), own))
 
     def _read(self, card: _Card, reading: str, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401
-        """Return one reading; None where the device lacks it, for which it is asked once."""
+        """Return one reading; None if the device lacks it, which is checked once."""
         if reading in card.lacks:
             return None
         nvml = _nvml()
@@ -244,8 +244,8 @@ def _processes(handle: Any) -> list[int]:  # noqa: ANN401 - NVML's own handle
 def _num_others(pids: set[int], own: set[int]) -> int:
     """Count the processes on a GPU that are not the trial's.
 
-    In a container NVML may number processes as the host does. Where none of the trial's own
-    is found, one of the others may therefore be it.
+    In a container NVML may number processes as the host does. If none of the trial's own
+    is found, one of the others may therefore be the trial's.
     """
     others = pids - own
     return len(others) if pids & own else max(len(others) - 1, 0)

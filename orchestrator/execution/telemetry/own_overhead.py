@@ -53,7 +53,7 @@ class OwnOverhead:
 
 @cache
 def _root() -> int:
-    """Return the driver, whose child a local Ray is; else Ray itself, which was there before."""
+    """Return the driver, the parent of a local Ray; else Ray itself, which was there before."""
     with suppress(psutil.Error):
         for process in psutil.Process().parents():
             # This process is an actor's then: the node's raylet has started it.

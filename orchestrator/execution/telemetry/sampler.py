@@ -20,13 +20,13 @@ from orchestrator.system.processes import ProcessTree, TreeSample
 PERIOD_S = 0.5
 
 _LEAST_S = 0.05
-"""Least time between two samples: counters in ticks of 10 ms say nothing of less."""
+"""Least time between two samples: counters in ticks of 10 ms resolve nothing shorter."""
 
 
 class Telemetry:
     """Load, memory and contamination of a trial's processes, cores and GPUs.
 
-    What could not be read is absent from :meth:`figures`, never 0.
+    Figures that could not be read are absent from :meth:`figures`, never 0.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Telemetry:
             The sample of the processes, or None if none was taken.
         """
         at = time.monotonic()
-        # What ends a pause is a new origin, however soon: earlier counts do not matter.
+        # The end of a pause is a new origin, however soon: earlier counts do not matter.
         least_s = PERIOD_S if not now else 0.0 if self._is_paused else _LEAST_S
         if at < self._sampled_s + least_s:
             return None
@@ -173,6 +173,6 @@ class Telemetry:
 
 
 def _memory_kills() -> int | None:
-    """Count kills for memory, in the control group; on the whole node where it keeps no count."""
+    """Count kills for memory, in the control group; on the whole node if it keeps no count."""
     kills = Cgroups().memory_kills()
     return named_count(Path("/proc/vmstat"), "oom_kill") if kills is None else kills

@@ -43,7 +43,7 @@ def from_ray(
     Args:
         function: Takes Ray Tune's ``config`` dictionary; or a class derived from ``Trainable``.
         config: A default for every key that it reads, of any type; or Ray Tune's ``param_space``.
-            What has a domain there varies where the sweep's space does not say otherwise.
+            A value with a domain varies unless the sweep's space overrides it.
         reports: Metrics that it reports, with their directions.
         demand: Ranks, GPUs, workers and allocator; called with the dictionary and the machine.
         constraints: Conditions that make a config infeasible, called likewise.
@@ -51,9 +51,9 @@ def from_ray(
         data_key: Key under which the config then has the folder of the prepared set.
         preload: Modules that every training process needs, besides torch and Ray Tune.
         gpus: GPUs that it uses. Default: those that ``tune.with_resources`` gave it.
-        stop: As of Ray Tune's ``RunConfig``: the value by metric from which on a training ends, a
-            function of the trial's id and the result, or stoppers, which see this trial alone. A
-            class needs it: ``{"training_iteration": 10}``, or ``{}`` where ``step()`` says done.
+        stop: As in Ray Tune's ``RunConfig``: by metric, the least value that ends a training; a
+            function of the trial's id and the result; or stoppers, which see this trial alone. A
+            class needs it: ``{"training_iteration": 10}``, or ``{}`` if ``step()`` returns done.
         keeps_checkpoints: True where it reports a checkpoint each time and continues from
             ``tune.get_checkpoint()``, and for a class that can be saved and loaded: its trials can
             then pause, after so many reports.

@@ -1,6 +1,6 @@
-"""Ray Tune's ``config`` and ``param_space`` as a config class, and the way back to the dictionary.
+"""Ray Tune's ``config`` and ``param_space`` as a config class, and back to the dictionary.
 
-Each value of the dictionary, at any depth, is a knob named ``outer/inner``. Where the space has a
+Each value of the dictionary, at any depth, is a knob named ``outer/inner``. If the space has a
 domain, the knob varies.
 """
 
@@ -230,8 +230,8 @@ def _is_domain(value: object) -> bool:
 
 
 def _varies(value: object) -> bool:
-    """Return True for a domain, and for what has one at any depth."""
-    if type(value) in _PLAIN:  # each trial's process asks this of all items of long lists
+    """Return True for a domain, and for a value that contains one at any depth."""
+    if type(value) in _PLAIN:  # each trial's process checks all items of long lists
         return False
     if _is_domain(value):
         return True
@@ -243,8 +243,8 @@ def _varies(value: object) -> bool:
 def _resolved(config: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return a config with the values of ``tune.sample_from`` computed by Ray Tune's own rules.
 
-    Functions are called in the order of the config, each with all of it: with the dictionary, and
-    where that raises with ``spec``, as in ``spec.config.lr``.
+    Functions are called in the order of the config, each with all of it: with the dictionary or,
+    if that raises, with ``spec``, as in ``spec.config.lr``.
 
     Raises:
         ValueError: A function raises, or needs a value that a later one computes.

@@ -1,4 +1,4 @@
-"""Session that ``tune.report`` and its siblings find, in a process that Ray has not started.
+"""Session that ``tune.report`` and related functions use, in a process that Ray has not started.
 
 The names of its attributes are Ray's own (2.60).
 """
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
 
 Stop = Mapping[str, float] | Callable[[str, dict[str, Any]], bool] | Sequence[Any]
-"""End of a training, as in Ray Tune's ``RunConfig(stop=...)``: the value by metric from which on it
-ends; a function of the trial's id and the result; Ray Tune's stoppers."""
+"""End of a training, as in Ray Tune's ``RunConfig(stop=...)``: by metric, the least value that ends
+it; a function of the trial's id and the result; or Ray Tune's stoppers."""
 
 FILLED: Final = frozenset({
     "trial_id", "experiment_id", "date", "timestamp", "pid", "hostname", "node_ip", "config",
@@ -27,21 +27,21 @@ FILLED: Final = frozenset({
     "timesteps_since_restore", "timesteps_total", "episodes_total", "training_iteration", "done",
     "should_checkpoint", "checkpoint_dir_name", "__duplicate__",
 })  # fmt: skip
-"""Names that Ray Tune fills in or obeys: recorded where a sweep asks for them."""
+"""Names that Ray Tune fills in or obeys: recorded if a sweep asks for them."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Session:
-    """The session that a function under Ray Tune asks and reports to.
+    """The session that a function under Ray Tune reads and reports to.
 
     Attributes:
         run: The trial's run.
         folder: Folder of its checkpoints.
         experiment_name: The trainable's name.
         stop: End of a training.
-        asked: Names of what Ray Tune fills in that the sweep asks for.
+        asked: Names of values filled in by Ray Tune that the sweep asks for.
         config: The trial's config, as the function gets it.
-        num_reports: Reports so far, those before a checkpoint included.
+        num_reports: Reports so far, including reports before a checkpoint.
         restored_s: Seconds of training before the checkpoint.
     """
 
@@ -72,11 +72,11 @@ class Session:
         return importlib.import_module("ray.tune").PlacementGroupFactory([bundle])
 
     def report(self, metrics: Mapping[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
-        """Pass numbers on, as :meth:`record` does, with what Ray Tune fills in."""
+        """Pass numbers on, as :meth:`record` does, with the values that Ray Tune fills in."""
         self.record(self._filled(metrics), checkpoint)
 
     def record(self, result: dict[str, Any], checkpoint: Any = None) -> None:  # noqa: ANN401
-        """Pass numbers on; keep a checkpoint's folder where the trial keeps its own.
+        """Pass numbers on; keep a checkpoint's folder with the trial's own checkpoints.
 
         Raises:
             TrialStopped: The trial pauses here.
@@ -97,7 +97,7 @@ class Session:
             raise SystemExit(0)
 
     def _filled(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a report of a function with what a ``stop`` or a sweep may ask for."""
+        """Return a function's report with the values that a ``stop`` or a sweep may need."""
         now = time.monotonic()
         duration_s, self._reported_at = now - self._reported_at, now
         duration_s = metrics.get("time_this_iter_s", duration_s)
@@ -155,7 +155,7 @@ def figures_of(metrics: Mapping[Any, Any], asked: Collection[str] = ()) -> dict[
 
     Args:
         metrics: A report.
-        asked: Those of :data:`FILLED` that are recorded, too.
+        asked: Names in :data:`FILLED` that are recorded too.
     """
     own = {key: value for key, value in metrics.items() if key not in FILLED or key in asked}
     return {
@@ -186,7 +186,7 @@ def ends_with(result: Mapping[str, Any], stop: Stop, trial_id: str = "") -> bool
     """Return True if the training ends with this report.
 
     Args:
-        result: A report with what Ray Tune fills in.
+        result: A report with the values that Ray Tune fills in.
         stop: End of the training.
         trial_id: The trial's id.
     """
@@ -195,8 +195,8 @@ def ends_with(result: Mapping[str, Any], stop: Stop, trial_id: str = "") -> bool
         reached = any(name in values and values[name] >= value for name, value in stop.items())
         return reached or bool(values.get("done"))
     stoppers = stop if isinstance(stop, Sequence) else [stop]
-    # Each is called: one that counts must see every report.
+    # Every stopper is called: one that counts must see every report.
     ended = [each(trial_id, dict(result)) for each in stoppers]
-    # One that ends its experiment sees this trial alone.
+    # A stopper that ends its experiment sees this trial alone.
     ended += [each.stop_all() for each in stoppers if hasattr(each, "stop_all")]
     return any(ended) or bool(result.get("done"))

@@ -1,6 +1,6 @@
 """One trial of a function or class written for Ray Tune.
 
-Ray is imported by name and only within a trial, so that everything else does without.
+Ray is imported by name and only within a trial, so that everything else works without it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RayInTrialError(RuntimeError):
 
 @dataclass(kw_only=True, eq=False)
 class RayTraining:
-    """Call of what was written for Ray Tune, within a session that reports to a run.
+    """Call of a function or class written for Ray Tune, within a session that reports to a run.
 
     Its attributes are the arguments of ``from_ray``; without data ``data_key`` is empty.
     """
@@ -72,7 +72,7 @@ class RayTraining:
         dictionary = type(config).__param_space__.dictionary(config)
         if self.data_key:
             dictionary[self.data_key] = str(run.data.path)
-        # Every name under which a function may have imported report() asks here (Ray 2.60).
+        # Every name under which a function may have imported report() looks here (Ray 2.60).
         ray_session: Any = importlib.import_module("ray.train._internal.session")
         with _own_folder(run.checkpoint_dir) as scratch:
             folder = run.checkpoint_dir or scratch
@@ -169,7 +169,7 @@ def _train_class(made: type, config: dict[str, Any], session: Session, *, keeps:
 
 
 def _in_own_folder(made: Any) -> Any:  # noqa: ANN401 - any such class
-    """Return the class with the trial's folder for its results, instead of one in the home."""
+    """Return the class with the trial's folder for its results, not one in the home folder."""
 
     def set_folder(self: Any) -> None:  # noqa: ANN401 - an instance of it
         self._logdir = str(Path.cwd())
