@@ -56,7 +56,7 @@ class RayExecutor(Executor):
             max_concurrent: Most trials at the same time, or None for what fits.
             runtime_env: Runtime environment that brings the project's code to the workers.
             preload: Allocators and modules of fork servers to start now.
-            folder: A private one, removed at the end; on a cluster every node has the same.
+            folder: The driver's, removed at the end; on a cluster every node has the same.
             servers: This machine's fork servers, which may have been started before.
             is_over: Whether a local Ray that is starting is no longer needed.
 

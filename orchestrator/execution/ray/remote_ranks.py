@@ -177,7 +177,7 @@ def gpus_of_actor() -> list[str]:
 
 
 def gpus_of_ranks(nodes: Sequence[Sequence[str]], ranks: int) -> list[Sequence[str]]:
-    """Return the GPUs of each of ``ranks`` ranks, from the GPUs of each node."""
+    """Return the GPUs of each rank, from the GPUs of each node with ``ranks`` ranks."""
     return [
         gpus[len(gpus) // ranks * index : len(gpus) // ranks * (index + 1)]
         for gpus in nodes
