@@ -3,10 +3,10 @@
 ==============  ==================================================================
 options         the options of the command line, each declared once
 request         options with their sweep and data, checked before anything starts
-warm            what a search is told of earlier runs first
-resume          the resumption of a run: its options, its question, what has changed
+warm            results of earlier runs that a search receives first
+resume          the resumption of a run: its options, its question, its changes
 run             the run from top to bottom, and its exit code
-starting        what is shown while data and Ray are made ready
+starting        messages while data and Ray are prepared
 machine_load    the load of this machine: the sweep's own and others'
 trackers        the trackers of a run; its tables, report and last lines
 signals         the first and the second Ctrl-C or SIGTERM
@@ -15,9 +15,9 @@ assembly        the parts of a run: executor, factory of trials, search
 phases          the search with the stages around it, which a plan counts too
 trials          from a search's proposal to a trial and its launch
 outputs         files besides the journal, and the room for temporary ones
-analyst         the judge that searches ask, made of the analysis
+analyst         the judge for searches, which uses the analysis
 best_so_far     the best configs so far, for the live console
-record          the record of a sweep: its question, and all that ``sweep.json`` has
+record          the record of a sweep: its question, and the content of ``sweep.json``
 planning        ``--plan``: what would run, counted
 budgets         limits of time and core-hours: spending and cuts
 ==============  ==================================================================

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 class Analyst(Judge):
-    """Decides as the report of the run will: by the same functions, from the same table.
+    """Judge that decides as the report of the run will: by the same functions, from the same table.
 
-    The analysis is imported when it is first asked, since it takes a second.
+    The analysis is imported on first use, since it takes a second.
 
     Args:
         record: The sweep.
         candidates: The configs of a factored search, which are composed; None for another search.
-        derived: What makes figures to a target, and has heard of the reports; as results are told,
-            a nearer best may have moved the target since.
+        derived: Computes figures to a target from the reports. A better result may have moved the
+            target since a trial's figures were reported.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Analyst(Judge):
         self._last: RunTables | None = None
 
     def follow(self, search: Search) -> None:
-        """Compose by the knobs' roles as ``search`` finds them."""
+        """Compose by the knobs' roles as ``search`` determines them."""
         self._search = search
 
     @property
     def candidates(self) -> pd.DataFrame | None:
-        """The configs of a factored search with the roles by now; None for another search."""
+        """The configs of a factored search with the current roles; None for another search."""
         if self._candidates is None:
             return None
         from orchestrator.storage.candidates import with_roles
@@ -66,7 +66,7 @@ class Analyst(Judge):
         )
 
     def write_candidates(self, run_dir: Path) -> None:
-        """Write ``candidates.parquet`` with the roles by now, if the search is a factored one."""
+        """Write ``candidates.parquet`` with the current roles, if the search is factored."""
         if (table := self.candidates) is not None:
             from orchestrator.storage.candidates import write_candidates
 
@@ -80,7 +80,7 @@ class Analyst(Judge):
         return _as_asked(finalists(select(self._tables(results)), most=most), results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
-        """Return the best config and the nearest that it is not told from."""
+        """Return the best config and the nearest ones not distinguishable from it."""
         from orchestrator.analysis.recommendation.selection import to_repeat
 
         named = to_repeat(self._tables(results), max_runs=max_runs)
@@ -109,7 +109,7 @@ class Analyst(Judge):
         return self._tables(results).interference
 
     def _tables(self, results: Results) -> RunTables:
-        """Return the tables of the results so far: those of the last question, if none is new."""
+        """Return the tables of the results so far: the last tables if no result is new."""
         from orchestrator.analysis.tables.run_tables import RunTables
         from orchestrator.storage.tables import table_of_rows
 
@@ -125,7 +125,7 @@ class Analyst(Judge):
     def _take_in(self, results: Results) -> bool:
         """Make the rows of new results; return True if any row has changed.
 
-        A result is made a row once, unless its derived figures have moved with the target since.
+        Each result is made a row once, and again if the target has moved its derived figures.
         """
         rows: dict[str, tuple[TrialResult, dict[str, Any]]] = {}
         changed = False
@@ -150,7 +150,7 @@ class Analyst(Judge):
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:
     """Return the configs as the search asked for them, whatever a table made of their values.
 
-    A composed one may not have been asked for: it is as the table has it.
+    A composed config that was not asked for stays as in the table.
     """
     asked = [trial.config for trial, _ in results]
     return [next((one for one in asked if dict(one) == dict(c)), c) for c in configs]
@@ -159,7 +159,7 @@ def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:
 def candidates_of(factory: TrialFactory, record: SweepRecord) -> pd.DataFrame | None:
     """Return the configs of a factored search as a table; None for another search.
 
-    pandas is imported for a factored search alone, since it takes a second.
+    pandas is imported only for a factored search, since it takes a second.
     """
     sweep = factory.sweep
     if not isinstance(sweep.search, Factored):

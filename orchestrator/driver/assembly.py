@@ -43,18 +43,18 @@ _NEEDED_LATER: Final = (
     "orchestrator.analysis.report.page",
     "orchestrator.analysis.report.plot",
 )
-"""What the driver imports while Ray comes up, or short trials run: it takes a second."""
+"""Modules that the driver imports while Ray starts or short trials run: they take a second."""
 
 
 # -- executors: each is imported when it is made, since Ray takes seconds, and ``--help`` must not
 
 
 def make_executor(request: Request, folder: Path) -> Executor:
-    """Return the executor asked for, its fork servers already on their way up.
+    """Return the executor asked for, its fork servers already starting.
 
     Args:
         request: The request.
-        folder: A private one for all that the run leaves outside its run directory.
+        folder: Private folder for the run's files outside its run directory.
     """
     makers: dict[str, Callable[[Request, Path], Executor]] = {
         "ray": _ray, "inline": _inline, "replay": _replay
@@ -80,7 +80,7 @@ def _ray(request: Request, folder: Path) -> Executor:
     servers = ForkServers(folder=folder)
     if request.options.address is not None:
         return _started_ray(request, folder, servers)
-    servers.warm(_preload(request))  # their imports go on while Ray is imported and starts
+    servers.warm(_preload(request))  # their imports continue while Ray is imported and starts
     if _is_long(request):
         return _started_ray(request, folder, servers)
     from orchestrator.execution.inline import InlineExecutor
@@ -127,7 +127,7 @@ def _preload(request: Request) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _is_long(request: Request) -> bool:
-    """Return True where the trials of a new run are known to take longer than short ones.
+    """Return True if the trials of a new run are known to take longer than short ones.
 
     A resumed run may have none left.
     """
@@ -178,7 +178,7 @@ def make_factory(
 
 
 def fingerprint_of(request: Request, data: PreparedData | None) -> str:
-    """Return the hash of the data that the run is on; empty without data."""
+    """Return the hash of the run's data; empty without data."""
     if request.replay is not None:
         return request.replay.table.sweep.data_fingerprint
     return data.fingerprint if data else ""
@@ -214,7 +214,7 @@ def capacity_of_request(request: Request, machine: Machine) -> Capacity:
 
 
 def _interleaved_gib(request: Request) -> float:
-    """Return half of this machine's memory; 0 on a cluster, whose nodes may have less."""
+    """Return half of this machine's memory; 0 on a cluster: its nodes may have less."""
     if not request.sweep.rigor.interleaved or request.options.address:
         return 0.0
     if request.replay is not None:
@@ -223,9 +223,9 @@ def _interleaved_gib(request: Request) -> float:
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
-    """Return what makes the figures that are not measured: to a target, cost.
+    """Return the computation of the figures that are not measured: to a target, cost.
 
-    A target near the best is as near as in the report. The analysis is imported where there is a
+    A target near the best is as near as in the report. The analysis is imported only if there is a
     target, since it takes a second.
     """
     trainable = factory.sweep.trainable
@@ -244,7 +244,7 @@ def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
 def make_record(
     factory: TrialFactory, request: Request, command_line: Sequence[str], configs: int | None
 ) -> SweepRecord:
-    """Return the record of the sweep, its search extended to ``configs`` where that is a number."""
+    """Return the record of the sweep, its search extended to ``configs`` if that is a number."""
     factory = replace(factory, sweep=extended(request, configs).sweep)
     plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
     record = sweep_record(factory, request, command_line, num_rows(plan))
@@ -254,7 +254,7 @@ def make_record(
 def make_limits(
     factory: TrialFactory, request: Request, now: Callable[[], float], configs: int | None
 ) -> Limits:
-    """Return the limits of a run, which know its plan where it has budgets."""
+    """Return the limits of a run, with its plan if it has budgets."""
     plan = None
     if request.budgets.has_limits:
         plan = planned(extended(request, configs), factory.machine, factory.data_name)

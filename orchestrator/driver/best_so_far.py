@@ -19,9 +19,9 @@ _TITLES = {"samples_per_s": "fastest", "val_acc": "most accurate"}
 
 
 def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -> BestSoFar:
-    """Return what the report would recommend by now, and the best config by each objective.
+    """Return what the report would recommend now, and the best config by each objective.
 
-    The analysis is imported when it is first asked, since it takes a second.
+    The analysis is imported on first use, since it takes a second.
 
     Args:
         history: The sweep so far.

@@ -1,7 +1,7 @@
 """The load of this machine: how much of it is the sweep's own, and how much others'.
 
 The kernel counts for each core the time that it was busy, and for each process the time that it
-ran. What is left without the driver and all below it went to other processes.
+ran. The rest, without the driver and its descendants, is the time of other processes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Counters:
 
 
 class MachineLoad:
-    """Reads the load of this machine, again and again.
+    """Repeated readings of this machine's load.
 
     Args:
         root: The process whose tree is the sweep's own. Default: this one.
@@ -77,7 +77,7 @@ class MachineLoad:
             return None
         passed_s = now.at - before.at
         own = now.own - before.own
-        # Processes and cores have ticks of their own: a difference may be just below 0.
+        # Processes and cores are counted in separate ticks: a difference may be just below 0.
         others = max(0.0, now.cores.busy - before.cores.busy - own)
         return Load(
             num_cores=len(self._cores),
@@ -108,7 +108,7 @@ def _gpu_load(uuid: str) -> GpuLoad | None:
     except pynvml.NVMLError:
         return None
     busy: float | None = None
-    with suppress(pynvml.NVMLError):  # a part of a GPU does not tell
+    with suppress(pynvml.NVMLError):  # a part of a GPU does not report it
         busy = float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
     return GpuLoad(
         name=str(name),

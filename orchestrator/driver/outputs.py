@@ -17,15 +17,15 @@ from orchestrator.storage.files import RunFile
 from orchestrator.trial import TrialResult, TrialState
 
 MOST_TOTAL_BYTES: Final = 256 * 2**20
-"""Bytes that the outputs of a run's trials have together, at most."""
+"""Most bytes that the outputs of a run's trials have together."""
 
 LOOK_S: Final = 1.0
-"""Least time between two looks for room, but for one that a failure asks for."""
+"""Least time between two checks for room, except after a failure."""
 _PROBE: Final = bytes(1 << 16)
 
 
 class Outputs(Fold):
-    """Keeps what trials have printed.
+    """Fold that keeps the outputs of trials.
 
     Args:
         run_dir: The run directory.
@@ -45,7 +45,7 @@ class Outputs(Fold):
             self._note(note)
 
     def keep(self, trial_id: str, result: TrialResult) -> str:
-        """Keep the output of a trial that has ended; return a note where that cannot be done."""
+        """Keep the output of a trial that has ended; return a note if that is not possible."""
         text = result.output
         if not text and result.state is TrialState.STOPPED:  # its supervisor was not asked for it
             text = output_of(log_in(self._scratch, trial_id))
@@ -73,10 +73,10 @@ def _sizes(folder: Path) -> Iterator[int]:
 
 
 class StepTimes(Fold):
-    """The times of steps, which have a file apart from the journal: ``steps.jsonl``.
+    """The times of steps, in a file separate from the journal: ``steps.jsonl``.
 
     Args:
-        journal: The journal, in whose folder the file is.
+        journal: The journal; the file is in its folder.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -106,10 +106,10 @@ class StepTimes(Fold):
 
 
 class Room:
-    """Looks whether the private folder of a run can be written to.
+    """Check that the private folder of a run can be written to.
 
     Args:
-        folder: The folder. It is not made again where it has gone: what trials need was in it.
+        folder: The folder. It is not made again if it is missing: it contained what trials need.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -117,11 +117,11 @@ class Room:
         self._looked_at = float("-inf")
 
     def require(self, *, now: bool = False) -> None:
-        """Check that there is room, now and then or ``now``.
+        """Check that there is room: at intervals, or at once with ``now``.
 
         Raises:
-            OSError: There is none, or the folder has gone. The run ends by it, and no trial has a
-                row for it.
+            OSError: There is none, or the folder is missing. This ends the run and gives no trial a
+                row.
         """
         if not now and time.monotonic() < self._looked_at + LOOK_S:
             return

@@ -23,7 +23,7 @@ from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation
 
 CONFIRM_SHARE: Final = 0.4
-"""Core-time of a factored search's confirm stage at most, as a share of what came before it."""
+"""Core-time of a factored search's confirm stage at most, as a share of what precedes it."""
 
 
 def make_phases(
@@ -38,20 +38,20 @@ def make_phases(
 ) -> list[Phase]:
     """Return the sweep's search with the phases before and after it; nothing has begun.
 
-    Where a node runs several trials at the same time, the interference check comes after the first
-    of them. Then come the rest, the repeats where they can decide something, and the confirm stage.
-    A factored search has repeats of its own, and isolated probes where others are checked for
+    If a node runs several trials at the same time, the interference check comes after the first
+    of them. Then come the rest, the repeats if they can decide something, and the confirm stage.
+    A factored search has its own repeats, and isolated probes in place of the check for
     interference. Its confirm stage is in proportion to the search: short runs, and two whole
     trainings.
 
     Args:
         sweep: The sweep.
         problem: The problem that its search solves.
-        search: Its search, started; one that never is where the phases are only counted.
+        search: Its search, started; not started if the phases are only counted.
         capacity: Most trials at the same time.
         judge: Decides what is repeated and confirmed.
         may_interleave: Returns True if trials of these configs may be interleaved.
-        enumerates: True where the search's configs do not depend on results.
+        enumerates: True if the search's configs do not depend on results.
     """
     rigor, phases = sweep.rigor, list[Phase]()
     allowance = Allowance(CONFIRM_SHARE) if isinstance(sweep.search, Factored) else None
@@ -94,7 +94,7 @@ def make_phases(
 
 
 def _is_checked(sweep: Sweep[Any], capacity: Capacity) -> bool:
-    """Return True where co-located trials may slow each other down, and that is to be checked."""
+    """Return True if co-located trials may slow each other down, and that is to be checked."""
     is_leased = sweep.isolation is Isolation.LEASED
     return bool(sweep.rigor.check_isolated) and capacity.per_node > 1 and is_leased
 
@@ -102,7 +102,7 @@ def _is_checked(sweep: Sweep[Any], capacity: Capacity) -> bool:
 def searched_stages(
     sweep: Sweep[Any], problem: SearchProblem, num_configs: int | None
 ) -> Sequence[PlannedStage]:
-    """Return the stages of a sweep's search: its own, or one of so many configs at most."""
+    """Return the stages of a sweep's search: its own, or one of at most ``num_configs``."""
     if stages := sweep.search.planned(problem):
         return stages
     trials = None if num_configs is None else num_configs * sweep.rigor.repeats
@@ -117,7 +117,7 @@ def capacity_of(
     most: int | None,
     interleaved_gib: float = 0.0,
 ) -> Capacity:
-    """Return how many trials of so many cores run at the same time, at most ``most``."""
+    """Return how many trials of ``num_cores`` cores run at the same time, at most ``most``."""
     demand = sweep.trainable.demand_of(sweep.baseline, machine)
 
     def trials(part: Machine) -> int:

@@ -1,4 +1,4 @@
-"""The record of a sweep, which ``sweep.json`` and the journal's first event have.
+"""The record of a sweep, in ``sweep.json`` and in the journal's first event.
 
 A run is resumed only with the same question: the part that no machine and no data changes.
 """
@@ -28,7 +28,7 @@ from orchestrator.tracking.mlflow.uris import shown, shown_words
 
 
 def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
-    """Return what a sweep asks, whatever machine and data answer it."""
+    """Return the question of a sweep, independent of machine and data."""
     domains = domains_of(sweep.space)
     fixed = {name: v for name, v in values_of(sweep.space).items() if name not in domains}
     return SweepRecord(
@@ -85,7 +85,7 @@ def sweep_record(
 
 
 def _stored_options(request: Request) -> dict[str, Any]:
-    """Return the options to go on with, from whatever folder that is done."""
+    """Return the options for a resumption, valid from any folder."""
     options = replace(request.options, data_root=request.folders.root)
     if options.data:
         options = replace(options, data=request.data)
@@ -95,10 +95,10 @@ def _stored_options(request: Request) -> dict[str, Any]:
 
 
 def _data_arguments(request: Request) -> tuple[str, ...]:
-    """Return the arguments that name the same data again, whatever folder they are typed in.
+    """Return the arguments that name the same data again, from any folder.
 
-    The set is named where the sweep file alone would have another one: it was given, or stands in
-    for one that is absent. The data root is named where the set lies under it.
+    The set is named if the sweep file alone would have another one: it was given, or replaces
+    an absent one. The data root is named if the set lies under it.
     """
     dataset, sets = request.dataset, request.sweep.trainable.data
     if dataset is None:
@@ -124,7 +124,7 @@ def selection_rule(sweep: Sweep[Any]) -> SelectionRule:
 
 
 def _target(sweep: Sweep[Any]) -> Objective | None:
-    """Return what times to an accuracy are counted to; None where nothing asks for them."""
+    """Return the target of times to an accuracy; None if nothing asks for such times."""
     asked = {objective.metric for objective in sweep.objectives}.intersection(OF_THE_TARGET)
     return sweep.aim if asked or sweep.target is not None else None
 
@@ -135,7 +135,7 @@ def _search(sweep: Sweep[Any]) -> str:
 
 
 def _published(sweep: Sweep[Any]) -> tuple[Published, ...]:
-    """Return the studies' figures, each with the data set that it is of."""
+    """Return the studies' figures, each with its data set."""
     sets = sweep.trainable.data
     own = sweep.data or (sets[0].name if sets else "")
     return tuple(replace(study, data=study.data or own) for study in sweep.published)
@@ -162,5 +162,5 @@ def _module(sweep: Sweep[Any]) -> str:
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of knobs as JSON has them."""
+    """Return the values of knobs as JSON values."""
     return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}

@@ -60,16 +60,16 @@ class Request:
     Attributes:
         options: The command line's values, those of the run that is resumed included.
         file: The sweep file.
-        sweep: The sweep that it holds, changed by the command line.
+        sweep: The sweep in this file, changed by the command line.
         folders: Where data sets live.
         dataset: The set to train on, or None for a trainable without data.
         data: Its name, a variant included, or empty.
-        data_note: Set where an embedded set stands in for an absent one.
+        data_note: Set if an embedded set stands in for an absent one.
         before: The record of the run that is resumed, or None for a new one.
-        trials: Configs that a resumed run is asked to go on to, or None.
+        trials: Configs to which a resumed run is extended, or None.
         replay: The recorded runs to play instead of measuring, or None.
         notes: What else to know before the first trial.
-        warm_start: Results of earlier runs that the search is told of first.
+        warm_start: Results of earlier runs that the search receives first.
     """
 
     options: Options
@@ -100,7 +100,7 @@ def read_request(given: Options) -> Request:
     """Load and check everything that can be wrong before data is touched or anything starts.
 
     Raises:
-        SweepError: Something is wrong; the message says what is allowed.
+        SweepError: Something is wrong; the message names what is allowed.
     """
     raise_all(list(contradictions(given.given())))
     before = None if given.resume is None else record_to_resume(given.resume)
@@ -138,7 +138,7 @@ def read_request(given: Options) -> Request:
 
 
 def _measured(request: Request) -> Request:
-    """Return the request of trials that are run, with its data set, checked as far as is known."""
+    """Return a request to run trials, with its data set, checked as far as possible."""
     sweep, options = request.sweep, request.options
     dataset, name, note = _chosen_data(sweep, options, request.folders)
     if not options.address:  # another cluster's machine is known once it has answered
@@ -164,7 +164,7 @@ def _require_counters(sweep: Sweep[Any], machine: Machine) -> None:
     """Check that a machine can measure the objectives of a sweep.
 
     Raises:
-        SweepFileError: One of them takes a GPU or a counter that is not here.
+        SweepFileError: One of them needs a GPU or a counter that the machine lacks.
     """
     reported = {objective.metric for objective in sweep.trainable.reports}
     asked = {objective.metric for objective in sweep.objectives} - reported
@@ -193,7 +193,7 @@ def _with_tracking_uri(options: Options) -> Options:
     options = replace(options, experiment=options.experiment or os.environ.get(EXPERIMENT) or None)
     given, of_shell = options.tracking_uri, os.environ.get(TRACKING_URI)
     given_by = OPTION
-    # The record of a run has its URI without secrets: the variable may hold all of it.
+    # The record of a run has its URI without secrets: the variable may contain all of it.
     if of_shell and (given is None or (HIDDEN in given and given == shown(in_full(of_shell)))):
         given, given_by = of_shell, TRACKING_URI
     uri = checked_uri(given or default_uri(DEFAULT_RUNS), given_by)
@@ -214,7 +214,7 @@ def _check_search(sweep: Sweep[Any], machine: Machine) -> None:
 def _chosen_data(
     sweep: Sweep[Any], options: Options, folders: DataFolders
 ) -> tuple[DataSet | None, str, str]:
-    """Return the data set to train on, its name, and a note where it is not the one meant."""
+    """Return the data set to train on, its name, and a note if it is not the intended one."""
     sets = sweep.trainable.data
     if not sets and not options.data:
         return None, "", ""
@@ -249,7 +249,7 @@ def _with_absolute_folder(sets: Sequence[DataSet], name: str) -> str:
 
 
 def data_headers(request: Request) -> DataHeaders | None:
-    """Return what the headers of the data set say; None without data, or before its download.
+    """Return the headers of the data set; None without data, or before its download.
 
     Raises:
         DataError: It is unreadable, or another set than the trainable takes.
@@ -261,7 +261,7 @@ def data_headers(request: Request) -> DataHeaders | None:
 
 
 def other_set_note(request: Request, found: str) -> str:
-    """Return a note where another set lies under a public one's name, else nothing.
+    """Return a note if another set lies under a public set's name, else nothing.
 
     Args:
         request: What was asked for.
@@ -285,10 +285,10 @@ def prepared_data(request: Request) -> PreparedData | None:
 
 
 def run_directory_of(request: Request) -> RunDirectory:
-    """Return the run directory to go on with, or a new one.
+    """Return the run directory to resume, or a new one.
 
     Raises:
-        RunDirectoryError: ``--out`` holds something already.
+        RunDirectoryError: ``--out`` is not empty.
     """
     options = request.options
     if options.resume is not None:

@@ -1,4 +1,4 @@
-"""The resumption of a run: its options, its question, and what has changed since.
+"""The resumption of a run: its options, its question, and the changes since.
 
 Another question is another run. So is the same question on other data or other cores. A change
 of the trainable's source or of the data's content is allowed, and noted.
@@ -64,7 +64,7 @@ def events_of(run_dir: Path, now: SweepRecord) -> list[Event]:
 
     Args:
         run_dir: The run directory.
-        now: What the sweep asks.
+        now: The sweep's question.
 
     Raises:
         RunDirectoryError: The run asked another question.
@@ -106,7 +106,7 @@ def notes_of_changes(now: SweepRecord, before: SweepRecord) -> list[str]:
 
 
 def extension(trials: int | None, sweep: Sweep[Any], past: Sequence[Event]) -> int | None:
-    """Return the configs that a resumed search goes on to; None where it goes on as it was.
+    """Return the configs to which a resumed search is extended; None if it is not extended.
 
     Args:
         trials: The configs asked for now, or None.
@@ -152,10 +152,10 @@ def require_more(
 
     Args:
         run_dir: The run directory.
-        past: Events of the earlier processes, which ``limits`` has heard of.
+        past: Events of the earlier processes, which ``limits`` has received.
         trials: Configs that the search is extended to, or None.
-        limits: What a budget has cut short.
-        extends: True where its search can be extended.
+        limits: Knows what a budget has cut short.
+        extends: True if its search can be extended.
 
     Raises:
         RunDirectoryError: A budget has ended the run and none is larger now, or its search cannot

@@ -177,7 +177,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
 
 
 def _explaining_the_end(parts: _Parts) -> int:
-    """Run the trials; write how to go on where an interrupt or the file system ends that."""
+    """Run the trials; write how to resume if an interrupt or the file system ends them."""
     try:
         return _run_trials(parts)
     except KeyboardInterrupt:
@@ -237,10 +237,10 @@ def _run_trials(parts: _Parts) -> int:
 
         with first_signal(interrupt) as received:
             lost = _lost(parts.executor, loop)
-        # What a shell says of a process that this signal has ended.
+        # The code that a shell returns for a process that this signal has ended.
         code = 128 + received[0] if received else EXIT_UNFINISHED if lost else 0
         states = {result.state for result in loop.results.values()}
-        if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing to go on with
+        if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing left to run
             shutil.rmtree(parts.directory.paused, ignore_errors=True)
     finally:
         with first_signal(announce_the_end) as late, closing(parts.executor):
@@ -257,7 +257,7 @@ def _run_trials(parts: _Parts) -> int:
 
 
 def _lost(executor: Executor, loop: ControlLoop) -> bool:
-    """Run the trials; return True, with the reason noted, if they could not go on."""
+    """Run the trials; return True, with the reason noted, if they could not continue."""
     try:
         executor.run(loop)
     except (ExecutorLost, SweepError) as lost:  # of the sweep's own code, for a config chosen now

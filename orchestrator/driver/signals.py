@@ -18,7 +18,7 @@ from orchestrator.system.lifeline import JOB_SIGNALS
 from orchestrator.system.streams import drop_what_nobody_reads
 
 TERMINATING: Final = (*JOB_SIGNALS, signal.SIGXCPU)
-"""Signals that end a driver as Ctrl-C does, with an exit code of their own."""
+"""Signals that end a driver as Ctrl-C does, with their own exit codes."""
 
 ENDING: Final = (signal.SIGINT, *TERMINATING)
 
@@ -47,7 +47,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Within it each of :data:`TERMINATING` raises :class:`Terminated`."""
+    """Raise :class:`Terminated` for each of :data:`TERMINATING` within the context."""
     Terminated.number = 0
     with _handled(TERMINATING, _terminate):
         yield
@@ -79,7 +79,7 @@ def exit_code_of_interrupt() -> int:
 
 @contextmanager
 def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
-    """Within it the first of :data:`ENDING` calls ``act``; a second Ctrl-C or SIGTERM ends all.
+    """Call ``act`` at the first of :data:`ENDING`; a second Ctrl-C or SIGTERM ends everything.
 
     The first one must not raise: an exception that a signal raises amid an import may leave the
     lock of all imports taken. Ray imports while it is closed in a separate thread, which would

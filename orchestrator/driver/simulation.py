@@ -1,4 +1,4 @@
-"""A sweep played on recorded runs of any source: for benchmarks, whose tables are no run directory.
+"""A sweep played on recorded runs of any source: for benchmarks with tables of other origin.
 
 The search, the stages around it, the journal and the tables are those of the command line.
 """

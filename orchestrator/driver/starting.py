@@ -47,7 +47,7 @@ def preparing_data(request: Request) -> str:
 
 
 def starting_executor(options: Options) -> str:
-    """Return what an executor takes time for, in words."""
+    """Return the step for which an executor takes time, in words."""
     if (options.executor or DEFAULT_EXECUTOR) != "ray":
         return ""
     if options.address:

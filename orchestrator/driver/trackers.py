@@ -24,7 +24,7 @@ from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.tracking.mlflow.uris import shown
 
 MLFLOW_S: Final = 120.0
-"""Longest wait for MLflow at the end; what it has not taken by then ``--resume`` brings it."""
+"""Longest wait for MLflow at the end; ``--resume`` sends it the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Trackers:
     Attributes:
         console: What the user sees.
         mlflow: The mirror in MLflow, or None.
-        uri: Where it is, without secrets.
+        uri: Its URI, without secrets.
     """
 
     console: ConsoleTracker
@@ -97,8 +97,8 @@ def write_results(
     """Write the tables and the report of a run, and close its trackers.
 
     Args:
-        run_dir: The run directory, whose journal is complete.
-        rule: The selection rule; one that is a function is not in the files.
+        run_dir: The run directory, with a complete journal.
+        rule: The selection rule; the files do not contain a rule that is a function.
         trackers: The run's trackers.
         code: Its exit code.
 

@@ -44,8 +44,8 @@ class TrialFactory:
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         capacity: Most trials that run at the same time.
         derived: Makes the figures that the sweep asks for and that are not measured.
-        room: Whether trials have room for temporary files; None: not looked at.
-        time_budget: Returns until when trials may start, or None.
+        room: Whether trials have room for temporary files; None: not checked.
+        time_budget: Returns the time until which trials may start, or None.
     """
 
     sweep: Sweep[Any]
@@ -95,9 +95,9 @@ class TrialFactory:
         """Return True if trials of these configs may share their cores in time slices.
 
         Each must be one process, on the CPU. Together they must fit into the memory, since the
-        stopped ones keep theirs: as much as was seen of their trials so far. Once an interleaved
-        trial did not complete, no more are interleaved: it may need for itself what another one
-        holds as long as it lives, a lock or a port.
+        stopped ones keep theirs; the peak of their trials so far counts. Once an interleaved trial
+        did not complete, no more are interleaved: it may need a lock or a port that another one
+        holds until its end.
         """
         has_worked = all(
             result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
@@ -111,7 +111,7 @@ class TrialFactory:
         return demand.ranks == 1 and not demand.gpus
 
     def unable(self, trial: Trial) -> TrialResult | None:
-        """Return the result of a trial that cannot run here; None where it can."""
+        """Return the result of a trial that cannot run here; None if it can."""
         trainable, state = self.sweep.trainable, TrialState.INFEASIBLE
         try:
             reason = trainable.infeasible(trainable.config(**trial.config), self.machine)
@@ -120,10 +120,10 @@ class TrialFactory:
         return TrialResult(state=state, reason=reason) if reason else None
 
     def launch(self, trials: Sequence[Trial]) -> Launch:
-        """Return one launch of them all, interleaved where there are several.
+        """Return one launch of them all, interleaved if there are several.
 
-        Interleaved ones that other load contaminated are not run again: alone, they would be
-        compared with what did not meet the same host.
+        Interleaved ones that other load contaminated are not run again: each would be
+        compared with trials that ran under a different load.
         """
         if self.room is not None:
             self.room.require()
@@ -157,7 +157,7 @@ class TrialFactory:
     def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
         """Return a result with derived figures and idle knobs; ``failed`` without any figure.
 
-        A failure for want of room is none of the trial's: the run ends, and resuming runs it again.
+        A failure for want of room is not the trial's: the run ends, and resuming runs it again.
         Knobs that can have no effect in the trial's config are its tag ``idle``.
         """
         if self.room is not None and result.state is TrialState.FAILED:
@@ -172,7 +172,7 @@ class TrialFactory:
         )
 
     def observe(self, trial: Trial, report: Report) -> None:
-        """Take a report of a trial: derived figures are made of it."""
+        """Take a report of a trial: derived figures are computed from it."""
         self.derived.reported(trial, report)
 
 
@@ -189,14 +189,14 @@ def _peak_gib(config: Config, results: Results) -> float:
 def _failed_without_figures(
     result: TrialResult, trial: Trial, objectives: Sequence[str]
 ) -> TrialResult:
-    """Return the result, ``failed`` where a whole training has none of the sweep's figures.
+    """Return the result, ``failed`` if a whole training has none of the sweep's figures.
 
-    One that is not a number was not measured.
+    A figure that is not a number was not measured.
 
     Args:
-        result: Of ``trial``.
-        trial: One of speed alone learns nothing that it could report.
-        objectives: What the sweep asks for, by metric name.
+        result: Result of ``trial``.
+        trial: The trial. A trial of speed alone reports no learned figure.
+        objectives: The sweep's objectives, by metric name.
     """
     is_whole = result.state is TrialState.COMPLETED and trial.budget.evaluated
     figures = (result.metrics.get(name, math.nan) for name in objectives)

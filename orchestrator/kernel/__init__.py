@@ -9,6 +9,6 @@ candidates: distinct configs that are known before anything has run
 executor: the base class of an executor; launches, and the conductor of one
 events: the events of a sweep, and their one codec
 journal: the append-only file that every event is written to first
-parts: what the loop is given: the sweep's trials, a gate, folds
+parts: inputs of the loop: the sweep's trials, a gate, folds
 loop: the one control loop
 """

@@ -15,12 +15,12 @@ class Candidates:
 
     Attributes:
         problem: The search problem.
-        drawn: True where the combinations are drawn at random, some perhaps more than once.
+        drawn: True if the combinations are drawn at random, some perhaps more than once.
         keys: The configs, as :func:`key_of` gives them.
-        num_combinations: Configs that were looked at, before any was left out.
-        num_merged: Those of them with the same canonical form as an earlier one.
+        num_combinations: Combinations, before any was left out.
+        num_merged: Combinations with the same canonical form as an earlier one.
         num_excluded: Distinct configs that the sweep's own constraints exclude.
-        baseline_added: True where the baseline is not itself one of the combinations.
+        baseline_added: True if the baseline is not itself one of the combinations.
     """
 
     problem: SearchProblem

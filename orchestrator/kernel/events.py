@@ -40,14 +40,14 @@ from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
 Scalar = bool | int | float | str | None
 _Config = dict[str, Scalar | tuple[Scalar, ...]]
 BlockRow = tuple[int, int, int, int, float, int]
-"""A block of steps, as :meth:`~orchestrator.measurement.blocks.Block.to_row` has it."""
+"""A block of steps, as :meth:`~orchestrator.measurement.blocks.Block.to_row` returns it."""
 
 DAMAGED: Final = (
     ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, SweepError,
 )  # fmt: skip
 """What decoding or applying a damaged line raises; msgspec's errors are ValueErrors."""
 _LAST: Final = 253_402_300_799
-"""Unix time of the last second that a calendar has, of the year 9999."""
+"""Unix time of the last second of the year 9999, the last of a calendar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +102,8 @@ class Started(OfTrial):
 
     Attributes:
         node: Host.
-        cores: Number of cores that it holds.
-        restored_epochs: Epochs that it found done in a checkpoint.
+        cores: Number of its cores.
+        restored_epochs: Epochs that it restored from a checkpoint.
     """
 
     node: str = ""
@@ -146,7 +146,7 @@ class Cut(Event):
 
     Attributes:
         part: ``search`` or ``confirm``.
-        by: The budget without room for more.
+        by: Budget that has no room left.
         limits: All budgets.
         text: What was left out.
     """
@@ -193,7 +193,7 @@ _LEFT_OUT: Final[Mapping[type, Mapping[str, Any]]] = {
 _ELSEWHERE: Final[Mapping[type, Sequence[str]]] = {
     Report: ("blocks",), TrialResult: ("blocks", "output"),
 }  # fmt: skip
-"""Fields that have files apart from the journal."""
+"""Fields that are written to separate files, not to the journal."""
 
 
 def encode(event: Event) -> bytes:
@@ -243,7 +243,7 @@ def require_time(name: str, value: object) -> None:
     """Check a Unix time.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a Unix time.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LAST:
         raise ValueError(f"{name!r} is no Unix time")

@@ -22,7 +22,7 @@ LEAVE_SIGNAL = signal.SIGUSR2
 """Sent to a trial that is to end immediately and to report its progress.
 
 SIGTERM and SIGINT mean an end without a report, to libraries too, and schedulers such as Slurm send
-SIGUSR1. Python runs its handler between two bytecodes, so amid a step too.
+SIGUSR1. Python runs its handler between two bytecodes, so also during a step.
 """
 
 SHORT_S: Final = 0.5
@@ -43,7 +43,7 @@ class Conductor(Protocol):
         """Take note of a trial's start; ``restored_epochs`` as in :class:`Started`."""
 
     def reported(self, trial: Trial, report: Report) -> bool:
-        """Take a trial's report; return True if it is to stop. Meanwhile it trains on."""
+        """Take a trial's report; return True if it is to stop. The trial trains on meanwhile."""
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """Take the result of a trial. Called exactly once for each trial launched."""
@@ -59,7 +59,7 @@ class Conductor(Protocol):
 
 
 class ExecutorLost(Exception):
-    """An executor that cannot continue: what it runs trials with has died, see the message."""
+    """Failure of an executor: the system that runs its trials has died; see the message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,8 @@ class Source:
     """Place where a training process finds its trainable.
 
     Attributes:
-        file: A sweep file, whose ``SWEEP.trainable`` it is; or None.
-        module: Otherwise the module that holds it.
+        file: Sweep file that has it as ``SWEEP.trainable``, or None.
+        module: Otherwise the module that contains it.
         attribute: Its name there.
     """
 
@@ -95,7 +95,7 @@ class Needs:
 
 
 class Executor:
-    """Runs trials until the conductor has no more. What an executor does not do has a default."""
+    """Runs trials until the conductor has no more. Optional methods have defaults."""
 
     def machine(self) -> Machine:
         """Return the machine or cluster that trials run on."""
@@ -138,7 +138,7 @@ class TimeBudget:
     ends_at: float
 
     def not_run(self, now: float | None = None) -> TrialResult | None:
-        """Return the row of a trial that would start at Unix time ``now``; None where it may."""
+        """Return the row of a trial that would start at Unix time ``now``; None if it may."""
         if (time.time() if now is None else now) < self.ends_at:
             return None
         reason = f"the time budget of {self.seconds:g} s had ended"
@@ -171,7 +171,7 @@ class Launch:
         demand: Ranks, GPUs, workers and allocator.
         num_cores: Cores of the trial, over all ranks.
         isolation: Its isolation from other trials.
-        preload: Modules to import once a node, before any fork; those after a ``?`` where that
+        preload: Modules to import once a node, before any fork; those after a ``?`` only if that
             is possible.
         limits: Its limits.
         scratch: Folder on the node for its output and checkpoints.
@@ -179,12 +179,12 @@ class Launch:
         kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
         ceilings_from_s: Least training time from which on its loader alone and its model alone
             are timed, once it has completed. None: never.
-        time_budget: It is not run if it could only start after that, or None.
-        interleaved: True where it shares its cores with others in time slices.
+        time_budget: Time after which it is not started, or None.
+        interleaved: True if it shares its cores with others in time slices.
         rerun_contaminated: True if it is run again once where other load contaminated it.
-        watched: True where its output is read while it trains, and so is written line by line.
-        others: The other interleaved launches, in the first of them.
-        failed_attempts: Attempts before that ended with their supervisor.
+        watched: True if its output is read while it trains, and so is written line by line.
+        others: In the first of interleaved launches: the others.
+        failed_attempts: Earlier attempts that ended with their supervisor.
     """
 
     trial: Trial
@@ -221,11 +221,11 @@ class Launch:
         return self.paused_dir or self.scratch / "paused"
 
     def each(self) -> tuple[Launch, ...]:
-        """Return a launch for each of them."""
+        """Return a launch for each trial."""
         return (replace(self, others=()), *self.others)
 
     def not_run(self, now: float | None = None) -> TrialResult | None:
-        """Return its row where it is too late to start it at Unix time ``now``, else None."""
+        """Return its row if Unix time ``now`` is too late to start it, else None."""
         return None if self.time_budget is None else self.time_budget.not_run(now)
 
     def to_json(self) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class Rank:
         index: Its rank.
         world_size: Number of ranks.
         cores: Cores that it and its loader workers are bound to; empty: not bound.
-        num_cores: Number of these cores, also where they are not bound.
+        num_cores: Number of these cores, also if they are not bound.
         gpus: GPUs that it may see, as ``CUDA_VISIBLE_DEVICES`` names them.
         master: Address and port of rank 0, for several ranks.
         interface: Network interface to the ranks on other nodes; empty where there are none.
@@ -279,7 +279,7 @@ class Rank:
         if self.master is not None:
             variables |= {
                 "RANK": str(self.index),
-                "LOCAL_RANK": "0",  # each rank sees its own GPUs alone
+                "LOCAL_RANK": "0",  # each rank sees only its own GPUs
                 "WORLD_SIZE": str(self.world_size),
                 "MASTER_ADDR": self.master[0],
                 "MASTER_PORT": str(self.master[1]),

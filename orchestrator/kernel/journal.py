@@ -47,7 +47,7 @@ class Journal:
         self._file = os.fdopen(os.open(path, flags, 0o666), "ab")
 
     def append(self, event: Event) -> Event:
-        """Write one event, with the time; return it with that."""
+        """Write an event with its time; return it with the time."""
         event = replace(event, at=round(self.now(), 3))
         self._file.write(encode(event) + b"\n")
         # To the kernel, which keeps it if this process is killed; close() waits for the disk.
@@ -94,7 +94,7 @@ def read_journal(path: Path) -> Iterator[Event]:
 def read_steps(path: Path) -> Iterator[Event]:
     """Yield the events of ``steps.jsonl`` in order; lines that are damaged are left out.
 
-    Nothing but the times of steps is in them: a run is neither resumed nor judged by those.
+    They contain only the times of steps, by which a run is neither resumed nor judged.
     """
     with _opened(path) as file:
         for line in file:

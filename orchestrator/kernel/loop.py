@@ -4,9 +4,9 @@
 
 The loop writes each event to the journal first, then passes it on. A search is deterministic:
 an interrupted sweep is resumed by repeating the journal's questions and answers to a fresh search.
-The loop has no feature: what a sweep's trials are, which of them may not run, and what becomes of a
-result is the answer of its :class:`Trials`; budgets are a :class:`Gate`; whatever else there is
-reads the events, as a :class:`Fold`.
+The loop has no feature. Its :class:`Trials` determine what a sweep's trials are, which of them may
+not run, and what becomes of a result. Budgets are a :class:`Gate`. Everything else reads the
+events, as a :class:`Fold`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class ControlLoop:
             self.abandon()
 
     def abandon(self) -> None:
-        """Close the journal without another event: of a run that could not be replayed."""
+        """Close the journal of a run that could not be replayed, without another event."""
         self._journal.close()
 
     def record(self, event: Event) -> None:
@@ -220,9 +220,9 @@ class ControlLoop:
             self._answer_again(trial)
 
     def _interleaved_with(self, trial: Trial) -> list[Trial]:
-        """Return the trials that the search wants interleaved with ``trial``: of its round alone.
+        """Return the trials that the search wants interleaved with ``trial``, all of one round.
 
-        A search waits after a round, but several that a budget left unrun may be left over.
+        A search waits after a round, but rounds that a budget left unrun may be left over.
         """
         others: list[Trial] = []
         while trial.interleaved:

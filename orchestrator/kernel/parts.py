@@ -1,4 +1,4 @@
-"""What the control loop is given: the trials of a sweep, a gate, and folds of its events."""
+"""Inputs of the control loop: the trials of a sweep, a gate, and folds of its events."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Trials(Protocol):
         """Return a result as its row has it.
 
         Raises:
-            OSError: As of :meth:`launch`; the trial then has no row.
+            OSError: As for :meth:`launch`; the trial then has no row.
         """
 
     def observe(self, trial: Trial, report: Report) -> None:
@@ -53,10 +53,10 @@ class Trials(Protocol):
 
 
 class Gate:
-    """What lets trials start; this one lets all of them. Budgets are another.
+    """Decision whether trials may start; this class lets all of them start. Budgets are another.
 
-    What a gate decides depends on the clock. So it records each decision as an event, which a
-    resumed run takes from its journal.
+    Decisions of a gate depend on the clock. So it records each one as an event, which a
+    resumed run reads from its journal.
 
     Attributes:
         replaying: True while a journal is repeated: nothing is decided by the clock then.

@@ -33,7 +33,7 @@ class SearchProblem:
     """Input of a search.
 
     Attributes:
-        base: Values of the knobs that are not varied, and of those that are: defaults.
+        base: Values of the knobs that are not varied, and defaults of those that are.
         domains: The knobs that are varied.
         baseline: The config that speed-ups are counted from.
         objectives: Metrics to improve, the speed first.
@@ -43,14 +43,14 @@ class SearchProblem:
         admissible: Returns True if the sweep's own constraints allow a config.
         canonical: Returns the canonical form of a config.
         roles: Role of each knob: what it changes.
-        accuracy_tolerance: Difference in accuracy that is given away for speed, a fraction of 1.
-        tie_margin: Difference in speed that counts as none, a fraction of 1.
-        target: Accuracy that the time to it is an objective of: with a bound, or with a tolerance
-            of the best. None: no such objective.
-        costs: Of settings that are as fast, knobs and figures that one is cheap by, the dearest
-            first. Empty: what takes most of the machine.
-        earlier: Results of earlier runs to begin with. They are no results of this run: a config
-            that is to be in its tables is asked for all the same.
+        accuracy_tolerance: Loss of accuracy that is accepted for speed, a fraction of 1.
+        tie_margin: Difference in speed that counts as a tie, a fraction of 1.
+        target: Accuracy to which the time is an objective: with a bound, or with a tolerance
+            from the best. None: no such objective.
+        costs: Knobs and figures by which the cheaper of equally fast settings is chosen, dearest
+            first. Empty: those that take most of the machine.
+        earlier: Results of earlier runs to begin with. They are not results of this run: a config
+            for its tables is still asked for.
     """
 
     base: Mapping[str, Any]
@@ -81,7 +81,7 @@ def config_of(problem: SearchProblem, key: Key) -> dict[str, Any]:
 
 
 def varied_within(problem: SearchProblem, config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return values of the varied knobs that give a canonical config; None for one outside.
+    """Return values of the varied knobs that give a canonical config; None if it is outside.
 
     A knob that is idle in the config may have its default outside of its domain: any value of
     the domain gives the same canonical config.

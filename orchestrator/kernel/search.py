@@ -31,9 +31,9 @@ class Proposal:
         stage: Purpose of the trial.
         budget: How long to train.
         repeat: 0 for the first run of a config in a stage, then 1, 2, ...
-        evaluate_test: True where the test split may be evaluated.
-        isolated: True where no other trial, of this sweep or another, may run on its node.
-        interleaved: True where it shares its cores in time slices with the proposals that come
+        evaluate_test: True if the test split may be evaluated.
+        isolated: True if no other trial, of this sweep or another, may run on its node.
+        interleaved: True if it shares its cores in time slices with the proposals that come
             before and after it. The search waits after the last of them, and stops none.
     """
 
@@ -50,7 +50,7 @@ class MayStart(Protocol):
     """The question whether a budget has room for runs that may be left out."""
 
     def __call__(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
-        """Return True if it has.
+        """Return True if there is room for them.
 
         Args:
             configs: Configs that would be trained whole, one after the other.
@@ -62,8 +62,8 @@ class Search:
     """Source of trials, driven by the control loop. It never sees Ray.
 
     Deterministic: the same seed and the same sequence of calls give the same answers, so that an
-    interrupted sweep is resumed by repeating the calls that its journal has. What a search does not
-    do has a default here.
+    interrupted sweep is resumed by repeating the calls in its journal. Methods that a search lacks
+    have defaults here.
 
     Attributes:
         extends: True if it can continue to more configs than it was started with.
@@ -101,16 +101,16 @@ class Search:
     # calls too are repeated when a run is resumed
 
     def limit(self, may_start: MayStart) -> None:
-        """Take the question to ask before runs that may be left out."""
+        """Take the function to call before runs that may be left out."""
 
     def cut(self) -> None:
-        """Leave out what is still searched: the confirm stage begins."""
+        """Leave out the rest of the search: the confirm stage begins."""
 
     def skip(self, trial: Trial) -> None:
         """Wait no longer for a trial: it is not run in this process."""
 
     def resume(self) -> None:
-        """Wait again for what was skipped: a new process runs it."""
+        """Wait again for skipped trials: a new process runs them."""
 
     def go_on(self, trials: int | None) -> None:
         """Continue after a cut, or to ``trials`` configs; the later stages follow once more."""
@@ -122,11 +122,11 @@ class PlannedStage:
 
     Attributes:
         name: Its word in the plan: ``probe``, ``train``, ...
-        least: Fewest trials of it that are asked for.
-        most: Most of them; None where there is no limit.
-        share_of_trial: Most time that each takes, as a fraction of a whole training's.
-        least_share: Least time, likewise; None: as much.
-        isolated: True where they run one at a time.
+        least: Fewest trials of it.
+        most: Most trials of it; None without a limit.
+        share_of_trial: Longest time of a trial, as a fraction of a whole training's.
+        least_share: Shortest time, likewise; None: the same.
+        isolated: True if they run one at a time.
         text: Meaning, one line of plain text without the numbers of trials.
         lines: Lines of the plan in place of one made of the numbers and ``text``.
         stage: Purpose of its trials.
@@ -149,7 +149,7 @@ class SearchSpec:
     """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
 
     has_rungs: ClassVar[bool] = False
-    """True where the search ends trainings early by itself."""
+    """True if the search itself ends trainings early."""
 
     @property
     def warm_starts(self) -> bool:

@@ -14,10 +14,10 @@ from orchestrator.trial import Budget
 HOUR_S: Final = 3600.0
 
 MARGIN: Final = 1.1
-"""Part kept back for the confirm stage over what is expected of it: runs differ in length."""
+"""Factor on the expected confirm stage to be kept back for it: runs differ in length."""
 
 LEAST_CONFIGS: Final = 2
-"""Configs that a search must have room for, or nothing is kept back: a baseline and another one."""
+"""Configs that a search must have room for, or nothing is kept back: a baseline and one more."""
 
 Config = Mapping[str, Any]
 
@@ -28,14 +28,14 @@ class Amount:
 
     Attributes:
         time_s: Seconds from the start of the first to the end of the last.
-        core_s: Core-seconds: cores of a trial times the seconds that it holds them, summed.
+        core_s: Core-seconds: the sum of each trial's cores times the seconds it holds them.
     """
 
     time_s: float = 0.0
     core_s: float = 0.0
 
     def __add__(self, other: Amount) -> Amount:
-        """Return what both take one after the other."""
+        """Return the sum of both, one after the other."""
         return Amount(time_s=self.time_s + other.time_s, core_s=self.core_s + other.core_s)
 
     def times(self, factor: float) -> Amount:
@@ -45,7 +45,7 @@ class Amount:
 
 @dataclass(frozen=True, kw_only=True)
 class Budgets:
-    """Limits of what all trials of a run may take together; None where there is none.
+    """Limits of what all trials of a run may take together; None: no limit.
 
     Attributes:
         time_s: Seconds that the run may take; no trial starts after them.
@@ -56,7 +56,7 @@ class Budgets:
     core_hours: float | None = None
 
     def shares(self, amount: Amount) -> Iterator[tuple[float, str]]:
-        """Yield for each limit which share of it an amount is, and the limit in words."""
+        """Yield an amount's share of each limit, and the limit in words."""
         if self.time_s is not None:
             yield _share(amount.time_s, self.time_s), f"the time budget of {self.time_s:g} s"
         if self.core_hours is not None:
@@ -64,17 +64,17 @@ class Budgets:
             yield _share(hours, self.core_hours), f"the budget of {self.core_hours:g} core-hours"
 
     def exceeded_by(self, amount: Amount) -> str:
-        """Return the limit, in words, that an amount is the most above; empty where none is."""
+        """Return in words the limit that an amount exceeds most; empty if it exceeds none."""
         share, words = max(self.shares(amount), default=(0.0, ""))
         return words if share > 1 else ""
 
     def spent_by(self, amount: Amount) -> str:
-        """Return the limit, in words, that an amount has reached; empty where it has none."""
+        """Return in words a limit that an amount has reached; empty if it has reached none."""
         share, words = max(self.shares(amount), default=(0.0, ""))
         return words if share >= 1 else ""
 
     def in_words(self, amount: Amount) -> str:
-        """Return what an amount is of each thing that has a limit."""
+        """Return an amount in words, for each quantity that has a limit."""
         words = []
         if self.time_s is not None:
             words.append(duration(amount.time_s))
@@ -130,16 +130,16 @@ class Expectation:
 def kept_back(
     first: FirstRounds, budgets: Budgets, *, baseline: Amount, typical: Amount, least: Amount
 ) -> Amount:
-    """Return what budgets keep back for the confirm stage; nothing where no search would be left.
+    """Return what budgets keep back for the confirm stage; nothing if no search would be left.
 
-    Room for all finalists where there is enough, else for the selected config alone.
+    Room for all finalists if there is enough, else only for the selected config.
 
     Args:
         first: The stage up to its first analysis.
         budgets: The budgets.
-        baseline: What a whole training of the baseline takes.
-        typical: What one of another config takes.
-        least: What a search takes at least.
+        baseline: Amount of a whole training of the baseline.
+        typical: Amount of a whole training of another config.
+        least: Least amount of a search.
     """
     if not first.rounds:
         return Amount()

@@ -1,4 +1,4 @@
-"""Limits of a run: what its budgets have no room for is not run, and the search learns of it.
+"""Limits of a run: trials without room in its budgets do not run; the search is notified.
 
 Each such decision depends on the clock, so it is an event of the journal before it takes effect. A
 resumed run takes the same decisions from its journal.
@@ -18,7 +18,7 @@ from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 
 class Limits(Gate):
-    """Cuts a search short where a budget ends, and lets it continue where there is more of it.
+    """Gate that cuts a search short at a budget's end, and lets it continue with a larger one.
 
     Args:
         spending: What was spent, and what there is room for.
@@ -62,7 +62,7 @@ class Limits(Gate):
     # -- while it runs
 
     def apply(self, event: Event) -> None:
-        """Count one event of the journal, and take the decision that it is."""
+        """Count one event of the journal, and apply the decision that it records."""
         self._spending.apply(event)
         if isinstance(event, Cut):
             self._cut_by[event.part], self._texts[event.part] = event.by, event.text
@@ -72,11 +72,11 @@ class Limits(Gate):
             self._texts.clear()
 
     def not_run(self, trial: Trial) -> TrialResult | None:
-        """Return the row of a trial that there is no room for; None where it may start."""
+        """Return the row of a trial without room in the budgets; None if it may start."""
         by = self._spending.exhausted_by()
         reason = f"{by} had ended"
         if trial.stage is not Stage.CONFIRM:
-            # What ran at the cut goes on to its end, and so it does once it was broken off.
+            # A trial that ran at the cut continues to its end, also after an interruption.
             is_cut = "search" in self._cut_by and not self._spending.has_begun(trial)
             by = self._cut_by["search"] if is_cut else self._spending.too_much(trial)
             reason = f"{by} had no room for it"
@@ -89,7 +89,7 @@ class Limits(Gate):
         self._spending.expect(trials)
 
     def may_start(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
-        """Return True if the confirm stage may begin, or go on with another round."""
+        """Return True if the confirm stage may begin, or continue with another round."""
         if "confirm" in self._cut_by:
             return False
         if self.replaying:

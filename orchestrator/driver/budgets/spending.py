@@ -81,7 +81,7 @@ class Spending:
         return trial.id in self._begun
 
     def _break_off(self) -> None:
-        """End what an earlier process left running, at the last that was heard of it."""
+        """End trials that an earlier process left running, at their last known time."""
         if self._began is None or self._last is None:
             return
         self._ended += Amount(time_s=self._last - self._began)
@@ -149,20 +149,20 @@ class Spending:
         return self._ended
 
     def _held_once(self) -> list[_Held]:
-        """Return the running trials, of those that are interleaved one."""
+        """Return the running trials, only one of the interleaved ones."""
         alone = [held for held in self._held.values() if not held.trial.interleaved]
         return alone + [held for held in self._held.values() if held.trial.interleaved][:1]
 
     def exhausted_by(self) -> str:
         """Return the limit that has been reached, in words; empty where none is."""
-        # What is spent takes longer to count the more is running.
+        # Counting what is spent takes longer the more trials run.
         if not self.budgets.has_limits:
             return ""
         return self.budgets.spent_by(self.spent)
 
     @property
     def num_untried(self) -> int | None:
-        """Return how many configs the search would train that none was started of; or None."""
+        """Return how many configs the search would train without a started trial; or None."""
         if self._expected.num_configs is None:
             return None
         return max(0, self._expected.num_configs - len(self._tried))
@@ -180,7 +180,7 @@ class Spending:
             return self.exhausted_by()
         need = self._one(self._trial_s(trial.budget) or whole_s)
         rest = self._running_rest()
-        # What runs meanwhile does not lengthen the run.
+        # Trials that run meanwhile do not lengthen the run.
         need = Amount(time_s=max(need.time_s, rest.time_s), core_s=need.core_s + rest.core_s)
         return self.budgets.exceeded_by(self.spent + need + self._kept_back())
 
@@ -200,7 +200,7 @@ class Spending:
         return self.budgets.exceeded_by(sum(needs, self.spent))
 
     def _running_rest(self) -> Amount:
-        """Return what trials that are out will still take; the time that of the longest."""
+        """Return what launched trials will still take; the time is that of the longest trial."""
         rest, now, cores = Amount(), self._now(), self._expected.num_cores
         held_now = [
             *self._held_once(),
@@ -234,7 +234,7 @@ class Spending:
         return Amount(time_s=seconds, core_s=self._expected.num_cores * seconds)
 
     def _trial_s(self, budget: Budget) -> float | None:
-        """Return the mean seconds of a trial with a budget: as seen, else as a whole one takes."""
+        """Return the mean seconds of a trial with a budget: measured, else that of a whole one."""
         seen = self._mean_s(_kind(budget)) or self._mean_s(_kind(self._expected.budget))
         return self._expected.trial_s if seen is None else seen
 

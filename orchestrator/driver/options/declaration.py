@@ -36,9 +36,9 @@ class Option:
         group: Its heading.
         help: Meaning, one line of plain text.
         metavar: Word for its value; empty for a switch.
-        is_list: True where it takes several values.
-        read: Reads its value from text; what it raises is shown.
-        stored: True where a resumed run takes it over.
+        is_list: True if it takes several values.
+        read: Reads its value from text; the message of its error is shown.
+        stored: True if a resumed run takes it over.
         replaces: Field of the sweep that it replaces, or empty.
     """
 
@@ -130,9 +130,9 @@ class ExecutorKind:
 
     Attributes:
         doc: Meaning, a few words of plain text.
-        on_clusters: True where it runs trials on an existing cluster too.
-        one_at_a_time: True where it never runs two trials at the same time.
-        simulated: True where it plays recorded runs, and nothing is measured.
+        on_clusters: True if it runs trials on an existing cluster too.
+        one_at_a_time: True if it never runs two trials at the same time.
+        simulated: True if it plays recorded runs, and nothing is measured.
     """
 
     doc: str

@@ -227,7 +227,7 @@ class Options:
 
     @property
     def replay(self) -> dict[str, Any]:
-        """Return the values that a replay is given by ``--set``, by name."""
+        """Return the values of ``--set`` for a replay, by name."""
         return replay_settings(self.set)
 
     def overrides(self) -> Overrides:
@@ -256,12 +256,12 @@ class Options:
         }
 
     def resuming(self, stored: Mapping[str, Any]) -> Options:
-        """Return these options with the stored ones where they are not given again.
+        """Return these options with the stored values of those that are not given again.
 
         A stored option that contradicts a given one is left out.
 
         Raises:
-            RunDirectoryError: A stored value is none that the option can have.
+            RunDirectoryError: A stored value is not valid for its option.
         """
         values = self.given()
         if self.set:

@@ -11,7 +11,7 @@ from orchestrator.driver.options.declaration import DEFAULT_EXECUTOR, EXECUTORS,
 from orchestrator.errors import SweepError, nearest
 
 MOST_NODES: Final = 10_000
-"""Most simulated nodes: more than any cluster has, and few enough to go through."""
+"""Most simulated nodes: more than any cluster has, and few enough to iterate over."""
 
 _REPLAY: Final = "replay."
 _SWITCH: Final = {"true": True, "1": True, "false": False, "0": False}
@@ -24,7 +24,7 @@ _INSTEAD: Final = {
     "nodes": "--set replay.nodes=N",
     "reuse_repeats": "--set replay.reuse_repeats=true",
 }
-"""What is typed now for an option of the last version, by its name."""
+"""Today's form of an option of the last version, by its name."""
 
 
 def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -50,7 +50,7 @@ def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def merged(before: object, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the settings that a run has stored with those given again in their place."""
+    """Return a run's stored settings, replaced by those that are given again."""
     names = {each.partition("=")[0] for each in given}
     kept = [each for each in _listed(before) if str(each).partition("=")[0] not in names]
     return (*kept, *given)
@@ -66,7 +66,7 @@ def is_of_replay(text: str) -> bool:
 
 
 def setting(text: str) -> str:
-    """Read one value of ``--set``; one of a replay is checked, the others by the sweep."""
+    """Read one value of ``--set``; a replay's value is checked here, others by the sweep."""
     if is_of_replay(text):
         _replay_setting(text)
     return some_text(text)

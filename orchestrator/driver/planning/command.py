@@ -93,7 +93,7 @@ def _past(request: Request, headers: DataHeaders | None) -> list[Event]:
     """Return the events of the run that is planned to be resumed; none of a new one.
 
     Raises:
-        RunDirectoryError: It asked another question, or on other data or other cores.
+        RunDirectoryError: It has another question, other data or other cores.
     """
     if (run_dir := request.options.resume) is None:
         return []
@@ -109,12 +109,12 @@ def _past(request: Request, headers: DataHeaders | None) -> list[Event]:
 
 
 def _extends(request: Request) -> bool:
-    """Return True if the search can go on to more configs."""
+    """Return True if the search can continue to more configs."""
     return started(request.sweep.search, search_problem(request.sweep, request.here)).extends
 
 
 def _data_line(request: Request, headers: DataHeaders | None) -> str:
-    """Return the data set in words: what its headers say, or that they were not read."""
+    """Return the data set in words: what its headers contain, or that they were not read."""
     if request.dataset is None:
         return ""
     if headers is None:
@@ -136,7 +136,7 @@ def lines_of_the_rest(
         plan: The plan of the whole run.
         progress: The run so far.
         budgets: Its budgets, larger ones given now included.
-        extends: True where its search is extended now.
+        extends: True if its search is extended now.
     """
     states = progress.states
     in_states = [f"{number} {state.replace('_', ' ')}" for state, number in states.items()]

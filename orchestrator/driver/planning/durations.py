@@ -1,7 +1,7 @@
-"""The expected duration of a trial: by the tables of earlier runs, else as the sweep file has it.
+"""The expected duration of a trial: by the tables of earlier runs, else as the sweep file states.
 
 A trial holds its cores longer than its ``wall_s``: after its training its loader and its model
-are measured on their own. So the duration is the time until another trial could start.
+are measured separately. So the duration is the time until another trial could start.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def earlier_trials(
 ) -> Earlier | None:
     """Return the durations of a sweep's completed trials in earlier runs; None without any.
 
-    Trials count that have its budget and fixed knobs, so many cores each, and this data set.
+    Trials with its budget, its fixed knobs, ``num_cores`` cores and this data set count.
 
     Args:
         runs: Run directories.
@@ -61,7 +61,7 @@ def earlier_trials(
 
 
 def earlier_of(request: Request, num_cores: int, data: str) -> Earlier | None:
-    """Return the durations of trials like those of a request; of a replay those recorded."""
+    """Return the durations of trials like those of a request; for a replay, the recorded ones."""
     if request.replay is not None:
         trials_s = request.replay.trials_s
         return Earlier(num_trials=len(trials_s), median_s=median(trials_s) if trials_s else 0.0)

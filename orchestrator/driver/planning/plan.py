@@ -54,11 +54,11 @@ class Plan:
     Attributes:
         sweep: The question.
         machine: Where.
-        candidates: The configs of a search that knows them beforehand. Of another search:
-            the combinations of the values that its knobs have, with the middle of each
-            interval or the points that it states; None where these are too many.
+        candidates: The configs of a search that knows them beforehand. For another search:
+            the combinations of its knobs' values, with the middle of each
+            interval or the points that it states; None if there are too many.
         exact: Whether the candidates are what will be run.
-        is_whole: Whether the candidates are all that a search that tries none twice could run.
+        is_whole: Whether the candidates are all that a search without repetitions could run.
         max_configs: Most configs that get a row, or None for no limit known.
         cannot_run: What cannot run here among the candidates, the largest group first.
         is_staged: True for a search that knows stages.
@@ -68,7 +68,7 @@ class Plan:
         num_cores: Cores of every trial.
         capacity: Trials that run at the same time: those with the largest demand, and those
             with the smallest.
-        earlier: What earlier trials of the sweep took, or None where there are none.
+        earlier: What earlier trials of the sweep took, or None without any.
         stated_s: Seconds that a trial on this data takes by the sweep file, or None.
     """
 
@@ -129,7 +129,7 @@ def make_plan(
     """Return the plan of a sweep: its phases are made and counted, and none of them begins.
 
     Args:
-        sweep: What is asked.
+        sweep: The sweep.
         machine: Where it would run.
         num_cores: Cores of every trial.
         max_concurrent: Most trials at the same time, or None.
@@ -191,12 +191,12 @@ def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates |
     try:
         # The grid that the search goes by, if it has one.
         return Grid(points=getattr(sweep.search, "points", 1)).candidates(problem), False
-    except SweepFileError:  # more than can be gone through, and than will be tried
+    except SweepFileError:  # more than can be enumerated, and than will be tried
         return None, False
 
 
 def _max_configs(sweep: Sweep[Any], candidates: Candidates | None, *, is_known: bool) -> int | None:
-    """Return the most configs that the search tries by its own account, or None."""
+    """Return the most configs that the search states that it tries, or None."""
     trials = getattr(sweep.search, "trials", None)
     limits = [trials] if isinstance(trials, int) else []
     if is_known and candidates is not None:
@@ -265,8 +265,8 @@ def make_spending(request: Request, plan: Plan | None, now: Callable[[], float])
     """Return the spending of a run that has not begun.
 
     Args:
-        request: What was asked for, with its budgets.
-        plan: Its plan; None where nothing has a limit.
+        request: The request, with its budgets.
+        plan: Its plan; None if nothing has a limit.
         now: Unix time now.
     """
     sweep = request.sweep

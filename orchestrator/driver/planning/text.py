@@ -33,7 +33,7 @@ def note(text: str) -> str:
 
 
 def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> list[str]:
-    """Return the plan as lines of text; the last one has the totals over all stages.
+    """Return the plan as lines of text; the last line contains the totals over all stages.
 
     Args:
         plan: The plan.
@@ -116,7 +116,7 @@ def _stage(stage: PlannedStage) -> str:
 
 
 def _composed(plan: Plan) -> Iterator[str]:
-    """Yield what the stages together are beside the grid, and what is left out."""
+    """Yield how the stages together compare with the grid, and what is left out."""
     if plan.candidates is None:
         return
     num_configs = len(plan.candidates.keys)
@@ -266,7 +266,7 @@ def core_hours(amount: Amount) -> str:
 
 
 def trials_between(low: int, high: int | None) -> str:
-    """Return a range of trials in words; ``high`` is None where there is no limit."""
+    """Return a range of trials in words; ``high`` is None without a limit."""
     if high is None:
         return f"{low:,} trials and more"
     return counted(high, "trial") if low == high else f"{low:,} to {counted(high, 'trial')}"

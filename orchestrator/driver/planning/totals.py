@@ -35,7 +35,7 @@ def least(plan: Plan) -> Total:
 
 
 def most(plan: Plan) -> Total | None:
-    """Return the total with all that may be added; None where the search has no known end."""
+    """Return the total with all that may be added; None if the search has no known end."""
     return _most_of(plan, [*plan.searched, *plan.around])
 
 
@@ -73,7 +73,7 @@ def share_of_grid(plan: Plan) -> tuple[float, float] | None:
 def least_useful(plan: Plan) -> Total:
     """Return the least that gives an answer: what a budget must have room for.
 
-    The least of a search that knows its stages, else two configs. Then the confirm stage up to its
+    The least is that of a search in stages, else two configs. Then the confirm stage up to its
     first interim analysis.
     """
     return _least_of(plan, [*_least_search(plan), *plan.confirm])
@@ -83,7 +83,7 @@ def require_room(plan: Plan, budgets: Budgets) -> None:
     """Check that the budgets have room for the least of the plan, where durations are known.
 
     Raises:
-        SweepError: One of them has not.
+        SweepError: A budget has no room.
     """
     needed = least_useful(plan)
     if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
@@ -136,11 +136,11 @@ def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Tota
 
 
 class Group(NamedTuple):
-    """Trials that stand for each other in a plan: any of them is one row less that is left.
+    """Trials that are interchangeable in a plan: each of them leaves one row less to run.
 
     Attributes:
         stage: Their stage.
-        tests: True for those that look at the test split.
+        tests: True for those that evaluate the test split.
     """
 
     stage: Stage
@@ -154,10 +154,10 @@ class Progress:
     Attributes:
         states: Trials in each state, by their last results.
         num_run: Trials of each group that were started and have a result.
-        num_unable: Those that could not run here, which was known before they were started.
-        has_searched: True where the search is over, and the confirm stage has begun.
+        num_unable: Trials known before their start to be unable to run here.
+        has_searched: True if the search is over, and the confirm stage has begun.
         spent: What its trials took.
-        has_ended: True where its last process came to the end.
+        has_ended: True if its last process came to the end.
     """
 
     states: Counter[str]
@@ -194,7 +194,7 @@ def _group(trial: Trial) -> Group:
 def what_is_left(plan: Plan, progress: Progress, *, search_is_over: bool) -> list[Total]:
     """Return the least that is left of a plan, and the most where the search has a known end.
 
-    At least nothing is left of each group, whatever others had more.
+    The rest of a group is at least 0, however many trials other groups had.
     """
     done = _done(plan, progress)
     stages = [*plan.searched, *plan.around]
@@ -224,14 +224,14 @@ def _rest(totals: dict[Group, Total], done: Counter[Group]) -> Total:
 
 def _done(plan: Plan, progress: Progress) -> Counter[Group]:
     """Return the trials of each group that a plan has counted and that have a result."""
-    # So many that cannot run are left out of the plan; others take the place of one that can.
+    # The plan leaves out so many that cannot run; any more take the place of one that can.
     left_out = (plan.max_configs or 0) - (plan.num_able or 0)
     unable = {one: max(0, number - left_out) for one, number in progress.num_unable.items()}
     return progress.num_run + Counter(unable)
 
 
 def _has_searched(past: Sequence[Event]) -> bool:
-    """Return True where the confirm stage has begun, and no budget has cut the search before."""
+    """Return True if the confirm stage has begun, and no budget has cut the search before."""
     has_searched = is_cut = False
     for event in past:
         if isinstance(event, Asked) and event.trial.stage is Stage.CONFIRM:

@@ -32,7 +32,7 @@ from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 _Results = list[tuple[Trial, TrialResult]]
 _HARDWARE: Final = ("cpu_model", "gpus")
-"""What decides the speed of a node, as ``sweep.json`` has it."""
+"""Fields of ``sweep.json`` that determine the speed of a node."""
 
 
 def warm_start_of(
@@ -57,8 +57,8 @@ def warm_start_of(
         replay: The recorded runs to play instead of measuring, or None.
 
     Raises:
-        SweepError: The search does not go by results, or a run is not comparable with the sweep or
-            has no results for it; all of it is reported at once.
+        SweepError: The search does not use results, or a run is not comparable with the sweep or
+            has no results for it; all errors are reported at once.
     """
     if before is not None:
         assert options.resume is not None, "a run before this one is one that is resumed"
@@ -204,7 +204,7 @@ def _summary(configs: Sequence[EarlierConfig], found: Mapping[str, _Results]) ->
 def _changes(
     records: Mapping[str, SweepRecord], sweep: Sweep[Any], versions: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a note for each run whose source or versions differ; its results are used as well."""
+    """Yield a note for each run with another source or versions; its results are used as well."""
     source = source_hash(sweep.trainable)
     for run, record in records.items():
         changed = ["the trainable's source has changed"] * (record.source_hash != source)

@@ -1,7 +1,7 @@
-"""Warm start: the results of earlier runs, which a search is told of first.
+"""Warm start: the results of earlier runs, which a search receives first.
 
-They are no rows of the new run, whose tables and claims hold its own trials alone. What was told
-is kept in the run directory, so that a resumed search is told the same again.
+They are no rows of the new run: its tables and claims contain only its own trials. The results
+are kept in the run directory, so that a resumed search receives the same ones.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class WarmStart:
         runs: Directories of these runs, absolute.
         configs: Their configs that lie in the sweep's space.
         fingerprints: Hash of each run's data, in the order of ``runs``; empty in a resumed run.
-        notes: What to know of it before the first trial.
+        notes: Notes for the user before the first trial.
     """
 
     runs: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class WarmStart:
 
 
 def refused(run: Path | str, text: str) -> RunDirectoryError:
-    """Return the error of a run that a search cannot be told of."""
+    """Return the error for a run that a search cannot receive."""
     return RunDirectoryError(
         f"--warm-start {run}: {text}",
         "give runs of the same trainable, data, budget and hardware, or leave it out",
@@ -72,7 +72,7 @@ def refused(run: Path | str, text: str) -> RunDirectoryError:
 
 
 def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
-    """Return what the search of a run was told of when the run was started.
+    """Return the results that the search of a run received when the run was started.
 
     Args:
         run_dir: The run directory.
