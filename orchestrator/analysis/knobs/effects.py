@@ -74,11 +74,6 @@ def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
     return _table_of(rows, ("knob",), ("reference", "value"), "num_pairs")
 
 
-def knob_interactions(tables: RunTables, on: str | None = None) -> pd.DataFrame:
-    """Return the interactions of each two knobs of a run, as :func:`interactions_in` does."""
-    return interactions_in(figures_by_role(tables, on))
-
-
 def interactions_in(asked: Sequence[Figures]) -> pd.DataFrame:
     """Return the interaction of each two knobs on each figure.
 

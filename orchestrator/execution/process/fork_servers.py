@@ -46,7 +46,6 @@ class ForkServers:
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
         self._wanted: dict[str, tuple[str, Sequence[str]]] = {}
         self._serving: set[str] = set()
-        self._owned: list[int] = []
         atexit.register(self.close)
 
     def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
@@ -77,12 +76,6 @@ class ForkServers:
             if code is not None and (code < 0 or key in self._serving):
                 self._serving.discard(key)
                 self.socket_for(*self._wanted[key])
-
-    def end_with_owner(self, groups: Sequence[int]) -> None:
-        """Have process groups killed by a server, if there is one, when this process dies."""
-        self._owned += groups
-        for server in list(self._servers.values()):
-            _tell(server, map(str, groups))
 
     def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
         """Start the servers of ``preload``, except where the allocator is not installed.
@@ -116,14 +109,12 @@ class ForkServers:
             module = "orchestrator.execution.process.forkserver"
             # -P: the current folder is on the path already, where it is to be.
             command = [sys.executable, "-P", "-m", module, str(path), *modules]
-            server = _started(command, environment, log)
-        _tell(server, map(str, self._owned))
-        return server
+            return _started(command, environment, log)
 
     def close(self) -> None:
         """End the servers and every process forked from them."""
         for key, server in self._servers.items():
-            _tell(server, [IN_ORDER.decode()])
+            _end_in_order(server)
             if server.stdin is not None:
                 with suppress(OSError):
                     # A server that ends this way kills its children before it exits.
@@ -153,11 +144,10 @@ def _started(
     )
 
 
-def _tell(server: subprocess.Popen[bytes], lines: Iterable[str]) -> None:
+def _end_in_order(server: subprocess.Popen[bytes]) -> None:
     assert server.stdin is not None, "it is a pipe"
-    # A dead server is restarted and receives them then; a closed one needs no more.
-    with suppress(OSError, ValueError):
-        server.stdin.write("".join(f"{line}\n" for line in lines).encode())
+    with suppress(OSError, ValueError):  # a dead server, or a closed one, needs no more
+        server.stdin.write(IN_ORDER)
         server.stdin.flush()
 
 

@@ -13,9 +13,8 @@ A client connects, and sends one request together with the child's end of the re
 It gets the child's process id and later its exit status on the same connection. When a client
 hangs up, even by dying, its child is killed with everything it has started, in any session. When
 the server's owner closes standard input, or dies, the server kills all children, removes the
-folder of the socket, and exits. Each line of standard input is a process group of the owner's.
-These are then killed too, with all processes that have the folder in their environment, unless
-the last line states that the owner ends in order.
+folder of the socket, and exits. All processes that have the folder in their environment are then
+killed too, unless the owner has written that it ends in order.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ from orchestrator.execution.process.leftovers import (
     end_marked,
     keep_temporary_files,
     kill_group,
-    kill_groups,
     remove_folder,
 )
 from orchestrator.system.import_path import IMPORT_PATH, import_from
@@ -68,7 +66,7 @@ class ForkServer:
         self._children: dict[int, _Child] = {}
         # A module may have started a process when it was imported.
         self._of_modules = set(children_of(os.getpid()))
-        self._owned = b""
+        self._last_words = b""
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
         self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self._hear_owner)
@@ -191,17 +189,15 @@ class ForkServer:
         end_leftovers(self._of_modules | self._children.keys())
 
     def _hear_owner(self, stdin: int) -> None:
-        """Take a process group that is to end with the owner, or the owner's end."""
-        if said := os.read(stdin, REQUEST_BYTES):
-            self._owned += said
+        """Take the word that the owner ends in order, or its end."""
+        if words := os.read(stdin, REQUEST_BYTES):
+            self._last_words = words
         else:
             self._owner_gone()
 
     def _owner_gone(self) -> NoReturn:
         self._kill_children()
-        groups = self._owned.split()
-        if IN_ORDER not in groups:
-            kill_groups(map(int, groups))
+        if self._last_words != IN_ORDER:
             end_marked(self._path.parent)  # Ray's workers have separate groups
         # An owner that was killed cannot remove it.
         remove_folder(self._path.parent)

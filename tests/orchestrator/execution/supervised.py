@@ -29,6 +29,7 @@ from orchestrator.kernel.executor import (
 )
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.orchestrator.execution.greedy import Config
+from tests.zygote import STARTED
 
 FILE = Path(__file__).with_name("greedy.py")
 PRELOAD = ("torch", "torch.utils.data")
@@ -153,8 +154,10 @@ def outcome_of(attempt: Attempt) -> TrialResult:
 
 
 def newest_process() -> psutil.Process:
-    """Return the process that was started last below this one: that of the trial."""
-    return max(psutil.Process().children(recursive=True), key=psutil.Process.create_time)
+    """Return the process that was started last below this one: the trial's."""
+    of_tests = {process.pid for process in STARTED}
+    found = [p for p in psutil.Process().children(recursive=True) if p.pid not in of_tests]
+    return max(found, key=psutil.Process.create_time)
 
 
 def _server_of(launch: Launch, servers: ForkServers) -> Callable[[], Path]:

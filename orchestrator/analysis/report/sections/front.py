@@ -93,14 +93,18 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
     columns: list[tuple[str, Callable[[Row], Cell]]] = [
         (metric, lambda row: figure_of(row, metric, _sign_of_speed(row))),
         (INTERVAL, lambda row: Cell(text=interval_text(row, metric))),
+    ]
+    for name in measured(rows, [o.metric for o in view.objectives[1:]]):
+        columns.append((name, lambda row, name=name: figure_of(row, name, sign_of(row))))  # type: ignore[misc]
+        if measured(rows, [f"{name}_low"]):
+            columns.append((INTERVAL, lambda row, name=name: Cell(text=interval_text(row, name))))  # type: ignore[misc]
+    columns += [
         ("against the best", lambda row: _verdict_cell(row, view)),
         ("ratio to the best", _ratio_cell),
         ("runs", lambda row: Cell(text=_runs(row, view), number=float(row["num_runs"]))),
     ]
-    for name in measured(rows, [*(o.metric for o in view.objectives[1:]), "epoch_s"]):
-        columns.append((name, lambda row, name=name: figure_of(row, name, sign_of(row))))  # type: ignore[misc]
-        if measured(rows, [f"{name}_low"]):
-            columns.append((INTERVAL, lambda row, name=name: Cell(text=interval_text(row, name))))  # type: ignore[misc]
+    if measured(rows, ["epoch_s"]):
+        columns.append(("epoch_s", lambda row: figure_of(row, "epoch_s", sign_of(row))))
     if "tags.bound" in rows and (rows["tags.bound"].map(text_of) != "").any():
         columns.append(("bound by", lambda row: Cell(text=text_of(row["tags.bound"]))))
     table = table_of_configs(view, rows, columns, num_all=len(keep))

@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 
 from orchestrator.analysis.composition.compose import (
     COMPOSED,
-    TRAIN_S,
-    against_measured,
     compose,
 )
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import minimize
 from orchestrator.space.knob import Role
 from tests.orchestrator.analysis.composition.made_factored import (
@@ -31,7 +28,6 @@ from tests.orchestrator.analysis.composition.made_factored import (
     grid,
     row_of,
 )
-from tests.orchestrator.analysis.made_runs import config, factored_run
 
 
 def test_figures_of_a_config_by_hand() -> None:
@@ -164,37 +160,3 @@ def _typed_but_empty() -> pd.DataFrame:
     factory = Factory()
     factory.factored(grid())
     return factory.trials.iloc[:0]
-
-
-FASTEST = config(lr=1e-2, batch_size=4000, num_workers=3)
-
-
-def compared(tables: RunTables) -> list[dict[str, float]]:
-    rows = against_measured(tables.configs, tables.confirmed, tables.grouped, (SPEED, ACCURACY))
-    return rows.to_dict("records")  # type: ignore[return-value]
-
-
-def test_each_confirmed_config_has_what_was_composed_and_what_was_measured() -> None:
-    tables = factored_run().tables
-    baseline, fastest = compared(tables)
-    assert fastest["params.batch_size"] == 4000
-    confirmed = tables.confirmed.set_index("params.batch_size")
-    assert fastest[f"{SPEED}_measured"] == pytest.approx(confirmed.loc[4000, SPEED])
-    assert fastest[f"{ACCURACY}_measured"] == pytest.approx(confirmed.loc[4000, ACCURACY])
-    # The short rounds of the baseline tell its speed alone.
-    assert baseline[f"{SPEED}_measured"] == pytest.approx(confirmed.loc[1000, SPEED])
-    assert math.isnan(baseline[f"{ACCURACY}_measured"])
-    assert math.isnan(baseline[f"{TRAIN_S}_measured"])
-
-
-def test_a_time_is_of_whole_trials_and_not_of_one_that_evaluated_the_test_split() -> None:
-    run = factored_run()
-    tested = run.rows[-1]
-    assert not math.isnan(tested["metrics.test_acc"])
-    *_, fastest = compared(run.tables)
-    assert math.isnan(fastest["wall_s_measured"])
-    assert fastest[f"{TRAIN_S}_measured"] == pytest.approx(tested[TRAIN_S])
-    whole = run.add(FASTEST, stage="confirm", repeat=4, isolation="exclusive", wall_s=7.5)
-    whole["metrics.test_acc"] = math.nan
-    *_, fastest = compared(run.tables)
-    assert fastest["wall_s_measured"] == pytest.approx(7.5)

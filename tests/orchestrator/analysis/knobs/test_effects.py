@@ -14,8 +14,8 @@ from orchestrator.analysis.knobs.effects import (
     effects_in,
     interactions_in,
     knob_effects,
-    knob_interactions,
 )
+from orchestrator.analysis.knobs.of_run import figures_by_role
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, SPEED, drawn, figures, frame
@@ -171,17 +171,17 @@ def test_two_knobs_that_were_not_tried_together_have_a_row_that_says_so() -> Non
     run.add_runs(config(), [1000.0, 1010, 990])
     run.add_runs(config(num_workers=3), [1300.0])
     run.add_runs(config(batch_size=4000), [1400.0])
-    (row,) = knob_interactions(run.tables, on=SPEED).to_dict("records")
+    (row,) = interactions_in(figures_by_role(run.tables, SPEED)).to_dict("records")
     assert (row["verdict"], row["num_blocks"]) == (Verdict.NO_BLOCK, 0)
     assert row["to_try"] == "--set batch_size=4000 --set num_workers=3"
     assert math.isnan(row["effect"])
     run.add_runs(config(batch_size=4000, num_workers=3), [1800.0])
-    (block,) = knob_interactions(run.tables, on=SPEED).to_dict("records")
+    (block,) = interactions_in(figures_by_role(run.tables, SPEED)).to_dict("records")
     assert block["effect"] == pytest.approx(1800 * 1000 / (1400 * 1300), rel=1e-4)
 
 
 def test_composed_figures_of_the_same_runs_make_no_block() -> None:
-    found = knob_interactions(factored_run().tables, on=SPEED)
+    found = interactions_in(figures_by_role(factored_run().tables, SPEED))
     of_lr = found[(found["knob_a"] == "lr") | (found["knob_b"] == "lr")]
     assert set(of_lr["verdict"]) == {Verdict.SAME_RUNS}
     assert (of_lr["num_blocks"] == 0).all()

@@ -160,21 +160,16 @@ from orchestrator.execution.process.fork_servers import ForkServers
 
 servers = ForkServers()
 servers.warm([("tuned", ())])
-sleep = dict(args=["sleep", "600"], process_group=0, stdout=subprocess.DEVNULL)
-processes = [subprocess.Popen(**sleep) for _ in range(2)]
-servers.end_with_owner([process.pid for process in processes[:1]])
-servers.warm([("default", ())])
-servers.end_with_owner([process.pid for process in processes[1:]])
 mark = {"SWEEP_FORK_SERVER": str(servers.socket_for("tuned", ()).parent)}
-processes.append(subprocess.Popen(**{**sleep, "env": {**os.environ, **mark}}))
-print(*[process.pid for process in processes], flush=True)
+sleep = dict(args=["sleep", "600"], process_group=0, stdout=subprocess.DEVNULL)
+print(subprocess.Popen(**sleep, env={**os.environ, **mark}).pid, flush=True)
 sys.stdin.read()
 servers.close()
 """
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
-def test_process_groups_of_the_owner_end_with_one_that_was_killed(is_killed: bool) -> None:
+def test_marked_processes_end_with_an_owner_that_was_killed(is_killed: bool) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
