@@ -269,8 +269,6 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
     sweep = factory.sweep
     problem = (warm_start or WarmStart()).into(search_problem(sweep, factory.machine))
     search = started(sweep.search, problem)
-    if sweep.stopping is not None:
-        search = sweep.stopping.start(search, problem)
     judge.follow(search)
     phases = make_phases(
         sweep,

@@ -54,13 +54,14 @@ def make_phases(
         enumerates: True if the search's configs do not depend on results.
     """
     rigor, phases = sweep.rigor, list[Phase]()
+    ending = None if sweep.stopping is None else sweep.stopping.start(problem)
     allowance = Allowance(CONFIRM_SHARE) if isinstance(sweep.search, Factored) else None
     if allowance is not None:
         phases.append(Searching(search))
     else:
         if _is_checked(sweep, capacity):
             num_first = 2 * capacity.per_node
-            phases.append(Searching(search, num_first, enumerates=enumerates))
+            phases.append(Searching(search, num_first, enumerates=enumerates, ending=ending))
             phases.append(
                 InterferenceCheck(
                     num_configs=rigor.check_isolated,
@@ -70,7 +71,7 @@ def make_phases(
                     judge=judge,
                 )
             )
-        phases.append(Searching(search, enumerates=enumerates))
+        phases.append(Searching(search, enumerates=enumerates, ending=ending))
         if rigor.max_repeats > rigor.repeats:
             repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
             phases.append(repeating)

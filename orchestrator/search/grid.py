@@ -13,7 +13,7 @@ from orchestrator.errors import SweepFileError
 from orchestrator.kernel.candidates import Candidates
 from orchestrator.kernel.problem import Key, SearchProblem, key_of
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
-from orchestrator.search.checks import require_positive
+from orchestrator.search.checks import Count, require_types
 from orchestrator.space.domains import Choice, Domain
 from orchestrator.trial import Trial, TrialResult, TrialState
 
@@ -31,11 +31,11 @@ class Grid(SearchSpec):
             random. None: all of them.
     """
 
-    points: int = 3
-    trials: int | None = None
+    points: Count = 3
+    trials: Count | None = None
 
     def __post_init__(self) -> None:
-        require_positive(self, "points", "trials")
+        require_types(self)
 
     def with_trials(self, trials: int) -> Grid:
         """Return the same grid, limited to ``trials`` configs."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from orchestrator.errors import nearest
+from orchestrator.field_types import shown
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
-from orchestrator.search.checks import require_one_of, require_positive
+from orchestrator.search.checks import Count, refuse_field, require_types
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -64,13 +66,17 @@ class Optuna(SearchSpec):
         sampler: The sampler, or its name.
     """
 
-    trials: int = 30
+    trials: Count = 30
     sampler: Sampler | str = Sampler.TPE
 
     def __post_init__(self) -> None:
-        require_positive(self, "trials")
-        if require_one_of(self, "sampler", Sampler):
+        names = [str(sampler) for sampler in Sampler]
+        if self.sampler in names:
             object.__setattr__(self, "sampler", Sampler(self.sampler))
+        else:
+            guess = nearest(shown(self.sampler), names)
+            refuse_field(self, "sampler", ", ".join(names), guess)
+        require_types(self)
 
     @property
     def warm_starts(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest
-from orchestrator.field_types import shown, with_article, wrong_fields
+from orchestrator.field_types import plain, shown, with_article, wrong_fields
 from orchestrator.kernel import search as base
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
@@ -120,7 +120,7 @@ class OwnSearch(Search):
         """Return the proposal, its config in plain numbers, if it may be asked for."""
         for wrong in wrong_fields(proposal):
             raise self._refused(f"returned a Proposal with {wrong}", wrong.allowed)
-        config = {name: _plain(value) for name, value in proposal.config.items()}
+        config = {name: plain(value) for name, value in proposal.config.items()}
         if (outside := outside_of(self._problem, config)) is not None:
             what, allowed = outside
             raise self._refused(f"proposes {what}", allowed)
@@ -198,9 +198,3 @@ def _refused(part: object, method: str, what: str, allowed: str) -> SweepFileErr
     where = place_of(getattr(part, method))
     message = f"{where}: {method}() of {type(part).__name__} {what}"
     return SweepFileError(message, f"allowed: {allowed}")
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - the knob's own type
-    """Return a number of NumPy's as Python's own, which a journal holds exactly."""
-    is_numpys = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
-    return value.item() if is_numpys else value

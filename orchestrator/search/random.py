@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.kernel.candidates import Candidates
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
-from orchestrator.search.checks import require_positive
+from orchestrator.search.checks import Count, require_types
 from orchestrator.search.grid import Rounds, every_combination
 
 MAX_MISSES = 10_000
@@ -30,10 +30,10 @@ class Random(SearchSpec):
             tried whole.
     """
 
-    trials: int = 30
+    trials: Count = 30
 
     def __post_init__(self) -> None:
-        require_positive(self, "trials")
+        require_types(self)
 
     def with_trials(self, trials: int) -> Random:
         """Return the same search, limited to ``trials`` configs."""

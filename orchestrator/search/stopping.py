@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from orchestrator.errors import SweepFileError, refuse
+from msgspec import Meta
+
 from orchestrator.kernel.problem import SearchProblem, key_of
-from orchestrator.kernel.search import Pause, Proposal, Search
-from orchestrator.locations import caller
 from orchestrator.metrics import Objective
-from orchestrator.search.checks import require_positive, require_types, take_default
+from orchestrator.search.checks import MOST, Count, require_types
 from orchestrator.search.layers import top
-from orchestrator.trial import Report, Stage, Trial, TrialResult
+from orchestrator.trial import Report, Stage, Trial
 
 REDUCTIONS = 2
 """Rungs of a grace period that is not stated, where the budget has room for them."""
@@ -42,17 +42,11 @@ class Asha:
     """
 
     metric: str | Objective | Sequence[str | Objective] = ()
-    grace: int | None = None
-    factor: int = 3
+    grace: Count | None = None
+    factor: Annotated[int, Meta(ge=2, le=MOST, description="an int >= 2")] = 3
 
     def __post_init__(self) -> None:
-        if not require_types(self):
-            return
-        require_positive(self, "grace", "factor")
-        if self.factor < 2:
-            message = f"{caller('factor')}Asha: factor = {self.factor} is not allowed"
-            refuse([SweepFileError(message, "allowed: an int >= 2")])
-            take_default(self, "factor")
+        require_types(self)
 
     def rungs(self, epochs: int) -> list[int]:
         """Return the epochs after which trials of ``epochs`` are compared; empty for none."""
@@ -97,9 +91,9 @@ class Asha:
         stated = [goals[each] if isinstance(each, str) else each for each in self.metrics]
         return stated or list(goals.values())
 
-    def start(self, search: Search, problem: SearchProblem) -> Search:
-        """Return ``search`` with trials that end early."""
-        return EndingSearch(search, problem, self)
+    def start(self, problem: SearchProblem) -> Ending:
+        """Return the comparison of a search's trials, which none has begun."""
+        return Ending(problem, self)
 
 
 class Rung:
@@ -146,20 +140,19 @@ class Rung:
         return chosen
 
 
-class EndingSearch(Search):
-    """A search whose trials end at a rung where they are not among the best seen there so far.
+class Ending:
+    """Ends trials at a rung where they are not among the best seen there so far.
 
     A trial is compared at its first report from a rung on that has the figures, with those that
     came there before it: of n the best ``n // factor`` train on, one at least.
 
     Args:
-        search: Picks the configs.
-        problem: Its problem.
+        problem: The problem of the search.
         asha: How trials are compared.
     """
 
-    def __init__(self, search: Search, problem: SearchProblem, asha: Asha) -> None:
-        self._search, self._problem, self._factor = search, problem, asha.factor
+    def __init__(self, problem: SearchProblem, asha: Asha) -> None:
+        self._problem, self._factor = problem, asha.factor
         self._goals = asha.goals(problem.objectives)
         bounds = [objective for objective in problem.objectives if objective.bound is not None]
         rungs = asha.rungs(problem.budget.epochs)
@@ -167,28 +160,10 @@ class EndingSearch(Search):
         self._baseline = key_of(problem, problem.baseline)
         self._came_at: dict[tuple[int, Hashable], int] = {}
         self._ended: set[Hashable] = set()
-        self.extends = search.extends
-
-    def ask(self) -> Proposal | Pause | None:
-        """Return the search's next trial."""
-        return self._search.ask()
-
-    def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Hand the result to the search."""
-        self._search.tell(trial, result)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return True where the trial is not among the best at a rung, or the search stops it."""
-        by_search = self._search.should_stop(trial, report)
-        return (self._is_compared(trial) and self._ends(trial, report)) or by_search
-
-    def extend(self, trials: int) -> None:
-        """Continue the search to ``trials`` configs in all."""
-        self._search.extend(trials)
-
-    def notes(self) -> list[str]:
-        """Return the search's notes that were not returned yet."""
-        return self._search.notes()
+        """Return True where a whole training is not among the best at a rung."""
+        return self._is_compared(trial) and self._ends(trial, report)
 
     def _is_compared(self, trial: Trial) -> bool:
         """Return True for a whole training of the search: no probe, and no paused part."""

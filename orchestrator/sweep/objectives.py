@@ -11,10 +11,8 @@ from orchestrator.field_types import shown, wrong_fields
 from orchestrator.metric_table import DERIVED, METRICS
 from orchestrator.metrics import Goal, Objective, is_accuracy
 from orchestrator.rules import RuleKind, SelectionRule
-from orchestrator.search.stopping import Asha
 from orchestrator.space.configs import knobs_of
 from orchestrator.sweep.definition import Sweep
-from orchestrator.texts import bounded_name
 from orchestrator.trainable import Trainable
 
 Finding = tuple[str, str, str]
@@ -102,7 +100,9 @@ def rule_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         if metric not in metrics:
             text = f": {shown(metric)} is no objective of the sweep{nearest(metric, metrics)}"
             yield "rule", text, f"allowed: {', '.join(metrics)}"
-    yield from _of_its_tolerance(rule)
+    if bool(rule.metric) != (rule.tolerance is not None) or (rule.relative and not rule.metric):
+        text = ": an objective and its tolerance are stated together"
+        yield "rule", text, 'allowed: both, fastest_within("val_acc", 0.01) say, or none of it'
     if rule.metric:
         objective = Objective(rule.metric, sweep.objectives[0].goal, rule.tolerance, rule.relative)
         for _, text, allowed in _of_objective("rule", objective, sweep):
@@ -114,19 +114,6 @@ def rule_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         if not 0 < weight < _INFINITE:
             text = f": weight of {metric} = {shown(weight)} is not allowed"
             yield "rule", text, "allowed: a number > 0"
-
-
-def _of_its_tolerance(rule: SelectionRule) -> Iterator[Finding]:
-    """Yield a metric without its tolerance, or the reverse, which has no effect."""
-    text = ""
-    if rule.tolerance is not None and not rule.metric:
-        text = f": a tolerance of {shown(rule.tolerance)} of no objective"
-    elif rule.tolerance is None and rule.metric:
-        text = f": {bounded_name(rule.metric)} has no tolerance"
-    elif rule.tolerance is None and rule.relative:
-        text = ": relative = True without a tolerance"
-    if text:
-        yield "rule", text, 'allowed: both, fastest_within("val_acc", 0.01) say, or none of it'
 
 
 def costs_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
@@ -168,7 +155,8 @@ def stopping_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         text = f" does not go with search={type(sweep.search).__name__}(), which has its own rungs"
         yield "stopping", text, "allowed: None, or another search"
     if not stopping.rungs(sweep.epochs):
-        yield _of_rungs(stopping, sweep.epochs)
+        text = f": no trial of epochs={sweep.epochs} can end early"
+        yield "stopping", text, "allowed: epochs of at least 2 and a smaller grace, or None"
     goals = [o.metric for o in sweep.objectives if o.bound is None]
     if unknown := stopping.unknown(sweep.objectives):
         allowed = f"allowed: {', '.join(goals)}, or another as maximize(...) or minimize(...)"
@@ -184,12 +172,3 @@ def stopping_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         elif goal.metric in derived or goal.metric.startswith("test_"):
             text = f": {goal.metric} is in no report of a trial that still trains"
             yield "stopping", text, 'allowed: name what is, Asha("val_acc") say'
-
-
-def _of_rungs(stopping: Asha, epochs: int) -> Finding:
-    trial = f"a trial of {epochs} epoch{'s' if epochs != 1 else ''}"
-    if stopping.grace is None or epochs < 2:
-        return "stopping", f": {trial} cannot end early", "allowed: epochs of at least 2, or None"
-    text = f": grace = {stopping.grace} epochs leave no rung within {trial}"
-    allowed = f"allowed: grace < {epochs}, or None: the epochs by {stopping.factor} twice"
-    return "stopping", text, allowed

@@ -19,7 +19,7 @@ from orchestrator.kernel.search import (
     SearchSpec,
 )
 from orchestrator.metrics import Objective
-from orchestrator.search.checks import require_positive
+from orchestrator.search.checks import Count, require_types
 from orchestrator.search.factored.curves import (
     front,
     near_front,
@@ -66,17 +66,15 @@ class Factored(SearchSpec):
 
     has_rungs: ClassVar[bool] = True
 
-    points: int = 3
-    probes: int = 6
-    probe_steps: int = 96
-    confirm_steps: int = 384
-    seeds: int = 3
-    trials: int | None = None
+    points: Count = 3
+    probes: Count = 6
+    probe_steps: Count = 96
+    confirm_steps: Count = 384
+    seeds: Count = 3
+    trials: Count | None = None
 
     def __post_init__(self) -> None:
-        require_positive(
-            self, "points", "probes", "probe_steps", "confirm_steps", "seeds", "trials"
-        )
+        require_types(self)
 
     def with_trials(self, trials: int) -> Factored:
         """Return the same search, limited to ``trials`` curves."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestrator.kernel.problem import Key, SearchProblem, key_of
 from orchestrator.kernel.search import WAIT, MayStart, Pause, PlannedStage, Proposal, Search
+from orchestrator.search.stopping import Ending
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 
@@ -180,14 +181,21 @@ class Searching(Phase):
             None for all.
         enumerates: True where its configs do not depend on results. Those that a budget cuts
             are then asked for all the same, so that each has a row.
+        ending: Ends trials early, or None.
     """
 
     def __init__(
-        self, search: Search, num_trials: int | None = None, *, enumerates: bool = False
+        self,
+        search: Search,
+        num_trials: int | None = None,
+        *,
+        enumerates: bool = False,
+        ending: Ending | None = None,
     ) -> None:
         self._search = search
         self._left = num_trials
         self._enumerates = enumerates
+        self._ending = ending
 
     @property
     def is_last(self) -> bool:
@@ -230,5 +238,6 @@ class Searching(Phase):
         self._search.tell(trial, result)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return the search's verdict."""
-        return self._search.should_stop(trial, report)
+        """Return True where the search stops the trial, or a rung ends it."""
+        by_search = self._search.should_stop(trial, report)
+        return (self._ending is not None and self._ending.should_stop(trial, report)) or by_search

@@ -12,11 +12,10 @@ import pytest
 from orchestrator.errors import SweepError
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import at_least, at_most, maximize, minimize
-from orchestrator.search import Asha, Grid, Random
-from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.search import Asha
 from orchestrator.search.stopping import Rung
 from orchestrator.trial import Budget, Report, Stage
-from tests.orchestrator.search.playing import play, problem, trial_of
+from tests.orchestrator.search.playing import problem, trial_of
 from tests.orchestrator.search.test_layers import peeled, spread
 
 SPEED, ACCURACY, MEMORY = maximize("samples_per_s"), maximize("val_acc"), at_most("peak_rss_gib", 8)
@@ -115,7 +114,7 @@ def test_the_best_are_those_of_the_definition(seed: int) -> None:
 
 
 def test_of_n_at_a_rung_the_best_third_trains_on_and_the_baseline_in_any_case() -> None:
-    search = Asha("val_acc", grace=1, factor=3).start(Grid().start(OF), OF)
+    ending = Asha("val_acc", grace=1, factor=3).start(OF)
     accuracies = [0.1, 0.5, 0.4, 0.3, 0.2, 0.45, 0.6]
     stops = []
     for number, accuracy in enumerate(accuracies):
@@ -125,30 +124,24 @@ def test_of_n_at_a_rung_the_best_third_trains_on_and_the_baseline_in_any_case() 
             Report(step=1, epoch=epoch, samples=1, elapsed_s=1.0, metrics={"val_acc": accuracy})
             for epoch in (1, 2)
         ]
-        stops.append([search.should_stop(trial, report) for report in reports])
+        stops.append([ending.should_stop(trial, report) for report in reports])
     assert [any(each) for each in stops] == [False, False, True, True, True, False, False]
 
 
 def test_a_trial_without_the_figure_trains_on_until_it_has_one() -> None:
-    search = Asha("val_acc", grace=1, factor=3).start(Grid().start(OF), OF)
-    trials = []
-    for _ in range(3):
-        proposal = search.ask()
-        assert isinstance(proposal, Proposal)
-        trials.append(trial_of(proposal))
+    ending = Asha("val_acc", grace=1, factor=3).start(OF)
+    configs = [{**OF.baseline, "lr": lr} for lr in (0.1, 0.2, 0.3)]
+    trials = [trial_of(Proposal(config=config, budget=OF.budget)) for config in configs]
 
     def stops(trial: int, epoch: int, **metrics: float) -> bool:
         given = Report(step=epoch, epoch=epoch, samples=epoch, elapsed_s=1.0, metrics=metrics)
-        return search.should_stop(trials[trial], given)
+        return ending.should_stop(trials[trial], given)
 
     assert not stops(1, 1, val_acc=0.5)
     assert not stops(2, 1, train_loss=3.0)
     assert stops(2, 2, val_acc=0.4), "compared at its first report with the figure"
     assert stops(2, 2, val_acc=0.4), "its process may not have heard of it yet"
     assert not stops(2, 1, val_acc=0.6), "a retry comes to the rung once more"
-
-
-# -- the search around which it is
 
 
 @pytest.mark.parametrize(
@@ -162,22 +155,13 @@ def test_a_trial_without_the_figure_trains_on_until_it_has_one() -> None:
     ids=["probe", "own pause", "shorter", "speed alone"],
 )
 def test_what_is_no_whole_training_is_left_alone(changes: dict[str, Any]) -> None:
-    search = Asha("val_acc", grace=1).start(Grid().start(OF), OF)
+    ending = Asha("val_acc", grace=1).start(OF)
     whole = Proposal(config={**OF.baseline, "lr": 0.5}, budget=OF.budget)
     good, bad = (
         Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={"val_acc": accuracy})
         for accuracy in (0.9, 0.0)
     )
     other = replace(whole, config={**OF.baseline, "lr": 0.6})
-    assert not search.should_stop(trial_of(other), good)
-    assert not search.should_stop(trial_of(replace(whole, **changes)), bad)
-    assert search.should_stop(trial_of(whole), bad)
-
-
-def test_a_search_is_extended_and_heard_through_it() -> None:
-    search = Asha("val_acc").start(Random(3).start(OF), OF)
-    assert Stages(OF, [Searching(search)]).extends
-    assert len(play(search).configs) == 3
-    search.extend(5)
-    assert len(play(search).configs) == 2
-    assert search.notes() == []
+    assert not ending.should_stop(trial_of(other), good)
+    assert not ending.should_stop(trial_of(replace(whole, **changes)), bad)
+    assert ending.should_stop(trial_of(whole), bad)

@@ -51,9 +51,11 @@ class Run:
         self.at = past[-1].at + 1000.0 if past else 0.0
         problem = six_configs(epochs=3 if stopping else 1)
         inner = (search or Grid()).start(problem)
-        if stopping:
-            inner = stopping.start(inner, problem)
-        searching = Searching(inner, enumerates=not isinstance(search, Optuna))
+        searching = Searching(
+            inner,
+            enumerates=not isinstance(search, Optuna),
+            ending=stopping.start(problem) if stopping else None,
+        )
         stages = Stages(problem, [searching, _confirming(last, runs)])
         expectation = Expectation(
             num_cores=1, budget=problem.budget, baseline=problem.baseline,
