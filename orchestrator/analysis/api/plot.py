@@ -16,12 +16,11 @@ from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.sections.curves import curves_of
-from orchestrator.analysis.report.sections.knobs.effects import forest, main_rows
-from orchestrator.analysis.report.sections.knobs.importance import importance_of
+from orchestrator.analysis.report.sections.knobs.effects import forest, importance_of, main_rows
 from orchestrator.analysis.report.sections.knobs.ladder import ladder_of
 from orchestrator.analysis.report.sections.scaling import scaling_figure
 from orchestrator.analysis.report.sections.scatter import scatter_figures
-from orchestrator.analysis.report.sections.steps import steps_of
+from orchestrator.analysis.report.sections.timing import steps_of
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables

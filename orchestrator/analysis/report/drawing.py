@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -135,8 +135,8 @@ def _layout(**more: Any) -> dict[str, Any]:  # noqa: ANN401 - plotly's own setti
 class Drawing:
     """Traces and layout in the words of plotly.js, which draws them.
 
-    Plotly's own figure checks each value as it is set, which took a third of a report's time: it
-    is made only by :meth:`plotly`.
+    Plotly's own figure checks each value as it is set, which took a third of a report's time: only
+    :attr:`Figure.figure` makes one.
 
     Args:
         more: Settings of the layout in addition to the style's.
@@ -173,25 +173,20 @@ class Drawing:
         """Return the input of plotly.js, in plain values."""
         return {"data": _plain(self.data), "layout": _plain(self.layout)}
 
-    def plotly(self) -> go.Figure:
-        """Return it as plotly's own figure."""
-        from plotly.graph_objects import Figure
-
-        json = self.to_json()
-        return Figure({**json, "layout": {"template": None, **json["layout"]}})
-
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a setting may be
-    """Return a value as JSON stores it: lists for columns, None for an unknown value."""
+    """Return a value as the page stores it: lists, short numbers, None for an unknown value."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, (pd.Series, np.ndarray)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    if value is None or value is pd.NA:
+        return None
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None
+    return value if isinstance(value, (bool, int, str)) else str(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,46 +198,30 @@ class Figure:
         drawing: The figure itself, in the colours above: the page has another set of them for a
             dark screen.
         table: The data it draws, one row a mark; its columns as in the trials table.
-        caption: Sentences below it.
-        label: One sentence for readers who cannot see it: its content and its result.
-        shown: Ranges of axes at first, by plotly's names (``yaxis.range``); empty for all of it.
-        rest: Words of the button that shows the rest; needed with ``shown``.
+        caption: Sentences below it, which a screen reader reads as well.
     """
 
     name: str
     drawing: Drawing
     table: pd.DataFrame
-    caption: str = ""
-    label: str = ""
-    shown: Mapping[str, list[float]] = field(default_factory=dict)
-    rest: str = ""
+    caption: str
 
     @property
     def figure(self) -> go.Figure:
-        """The figure as plotly's own, with the ranges that the page shows at first."""
-        figure = self.drawing.plotly()
-        for name, ends in self.shown.items():
-            figure.update_layout({f"{name.partition('.')[0]}_range": ends})
-        return figure
+        """The figure as plotly's own."""
+        from plotly.graph_objects import Figure
+
+        json = self.drawing.to_json()
+        return Figure({**json, "layout": {"template": None, **json["layout"]}})
 
     def to_json(self) -> dict[str, Any]:
         """Return the data from which the page's script draws it and makes its CSV."""
+        rows = [_plain(self.table[column]) for column in self.table.columns]
         return {
             **self.drawing.to_json(),
-            "shown": dict(self.shown),
-            "rest": self.rest,
             "columns": list(map(str, self.table.columns)),
-            "rows": [_short(self.table[column]) for column in self.table.columns],
+            "rows": rows,
         }
-
-
-def _short(column: pd.Series[Any]) -> list[Any]:
-    """Return a column's cells as JSON stores them: short numbers, None for a missing one."""
-    if pd.api.types.is_float_dtype(column.dtype):
-        return [float(f"{value:.{_DIGITS}g}") if value == value else None for value in column]
-    if pd.api.types.is_integer_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-        return [None if pd.isna(value) else value for value in column.tolist()]
-    return [None if cell is None or cell != cell else str(cell) for cell in column.tolist()]
 
 
 def write_tables(tables: Mapping[str, pd.DataFrame], run_dir: Path) -> None:

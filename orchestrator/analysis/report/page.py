@@ -13,17 +13,18 @@ from jinja2.runtime import Context
 
 from orchestrator.analysis.report.drawing import DARK, Figure
 from orchestrator.analysis.report.first_screen import first_screen
-from orchestrator.analysis.report.sections.ceilings import ceilings_of
 from orchestrator.analysis.report.sections.curves import curves_of
-from orchestrator.analysis.report.sections.environment import environment_of
 from orchestrator.analysis.report.sections.front import front_of
-from orchestrator.analysis.report.sections.knobs.effects import effects_of
-from orchestrator.analysis.report.sections.knobs.importance import importance_of
+from orchestrator.analysis.report.sections.knobs.effects import effects_of, importance_of
 from orchestrator.analysis.report.sections.knobs.ladder import ladder_of
 from orchestrator.analysis.report.sections.published import published_of
-from orchestrator.analysis.report.sections.steps import steps_of
-from orchestrator.analysis.report.sections.times import times_of
-from orchestrator.analysis.report.sections.trials import counts_of_states, lost_of, trials_of
+from orchestrator.analysis.report.sections.timing import ceilings_of, steps_of, times_of
+from orchestrator.analysis.report.sections.trials import (
+    counts_of_states,
+    environment_of,
+    lost_of,
+    trials_of,
+)
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence

@@ -11,13 +11,8 @@ from orchestrator.analysis.report.drawing import FONT, GRID, INK, MUTED, PAPER, 
 
 _WIDTH, _HEIGHT = 800, 500
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 20, 50, 50
-_SHAPES: Final = {
-    "square": "M-1,-1H1V1H-1Z",
-    "diamond": "M0,-1.3L1.3,0L0,1.3L-1.3,0Z",
-    "star": "M0,-1.4L.4,-.45L1.4,-.4L.6,.2L.9,1.2L0,.6L-.9,1.2L-.6,.2L-1.4,-.4L-.4,-.45Z",
-    "circle": "M-1,0A1,1 0 1 0 1,0A1,1 0 1 0 -1,0Z",
-}
-"""Path of each of plotly's marks that the page draws, in units of half its size."""
+_SIGNS: Final = {"square": "■", "diamond": "◆", "star": "★", "circle": "●", "circle-open": "○"}
+"""Character for each of plotly's marks that the page draws."""
 
 
 def front_picture(figures: Sequence[Figure], title: str) -> str:
@@ -78,7 +73,7 @@ class _Axis:
 
 def _panel(figure: Figure) -> Iterator[str]:
     """Yield the parts of one picture: axes, lines, marks, legend."""
-    drawing, bottom, right = figure.to_json(), _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    drawing, bottom, right = figure.drawing.to_json(), _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     traces, layout = drawing["data"], drawing["layout"]
     points = [
         [pair for pair in zip(t["x"], t["y"], strict=True) if None not in pair] for t in traces
@@ -88,56 +83,41 @@ def _panel(figure: Figure) -> Iterator[str]:
     y_axis = _Axis(layout["yaxis"], ys, bottom, _TOP)
     titles = [layout[name]["title"]["text"] for name in ("xaxis", "yaxis")]
     for place, text in x_axis.ticks():
-        yield _line(place, _TOP, place, bottom, GRID)
+        yield _line(f"M{place},{_TOP}V{bottom}", GRID)
         yield _text(place, bottom + 16, text, text_anchor="middle")
     for place, text in y_axis.ticks():
-        yield _line(_LEFT, place, right, place, GRID)
+        yield _line(f"M{_LEFT},{place}H{right}", GRID)
         yield _text(_LEFT - 6, place + 4, text, text_anchor="end")
     middle = (_TOP + bottom) / 2
     yield _text((_LEFT + right) / 2, bottom + 38, titles[0], text_anchor="middle")
     yield _text(16, middle, titles[1], text_anchor="middle", transform=f"rotate(-90 16 {middle})")
     for shape in layout.get("shapes", ()):
-        at = y_axis(shape["y0"])
-        if at is not None:
-            yield _line(_LEFT, at, right, at, shape["line"]["color"])
+        if (at := y_axis(shape["y0"])) is not None:
+            yield _line(f"M{_LEFT},{at}H{right}", shape["line"]["color"])
     for trace, pairs in zip(traces, points, strict=True):
         places = [(x_axis(x), y_axis(y)) for x, y in pairs]
         seen = [(x, y) for x, y in places if x is not None and y is not None]
-        if trace["mode"] == "lines":
-            yield _edge(seen, trace["line"])
-        else:
+        if trace["mode"] != "lines":
             yield from (_mark(x, y, trace["marker"]) for x, y in seen)
+        elif seen:  # from point to point by way of a corner
+            corner = "V{1}H{0}" if trace["line"]["shape"] == "vh" else "H{0}V{1}"
+            path = "".join(corner.format(*point) for point in seen[1:])
+            yield _line(f"M{seen[0][0]},{seen[0][1]}{path}", trace["line"]["color"])
     left = float(_LEFT)
     for trace in reversed([t for t in traces if t.get("showlegend", True)]):
-        name, size = str(trace["name"]), min(trace["marker"]["size"], 12)
-        yield _mark(left + 6, _TOP - 14, {**trace["marker"], "size": size})
-        yield _text(left + 16, _TOP - 10, name)
-        left += 28 + 6.6 * len(name) + 5 * name.count("m")  # no letter is as wide
-    if figure.rest:
-        hidden = figure.rest.removeprefix("Show ").removesuffix(" too")
-        yield _text(right, 18, f"not in sight: {hidden}", text_anchor="end")
+        yield _mark(left + 6, _TOP - 14, {**trace["marker"], "size": 10})
+        yield _text(left + 16, _TOP - 10, trace["name"])
+        left += 30 + 7.5 * len(trace["name"])
 
 
 def _mark(x: float, y: float, marker: Mapping[str, Any]) -> str:
-    name = str(marker["symbol"])
-    is_open, colour, half = name.endswith("-open"), marker["color"], marker["size"] / 2
-    fill, stroke = ("none", colour) if is_open else (colour, PAPER)
-    return (
-        f'<path d="{_SHAPES[name.removesuffix("-open")]}" fill="{fill}" stroke="{stroke}" '
-        f'transform="translate({x},{y}) scale({half:g})" stroke-width="{1 / half:.2g}"/>'
-    )
+    sign, size = _SIGNS[marker["symbol"]], 1.4 * marker["size"]
+    look = {"font_size": f"{size:g}", "fill": marker["color"], "text_anchor": "middle"}
+    return _text(x, round(y + 0.35 * size, 1), sign, **look)
 
 
-def _edge(points: Sequence[tuple[float, float]], line: Mapping[str, Any]) -> str:
-    """Return the edge of what the front dominates: from point to point by way of a corner."""
-    start = "".join(f"M{x},{y}" for x, y in points[:1])
-    is_up = line["shape"] == "vh"
-    path = start + "".join(f"V{y}H{x}" if is_up else f"H{x}V{y}" for x, y in points[1:])
-    return f'<path d="{path}" fill="none" stroke="{line["color"]}" stroke-width="1.2"/>'
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, colour: str) -> str:
-    return f'<line x1="{x}" y1="{y}" x2="{to_x}" y2="{to_y}" stroke="{colour}"/>'
+def _line(path: str, colour: str) -> str:
+    return f'<path d="{path}" fill="none" stroke="{colour}"/>'
 
 
 def _text(x: float, y: float, text: str, **more: object) -> str:

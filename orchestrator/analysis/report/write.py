@@ -36,7 +36,7 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
     content = recommended_json(found, tables.key)
     replace_file(run_dir / RunFile.FRONT, partial(front_table(tables).to_csv, index=False))
     _write(run_dir / RunFile.RECOMMENDED, json.dumps(content, indent=2, allow_nan=False) + "\n")
-    _write(run_dir / RunFile.ANSWER, answer_markdown(tables, found))
+    _write(run_dir / RunFile.ANSWER, answer_markdown(view))
     write_page(view, run_dir)
     if tables.is_composed:
         composed = composed_table(tables)

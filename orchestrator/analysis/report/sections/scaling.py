@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Hashable
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import config_of, params_of, rows_of
+from orchestrator.analysis.columns import params_of, rows_of
 from orchestrator.analysis.report.drawing import (
     AMBER,
     BLUE,
@@ -21,7 +21,6 @@ from orchestrator.analysis.report.drawing import (
 )
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import short
-from orchestrator.formats import counted
 
 _SPEED: Final = "metrics.samples_per_s"
 _CEILING: Final = "ceiling_samples_per_s"
@@ -42,29 +41,32 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
     column = str(rows.columns[0])
     knob, families = column.removeprefix("params."), _families(view, rows)
     drawn = rows[rows["family"].isin(families)]
-    names = _names(view, drawn, column)
+    first = drawn.drop_duplicates("family").set_index("family")
+    telling = [c for c in params_of(first) if c != column and first[c].nunique(dropna=False) > 1]
     figure = Drawing(height=400, hovermode="closest")
     for family, (colour, symbol) in zip(families, _STYLES, strict=False):
-        own, name = drawn[drawn["family"] == family].sort_values(column), names[family]
+        own = drawn[drawn["family"] == family].sort_values(column)
+        words = [f"{c.removeprefix('params.')}={short(first.at[family, c])}" for c in telling]
+        name = html.escape(" ".join(words) or "measured")
         measured, known = own[own[_SPEED].notna()], own[own[_CEILING].notna()]
         figure.add(
             "scatter",
-            x=measured[column].tolist(),
-            y=measured[_SPEED].tolist(),
+            x=measured[column],
+            y=measured[_SPEED],
             mode="lines+markers",
             name=name,
             showlegend=True,
             line={"color": colour},
             marker={"color": colour, "symbol": symbol, "size": 9},
             error_y=bars(measured, (_SPEED, f"{_SPEED}_low", f"{_SPEED}_high"), colour),
-            text=[_text(row) for row in measured.to_dict("records")],
-            hovertemplate=f"{name}<br>%{{text}}<extra></extra>",
+            customdata=measured["speedup"].map("{:.2f}x".format, na_action="ignore").fillna(""),
+            hovertemplate=f"{name}<br>%{{y:,.0f}} samples/s %{{customdata}}<extra></extra>",
         )
         if len(known):
             figure.add(
                 "scatter",
-                x=known[column].tolist(),
-                y=known[_CEILING].tolist(),
+                x=known[column],
+                y=known[_CEILING],
                 mode="lines",
                 name=f"ceiling: {name}",
                 showlegend=False,
@@ -81,16 +83,7 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
         table=drawn,
         caption=f"Configs that differ in {knob} alone, with 95 % intervals. Dotted: the slower of "
         f"loader alone and model alone.{others}",
-        label=f"Speed over {knob}, {counted(len(families), 'line')} of configs alike but for it.",
     )
-
-
-def _text(row: dict[Hashable, Any]) -> str:
-    speed = f"{row[_SPEED]:,.0f} samples/s"
-    if pd.isna(row["speedup"]):
-        return speed
-    efficiency = "" if pd.isna(row["efficiency"]) else f", efficiency {row['efficiency']:.0%}"
-    return f"{speed}, {row['speedup']:.2f}x{efficiency}"
 
 
 def _families(view: View, rows: pd.DataFrame) -> list[Hashable]:
@@ -99,16 +92,3 @@ def _families(view: View, rows: pd.DataFrame) -> list[Hashable]:
     first = [family for c in singled for family in rows.loc[rows_of(rows, c), "family"].tolist()]
     sizes = rows["family"].value_counts(sort=True)
     return list(dict.fromkeys([*first, *sizes.index]))[:MAX_FAMILIES]
-
-
-def _names(view: View, rows: pd.DataFrame, column: str) -> dict[Hashable, str]:
-    """Return a name for each family: the knobs that distinguish the drawn families."""
-    first = rows.drop_duplicates("family")
-    telling = [c for c in params_of(first) if c != column and first[c].nunique(dropna=False) > 1]
-    names = {}
-    for row in first.to_dict("records"):
-        config = config_of(row, view.sweep)
-        knobs = [name.removeprefix("params.") for name in telling]
-        text = " ".join(f"{name}={short(config[name])}" for name in knobs)
-        names[row["family"]] = html.escape(text or "measured")
-    return names

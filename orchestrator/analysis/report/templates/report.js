@@ -30,17 +30,9 @@ function drawAll() {
 function draw(name, figure) {
   const isDark = dark.matches && !print.matches;
   const shown = isDark ? tinted(figure) : structuredClone(figure);
-  const layout = { ...shown.layout, uirevision: figure.all ? "all" : "first" };
+  const layout = { ...shown.layout, uirevision: "kept" };
   if (print.matches) layout.width = PRINTED_WIDTH;
-  for (const [path, range] of Object.entries(figure.shown)) {
-    const axis = path.split(".")[0];
-    layout[axis] = figure.all ? whole(layout[axis]) : { ...layout[axis], range };
-  }
   Plotly.react(name, shown.data, layout, { responsive: true, displayModeBar: false });
-}
-
-function whole({ range, ...axis }) {
-  return { ...axis, autorange: true };
 }
 
 // Every colour of the light palette as it is on a dark screen.
@@ -54,14 +46,6 @@ function tinted(node) {
 function addFigureTools(name) {
   const figure = page.figures[name];
   const tools = toolsAfter(document.getElementById(name).parentNode);
-  if (figure.rest) {
-    const toggle = button(figure.rest, () => {
-      figure.all = !figure.all;
-      toggle.textContent = figure.all ? "Back to the first view" : figure.rest;
-      draw(name, figure);
-    });
-    tools.append(toggle);
-  }
   if (figure.columns.length) {
     const lines = () => [figure.columns, ...figure.columns.length ? turned(figure.rows) : []];
     addCsv(tools, name, () => csvOf(lines()));

@@ -1,4 +1,4 @@
-"""Effect of each knob, by matched pairs: configs that differ in this knob alone."""
+"""Effect of each knob by matched pairs, configs that differ in it alone; and its importance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import ALL
 from orchestrator.analysis.knobs.effects import Verdict, knob_effects
 from orchestrator.analysis.knobs.figures import Kind
-from orchestrator.analysis.report.drawing import Drawing, Figure, axis, bars, rows_axis
+from orchestrator.analysis.knobs.importance import importance_in
+from orchestrator.analysis.knobs.of_run import figures_of
+from orchestrator.analysis.report.drawing import (
+    AMBER,
+    BLUE,
+    Drawing,
+    Figure,
+    axis,
+    bars,
+    rows_axis,
+)
 from orchestrator.analysis.report.sections.knobs.outcomes import (
     OUTCOMES,
     effect_cells,
@@ -23,12 +33,21 @@ from orchestrator.analysis.report.sections.knobs.outcomes import (
     outcome_of,
     word_of,
 )
-from orchestrator.analysis.report.tables import INTERVAL, Cell, Row, Section, Table, count_cell
+from orchestrator.analysis.report.tables import (
+    INTERVAL,
+    Cell,
+    Row,
+    Section,
+    Table,
+    count_cell,
+    measured,
+)
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import is_share, short
 from orchestrator.formats import counted
 
 MAX_ROWS: Final = 24
+_MAX_BARS: Final = 15
 
 _HOW: Final = (
     "a pair is two configs that differ in this knob alone; the effect is the mean over the pairs, "
@@ -148,8 +167,7 @@ def forest(view: View, rows: pd.DataFrame, metric: str) -> Figure:
     records = own.to_dict("records")
     is_ratio = bool((own["kind"] == Kind.RATIO).all())
     scale = 1.0 if is_ratio or not is_share(metric) else 100.0
-    labels = [f"{row['knob']} {_change_text(row)}" for row in records]
-    names = np.array([html.escape(label) for label in labels])
+    names = np.array([html.escape(f"{row['knob']} {_change_text(row)}") for row in records])
     outcomes = np.array([OUTCOMES.index(outcome_of(row, rule)) for row in records])
     figure = Drawing(height=130 + 26 * len(own), showlegend=True)
     for kind, outcome in enumerate(OUTCOMES):
@@ -171,18 +189,64 @@ def forest(view: View, rows: pd.DataFrame, metric: str) -> Figure:
     unit = " (points)" if scale > 1 else ""
     scale_of_axis = "log" if is_ratio else "linear"
     figure.axes(axis(f"{title}{unit}", type=scale_of_axis), rows_axis(names.tolist()))
-    first = word_of(OUTCOMES[outcomes[0]], metric, rule)[2:]
     return Figure(
         name=f"effects-{metric.replace('_', '-')}",
         drawing=figure,
         table=own.drop(columns="group"),
         caption=f"Each knob's effect on {metric}, with its 95 % interval. A mark without a bar has "
         "no interval.",
-        label=f"The effect of each knob on {metric}; the first is {labels[0]}: "
-        f"{effect_text(records[0])}, {first}.",
     )
 
 
 def _hover(row: Row) -> str:
     ends, pairs = ends_text(row) or "no interval", counted(row["num_pairs"], "pair")
     return f"{effect_text(row)} ({ends}), {pairs}"
+
+
+def importance_of(view: View) -> Section:
+    """Return the section on importance; with too few configs one line gives their number."""
+    metrics = [view.rule.speed.metric, view.rule.accuracy.metric]
+    known = measured(view.all_configs, metrics)
+    tables = [importance_in(figures_of(view.tables, metric)) for metric in known]
+    drawn = [table for table in tables if len(table)]
+    return Section(
+        name="importance",
+        title="importance",
+        missing="" if drawn else next(iter(map(_note, tables)), "no figure is known"),
+        figures=(_importance_figure(drawn),) if drawn else (),
+    )
+
+
+def _importance_figure(tables: list[pd.DataFrame]) -> Figure:
+    """Draw importances as bars, a group a knob."""
+    both = pd.concat(tables, ignore_index=True)
+    order = both.groupby("knob")["importance"].max().sort_values(ascending=False).index
+    order = order[:_MAX_BARS]
+    figure = Drawing(barmode="group", height=100 + 30 * len(order))
+    for table, colour in zip(tables, (BLUE, AMBER), strict=False):
+        shares = table.set_index("knob")["importance"].reindex(order).fillna(0.0)
+        metric = table["metric"].iloc[0]
+        figure.add(
+            "bar",
+            x=shares.tolist(),
+            y=list(order),
+            name=f"for {metric}",
+            orientation="h",
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate=f"%{{y}}: %{{x:.0%}} of {metric}<extra></extra>",
+        )
+    shares_axis = axis("share of the importance", tickformat=".0%", rangemode="tozero")
+    figure.axes(shares_axis, rows_axis(list(order)))
+    return Figure(
+        name="importance-shares",
+        drawing=figure,
+        table=both[["knob", "metric", "importance", "num_configs", "composed"]],
+        caption="PED-ANOVA: how much a knob matters for being among the best tenth of the configs "
+        f"({'; '.join(map(_note, tables))}). It tells neither a direction nor "
+        "how sure it is, and mixes knobs that vary together: the pairs above do not.",
+    )
+
+
+def _note(table: pd.DataFrame) -> str:
+    note = str(table.attrs.get("note", "no knob varies"))
+    return f"{table['metric'].iloc[0]}: {note}" if len(table) else note

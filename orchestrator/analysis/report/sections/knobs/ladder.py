@@ -106,7 +106,6 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     texts = [
         f"{effect_text(row)} {outcome.symbol}" for row, outcome in zip(rows, outcomes, strict=True)
     ]
-    told = "; ".join(f"{row['step']} {text}" for row, text in zip(rows, texts, strict=True))
     num_lines = sum(name.count("<br>") for name in names)
     figure = Drawing(height=110 + 34 * len(rows) + 14 * num_lines, bargap=0.45, showlegend=False)
     figure.add(
@@ -134,7 +133,6 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
         drawing=figure,
         table=pd.DataFrame(rows).drop(columns=["kind"]),
         caption=f"{metric}: each bar begins where the one above ends. Dotted: the baseline.",
-        label=f"What each step brings: {told}.",
     )
 
 

@@ -13,11 +13,16 @@ from orchestrator.analysis.report.sections.curves import (
     MAX_POINTS,
     STYLES,
     curves_of,
-    drawn_curves,
 )
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run
+
+
+def kinds_of(view: View) -> pd.Series[str]:
+    """The kind of each drawn trial."""
+    table = curves_of(view).figures[0].table
+    return table.drop_duplicates("trial_id").set_index("trial_id")["kind"]
 
 
 def test_of_many_trials_some_are_drawn_and_the_section_says_so() -> None:
@@ -26,41 +31,26 @@ def test_of_many_trials_some_are_drawn_and_the_section_says_so() -> None:
         run.add(config(lr=1e-5 * (number + 1)))
     run.add(config())
     view = view_of_run(run)
-    section = curves_of(view)
-    curves = drawn_curves(view)
-    assert curves is not None
-    others = curves.reports[curves.reports["kind"] == "other trials"]
-    assert others["trial_id"].nunique() == MAX_LINES
-    number = curves.num_trials["other trials"]
-    assert section.lines[0].startswith(f"{MAX_LINES} of {number} trials are drawn (other trials)")
+    kinds = kinds_of(view)
+    others = kinds.index[kinds == "other trials"]
+    assert len(others) == MAX_LINES
+    assert curves_of(view).lines[0].startswith(f"{len(kinds)} of 61 trials are drawn")
     finals = view.trials.set_index("trial_id")["metrics.val_acc"]
-    assert finals[others["trial_id"].unique()].min() == finals.min(), "the ends are among them"
+    assert finals[others].min() == finals.min(), "the ends are among them"
 
 
-def test_each_trial_has_one_kind(view: View) -> None:
-    curves = drawn_curves(view)
-    assert curves is not None
-    kinds = curves.reports.drop_duplicates("trial_id").set_index("trial_id")["kind"]
-    assert set(kinds) == set(STYLES)
-    rows = view.configs.set_index("label")
+def test_each_trial_has_one_kind_and_is_drawn_once_the_recommended_one_last(view: View) -> None:
+    kinds, rows = kinds_of(view), view.configs.set_index("label")
     for kind, mark in (("recommended", "is_recommended"), ("baseline", "is_baseline")):
         (ids,) = rows.loc[rows[mark], "trial_ids"]
         assert set(kinds.index[kinds == kind]) == set(ids)
-    assert curves.num_trials == {kind: int((kinds == kind).sum()) for kind in STYLES}
-
-
-def test_each_trial_is_drawn_once_and_the_recommended_one_last(view: View) -> None:
-    curves = drawn_curves(view)
-    assert curves is not None
     over_time, over_samples = curves_of(view).figures
     assert (over_time.name, over_samples.name) == ("accuracy-over-time", "accuracy-over-samples")
     for drawn in (over_time.figure, over_samples.figure):
-        kinds = [line.name for line in drawn.data]
-        assert list(dict.fromkeys(kinds)) == [
-            "other trials", "on the front", "baseline", "recommended",
-        ]  # fmt: skip
-        assert len(kinds) == curves.reports["trial_id"].nunique()
-        assert kinds[-2:] == ["baseline", "recommended"]
+        lines = [line.name for line in drawn.data]
+        assert list(dict.fromkeys(lines)) == list(STYLES)
+        assert len(lines) == len(kinds)
+        assert lines[-2:] == ["baseline", "recommended"]
 
 
 def test_time_in_training_is_the_clock_where_all_report_it(view: View) -> None:
@@ -85,8 +75,8 @@ def test_a_line_of_very_many_reports_is_drawn_with_a_few_hundred(view: View) -> 
 
 def test_without_curves_a_sentence_says_why(view: View) -> None:
     last = view.curves.drop_duplicates("trial_id", keep="last")
-    section = curves_of(replace(view, curves=last))
-    assert section.figures == ()
-    assert section.missing == "val_acc was evaluated once a trial, so that there is no curve"
-    without = curves_of(replace(view, curves=view.curves.drop(columns="metrics.val_acc")))
-    assert without.missing.startswith("no trial reported val_acc while it trained")
+    without = view.curves.drop(columns="metrics.val_acc")
+    for curves in (last, without):
+        section = curves_of(replace(view, curves=curves))
+        assert section.figures == ()
+        assert section.missing.startswith("no trial reported val_acc twice while it trained")

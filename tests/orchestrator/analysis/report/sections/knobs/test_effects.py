@@ -1,4 +1,4 @@
-"""What each knob does, on the page."""
+"""What each knob does, and how much it matters, on the page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from orchestrator.analysis.report.sections.knobs.effects import (
     MAX_ROWS,
     effects_of,
+    importance_of,
     main_effects,
 )
 from orchestrator.analysis.report.view import View
@@ -99,4 +100,29 @@ def test_the_figure_has_a_mark_a_row_with_its_interval(view: View) -> None:
     place = list(faster.y).index("num_workers 0 → 3")
     (expected,) = found[(found["knob"] == "num_workers") & (found["value"] == 3)].to_dict("records")
     assert faster.x[place] == pytest.approx(expected["effect"])
-    assert faster.x[place] + faster.error_x.array[place] == pytest.approx(expected["high"])
+    end = faster.x[place] + faster.error_x.array[place]
+    assert end == pytest.approx(expected["high"], rel=1e-4)
+
+
+def test_of_many_configs_there_are_bars_for_the_speed_and_for_the_accuracy() -> None:
+    run = MadeRun()
+    for lr in (1e-3, 3e-3, 1e-2, 3e-2):
+        for batch_size in (500, 1000, 2000, 4000):
+            for workers in (0, 1, 3, 6):
+                run.add(config(lr=lr, batch_size=batch_size, num_workers=workers))
+    section = importance_of(view_of_run(run))
+    (drawn,) = section.figures
+    speed, accuracy = drawn.figure.data
+    assert (speed.name, accuracy.name) == ("for samples_per_s", "for val_acc")
+    assert set(speed.y) == {"lr", "batch_size", "num_workers"}
+    assert sum(speed.x) == pytest.approx(1.0)
+    assert dict(zip(accuracy.y, accuracy.x, strict=True))["lr"] > 0.4
+    assert len(drawn.table) == 6
+    assert "val_acc: of 64 configs of 64" in drawn.caption
+
+
+def test_of_few_a_line_says_so(view: View) -> None:
+    section = importance_of(view)
+    assert section.figures == ()
+    assert section.missing.startswith("too few: ")
+    assert "configs with samples_per_s, 50" in section.missing

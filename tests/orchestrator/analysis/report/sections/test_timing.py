@@ -1,14 +1,22 @@
-"""Ceilings and gains in the report."""
+"""Where the time goes: steps, ceilings and gains, and the time to an accuracy."""
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from orchestrator.analysis.report.sections.ceilings import ceilings_of, gain_text
+from orchestrator.analysis.report.sections.timing import (
+    MAX_ROWS,
+    ceilings_of,
+    gain_text,
+    phase_times,
+    steps_of,
+    times_of,
+)
 from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain
@@ -70,3 +78,60 @@ def test_each_config_has_its_ceilings_and_its_gain_with_an_interval(bounded: Vie
 )  # fmt: skip
 def test_a_gain_in_words(gain: Gain, text: str) -> None:
     assert gain_text(gain) == text
+
+
+def test_phases_add_up_to_the_time_of_as_many_samples(view: View) -> None:
+    rows = view.trials[view.trials["state"] == "completed"]
+    parts = phase_times(rows)
+    assert parts.sum(axis=1).tolist() == pytest.approx(
+        (1e6 / rows["metrics.samples_per_s"]).tolist(), rel=1e-6
+    )
+
+
+def test_the_recommended_config_and_the_baseline_are_among_the_bars(view: View) -> None:
+    (drawn,) = steps_of(view).figures
+    names = list(drawn.figure.data[0].y)
+    assert len(names) == len(drawn.table) == MAX_ROWS
+    assert sum("(recommended)" in name for name in names) == 1
+    assert sum("(baseline)" in name for name in names) == 1
+    assert drawn.caption.endswith("8 other configs are not drawn.")
+    waits = next(trace for trace in drawn.figure.data if trace.name == "wait")
+    assert drawn.table["wait_ms_per_1000_samples"].tolist() == pytest.approx(
+        list(waits.x), rel=1e-5
+    )
+
+
+def test_without_phases_a_sentence_says_so(view: View) -> None:
+    section = steps_of(replace(view, configs=view.configs.drop(columns="metrics.forward_ms")))
+    assert (section.figures, section.missing) == ((), "the phases of a step were not measured")
+
+
+def test_the_table_names_the_accuracy_and_counts_the_runs(view: View) -> None:
+    times = times_of(view)
+    assert times is not None
+    assert times.table is not None
+    assert times.title.startswith("time to val_acc 9")
+    column = times.table.head.index("runs there")
+    assert {row[column].text for row in times.table.rows} <= {"0 of 1", "1 of 1"}
+    assert sum(mark == "recommended" for mark in times.table.marks) == 1
+
+
+def test_without_curves_there_is_no_table(view: View) -> None:
+    assert times_of(replace(view, curves=view.curves.iloc[:0])) is None
+
+
+def test_the_soonest_are_shown_and_always_the_recommended_and_the_baseline() -> None:
+    run = MadeRun()
+    run.add(config(lr=1e-4))  # the baseline's knobs but lr: not accurate
+    for lr in np.geomspace(2e-3, 5e-3, 22):
+        run.add(config(num_workers=3, lr=float(lr)))
+    run.add(config())
+    times = times_of(view_of_run(run))
+    assert times is not None
+    assert times.table is not None
+    roles = [row[0].text for row in times.table.rows]
+    assert {"recommended", "baseline"} <= set(", ".join(roles).split(", "))
+    assert (len(roles), times.table.num_left_out) == (MAX_ROWS, 24 - MAX_ROWS)
+    shown = [row[-4].number for row in times.table.rows]
+    reached = [number for number in shown if number is not None]
+    assert reached == sorted(reached)

@@ -1,0 +1,210 @@
+"""Where the time goes: steps by phase, ceilings and gains, and the time to an accuracy."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from typing import Final
+
+import pandas as pd
+
+from orchestrator.analysis.columns import text_of
+from orchestrator.analysis.report.drawing import PHASES, Drawing, Figure, axis, rows_axis
+from orchestrator.analysis.report.tables import (
+    Cell,
+    Row,
+    Section,
+    figure_cell,
+    figure_of,
+    role_of,
+    table_of_configs,
+)
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.statistics.curves import (
+    CLOCK,
+    composed_time_to_accuracy,
+    time_to_accuracy,
+)
+from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain, gains_of
+from orchestrator.analysis.statistics.intervals import is_narrow
+from orchestrator.analysis.wording import shown
+from orchestrator.formats import percent
+
+MAX_ROWS: Final = 16
+"""Configs in each figure and table."""
+
+WORTH: Final = 1.05
+"""A smaller gain is called none."""
+MOST_TIMES: Final = 10.0
+"""Larger gains are not distinguished: all of the time goes to one part."""
+
+_STEP, _FORWARD = "metrics.step_ms", "metrics.forward_ms"
+_LONGEST_LINE: Final = 56
+_PHASES: Final = (
+    "Mean time of the steady steps by phase, for as many samples each; the slower the config the "
+    "longer its bar. Starts of epochs are part of it only where epochs are too short for a steady "
+    "state; evaluation never is."
+)
+_CEILINGS: Final = (
+    "each trial also ran its loader alone, using none of its batches, and its model alone, over "
+    "batches that were there already. Loading and computing at the same time can exceed neither"
+)
+
+
+def _fastest(view: View, needed: list[str]) -> tuple[pd.DataFrame, int]:
+    """Return some configs that have all these columns, the fastest first, and how many have."""
+    if not set(needed) <= set(view.configs.columns):
+        return view.configs.iloc[:0], 0
+    known = view.configs.dropna(subset=needed)
+    chosen = view.singled_first(known, SPEED).head(MAX_ROWS)
+    return chosen.sort_values(SPEED, ascending=False, kind="stable"), len(known)
+
+
+def ceilings_of(view: View) -> Section | None:
+    """Return the ceilings of the main group's configs; None if none was measured."""
+    chosen, num_known = _fastest(view, [SPEED, LOADER, COMPUTE])
+    if chosen.empty:
+        return None
+    gains = gains_of(view.trials, chosen)
+    table = table_of_configs(
+        view,
+        chosen.assign(gain=[gain_text(gain) for gain in gains]),
+        [
+            ("samples_per_s", lambda row: figure_of(row, "samples_per_s")),
+            ("loader alone", lambda row: figure_of(row, LOADER.removeprefix("metrics."))),
+            ("model alone", lambda row: figure_of(row, COMPUTE.removeprefix("metrics."))),
+            ("bound by", lambda row: Cell(text=text_of(row.get("tags.bound")))),
+            ("to gain", lambda row: Cell(text=row["gain"])),
+        ],
+        num_all=num_known,
+    )
+    title = "What bounds each config"
+    return Section(name="ceilings", title=title, lines=(_CEILINGS,), table=table)
+
+
+def gain_text(gain: Gain) -> str:
+    """Return ``4.1x (3.9x to 4.3x) if the loader were free``, as far as that is known."""
+    if math.isnan(gain.low):
+        return "not known: no config ran twice" if gain.ratio >= WORTH else "next to nothing"
+    if not is_narrow(gain.low, gain.high):
+        return "not known: its runs' ceilings differ too much"
+    if gain.low < 1 and gain.high >= WORTH**2:
+        return f"not known: {gain.low:.2f}x to {gain.high:.2f}x if {gain.part} were free"
+    if gain.low < 1 or gain.ratio < WORTH:
+        return "next to nothing"
+    if gain.low > MOST_TIMES:
+        return f"over {MOST_TIMES:.0f}x if {gain.part} were free: it takes nearly all of the time"
+    digits = 2 if gain.ratio < 2 else 1
+    times, low, high = (f"{end:.{digits}f}x" for end in (gain.ratio, gain.low, gain.high))
+    return f"{times} ({low} to {high}) if {gain.part} were free"
+
+
+def steps_of(view: View) -> Section:
+    """Return the section on the time of a step.
+
+    Steps of different batch sizes differ in time for that reason alone, so the bars show the
+    time of the same number of samples.
+    """
+    name, title = "steps", "Where the time goes"
+    rows, _ = _fastest(view, [_STEP, _FORWARD, SPEED])
+    if rows.empty:
+        return Section(name=name, title=title, missing="the phases of a step were not measured")
+    left_out = len(view.configs) - len(rows)
+    parts = phase_times(rows)
+    names = [_name_of(row) for row in rows.to_dict("records")]
+    height = 110 + (36 if any("<br>" in name for name in names) else 27) * len(rows)
+    figure = Drawing(barmode="stack", bargap=0.35, height=height, legend={"traceorder": "normal"})
+    for phase, colour in PHASES.items():
+        if parts[phase].isna().all():
+            continue
+        share = parts[phase] / parts.sum(axis=1)
+        figure.add(
+            "bar",
+            y=names,
+            x=parts[phase].tolist(),
+            name=phase,
+            orientation="h",
+            marker={"color": colour, "line": {"width": 0}},
+            customdata=[percent(part) for part in share],
+            hovertemplate=f"{phase}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
+        )
+    figure.axes(axis("time per 1,000 samples (ms)", rangemode="tozero"), rows_axis(names))
+    table = parts.add_suffix("_ms_per_1000_samples")
+    table.insert(0, "config", rows["label"])
+    caption = _PHASES + (f" {left_out} other configs are not drawn." if left_out else "")
+    drawn = Figure(name="step-times", drawing=figure, table=table, caption=caption)
+    return Section(name=name, title=title, figures=(drawn,))
+
+
+def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return milliseconds per 1,000 samples by phase; ``other`` is the rest of the step."""
+    samples_per_step = rows[SPEED] * rows[_STEP] / 1000
+    named = [phase for phase in PHASES if phase != "other"]
+    parts = pd.DataFrame(
+        {phase: rows.get(f"metrics.{phase}_ms", pd.Series(dtype=float)) for phase in named},
+        index=rows.index,
+    )
+    # Transfers may overlap with compute, so that the phases can exceed the step.
+    parts["other"] = (rows[_STEP] - parts.sum(axis=1)).clip(lower=0)
+    return parts.mul(1000 / samples_per_step, axis=0)
+
+
+def _name_of(row: Row) -> str:
+    role = role_of(row)
+    text = f"{row['label']} ({role})" if role else str(row["label"])
+    lines = textwrap.wrap(text, _LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
+    return "<br>".join(map(html.escape, lines))
+
+
+def times_of(view: View) -> Section | None:
+    """Return the times of the main group's configs; None if no curve has any."""
+    metric = view.rule.accuracy.metric
+    start = f"that is the {metric} the rule asks for"
+    if view.num_candidates:
+        rows = view.trials, view.curves
+        times = composed_time_to_accuracy(view.configs, *rows, view.rule)
+        line = (
+            f"{start}; the epochs that each curve took to it, at the composed time of an epoch of "
+            "each config, without evaluation"
+        )
+    else:
+        times = time_to_accuracy(view.configs, view.curves, view.rule)
+        from_start = "from the start of the trial's process, evaluation included"
+        line = (
+            f"{start}; time counts "
+            f"{'in training epochs alone' if times and times.clock == CLOCK else from_start}, as "
+            "finely as accuracy was evaluated. The last columns show each config when the first "
+            "was there"
+        )
+    if times is None:
+        return None
+    known = view.configs.loc[times.configs.index].drop(columns="num_runs").join(times.configs)
+    singled = known["is_recommended"] | known["is_baseline"]
+    room = MAX_ROWS - int(singled.sum())
+    has_then = bool(known["accuracy"].notna().any())
+    then = [(f"{metric} then", lambda row: figure_cell(metric, row["accuracy"]))] * has_then
+    table = table_of_configs(
+        view,
+        known[singled | ((~singled).cumsum() <= room)],
+        [
+            ("time to it (s)", _reached_cell),
+            ("runs there", lambda row: Cell(text=f"{row['num_reached']} of {row['num_runs']}")),
+            *then,
+            ("trained for (s)", lambda row: figure_cell("train_s", row["trained_s"])),
+        ],
+        num_all=len(known),
+    )
+    return Section(
+        name="time-to-accuracy",
+        title=f"time to {metric} {shown(metric, times.target)}",
+        level=3,
+        lines=(line,),
+        table=table,
+    )
+
+
+def _reached_cell(row: Row) -> Cell:
+    if not pd.isna(row["reached_s"]):
+        return figure_cell("train_s", row["reached_s"])
+    return Cell(text="by fewer than half" if row["num_reached"] else "never")
