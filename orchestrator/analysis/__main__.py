@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.analysis.commands.parser import latest_run, parse
+from orchestrator.analysis.commands.parser import parse
 from orchestrator.arguments import EXIT_WRONG_REQUEST, typed
 from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.storage.files import latest_run
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED: Final = 130

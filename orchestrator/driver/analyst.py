@@ -57,7 +57,7 @@ class Analyst(Judge):
         """The configs of a factored search with the current roles; None for another search."""
         if self._candidates is None:
             return None
-        from orchestrator.storage.candidates import with_roles
+        from orchestrator.storage.tables import with_roles
 
         return (
             self._candidates
@@ -68,7 +68,7 @@ class Analyst(Judge):
     def write_candidates(self, run_dir: Path) -> None:
         """Write ``candidates.parquet`` with the current roles, if the search is factored."""
         if (table := self.candidates) is not None:
-            from orchestrator.storage.candidates import write_candidates
+            from orchestrator.storage.tables import write_candidates
 
             write_candidates(run_dir, table)
 
@@ -164,7 +164,7 @@ def candidates_of(factory: TrialFactory, record: SweepRecord) -> pd.DataFrame | 
     sweep = factory.sweep
     if not isinstance(sweep.search, Factored):
         return None
-    from orchestrator.storage.candidates import candidates_table
+    from orchestrator.storage.tables import candidates_table
 
     problem = search_problem(sweep, factory.machine)
     keys = sweep.search.factors(problem).candidates.keys

@@ -6,7 +6,6 @@ run_directory  the folder itself, locked while a run writes to it
 replacing      files written under another name and renamed
 sweep_record   ``sweep.json``: a sweep as it was resolved, written and read
 history        a sweep and its trials as the journal has them so far
-tables         the tables of trials, curves and steps
-candidates     ``candidates.parquet``: the configs of a factored search
+tables         the tables of trials, curves, steps and of a factored search's candidates
 =============  ===================================================================
 """

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 
-from orchestrator.errors import nearest
+from orchestrator.errors import RunDirectoryError, nearest
 
 
 class RunFile(StrEnum):
@@ -43,9 +42,24 @@ class RunFile(StrEnum):
     """A folder: the table of each of the report's figures, and its tables, as CSV."""
 
 
-def nearest_run(folder: Path) -> str:
-    """Return the run directory beside ``folder`` with the nearest name, as a question; or ""."""
-    with suppress(OSError):
-        runs = [path.parent.name for path in folder.parent.glob(f"*/{RunFile.SWEEP}")]
-        return nearest(folder.name, [name for name in runs if name != folder.name])
-    return ""
+def latest_run(folder: Path) -> Path | None:
+    """Return the run below a folder that was started last; None if there is none."""
+    records = [*folder.glob(f"*/{RunFile.SWEEP}"), *folder.glob(f"*/*/{RunFile.SWEEP}")]
+    if not records:
+        return None
+    return max(records, key=lambda path: path.stat().st_mtime).parent
+
+
+def no_run(folder: Path) -> RunDirectoryError:
+    """Return the error for a folder that is no run directory; it names the run that was meant."""
+    if folder.is_dir():
+        what = f"it has no {RunFile.SWEEP}"
+    else:
+        what = "it is a file" if folder.exists() else "no such folder"
+    beside = [path.parent.name for path in folder.parent.glob(f"*/{RunFile.SWEEP}")]
+    hint = "give the folder that a sweep printed, runs/<sweep>/<time>"
+    if latest := latest_run(folder):
+        hint = f"the latest run in it: {latest}"
+    return RunDirectoryError(
+        f"{folder}: is not a run directory ({what}){nearest(folder.name, beside)}", hint
+    )

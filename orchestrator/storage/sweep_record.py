@@ -18,7 +18,7 @@ from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.metrics import Objective, Published
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
-from orchestrator.storage.files import RunFile, nearest_run
+from orchestrator.storage.files import RunFile, no_run
 from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.texts import bounded
@@ -232,12 +232,8 @@ def read_sweep(run_dir: Path) -> SweepRecord:
     path = run_dir / RunFile.SWEEP
     try:
         content = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        missing = f"it has no {RunFile.SWEEP}" if run_dir.is_dir() else "no such folder"
-        raise RunDirectoryError(
-            f"{run_dir}: is not a run directory ({missing}){nearest_run(run_dir)}",
-            "give the folder that a sweep printed, runs/<sweep>/<time>",
-        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise no_run(run_dir) from None
     except (OSError, ValueError) as error:  # not JSON, or not UTF-8
         raise RunDirectoryError(f"{path}: cannot be read: {error}", "start a new run") from None
     if not isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""The tables of a run: trials and curves, made from the journal, and the times of steps.
+"""The tables of a run: trials and curves, made from the journal, the times of steps, candidates.
 
 A trial has a row once its fate is journalled. One that was asked for and has none yet
 (it was running when the driver was interrupted) has no row: ``--resume`` runs it under
@@ -29,8 +29,15 @@ from orchestrator.kernel.journal import read_journal, read_steps
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.throughput import warm_up
 from orchestrator.metric_table import MEASURED
+from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, read_history
+from orchestrator.storage.history import (
+    TRIAL_COLUMNS,
+    SweepHistory,
+    TrialHistory,
+    cell_text,
+    read_history,
+)
 from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 
@@ -40,6 +47,8 @@ TAG_COLUMNS = (
 CURVE_COLUMNS = ("trial_id", "step", "epoch", "samples", "elapsed_s")
 
 TIME = "datetime64[ms, UTC]"
+ROLES = "roles"
+"""Key of the roles among the attributes of the candidates, which Parquet keeps."""
 _METRIC_COLUMNS = tuple(f"metrics.{metric.name}" for metric in MEASURED)
 _DTYPES = {"seed": "Int64", "repeat": "Int64", "cores": "Int64", "started_at": TIME}
 _DTYPES |= {"step": "Int64", "epoch": "Int64", "samples": "Int64"}
@@ -186,6 +195,52 @@ def _step_rows(trial_id: str, blocks: list[Block]) -> Iterable[tuple[object, ...
             num_running += 1
         place = (block.epoch, block.first_step, block.num_steps, block.samples)
         yield trial_id, *place, block.duration_s, None if dropped is None else str(dropped)
+
+
+# -- the configs of a factored search, trained or not
+
+
+def candidates_table(
+    names: Sequence[str],
+    configs: Iterable[Sequence[Any]],
+    knobs: Mapping[str, KnobRecord],
+    roles: Mapping[str, Role],
+) -> pd.DataFrame:
+    """Return one row a config, typed as in the trials table.
+
+    Args:
+        names: The knobs, in the order of the values of each config.
+        configs: Values of the knobs, a config each.
+        knobs: The knobs of the trainable by name.
+        roles: Role of each knob: as declared, later as the search has found it.
+    """
+    rows = pd.DataFrame(list(configs), columns=[f"params.{name}" for name in names], dtype=object)
+    tuples = [name for name in rows.columns if rows[name].map(type).isin([tuple, list]).any()]
+    rows = rows.assign(**{name: rows[name].map(cell_text) for name in tuples})
+    dtypes = trial_dtypes(knobs, [])
+    table = typed(rows, {name: dtypes[name] for name in rows.columns})
+    return with_roles(table, roles)
+
+
+def with_roles(table: pd.DataFrame, roles: Mapping[str, Role]) -> pd.DataFrame:
+    """Return the same configs with other roles of the knobs."""
+    table = table.copy(deep=False)
+    table.attrs = {**table.attrs, ROLES: {name: str(role) for name, role in roles.items()}}
+    return table
+
+
+def write_candidates(run_dir: Path, table: pd.DataFrame) -> None:
+    """Write ``candidates.parquet``.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    replace_file(run_dir / RunFile.CANDIDATES, lambda path: table.to_parquet(path, index=False))
+
+
+def roles_of(candidates: pd.DataFrame) -> dict[str, Role]:
+    """Return the roles that the table was written with; {} for one without."""
+    return {name: Role(role) for name, role in candidates.attrs.get(ROLES, {}).items()}
 
 
 # -- types of columns

@@ -8,18 +8,15 @@ import pandas as pd
 
 from orchestrator.analysis.api.checks import (
     Source,
-    checked_frame,
     checked_trials,
     column_named,
-    remembered,
     run_of,
 )
-from orchestrator.analysis.columns import TableError, metrics_of, params_of
-from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.columns import metrics_of
 from orchestrator.analysis.knobs.effects import effects_in, interactions_in
 from orchestrator.analysis.knobs.figures import Figures
 from orchestrator.analysis.knobs.importance import importance_in
-from orchestrator.analysis.knobs.of_run import figures_by_role, figures_in, with_runs
+from orchestrator.analysis.knobs.of_run import figures_by_role
 from orchestrator.analysis.tables.run_tables import RunTables
 
 
@@ -31,9 +28,9 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
     count by the runs from which their figures are composed: none twice.
 
     Args:
-        source: A run; or rows of its ``trials``, with ``run``; or a frame of configs.
+        source: A run; or rows of its ``trials``, with ``run``.
         on: The figure, such as ``samples_per_s``, for all knobs. None: the speed for ``systems``
-            knobs, the accuracy for ``learning`` knobs and the two for ``both``; requires a run.
+            knobs, the accuracy for ``learning`` knobs and the two for ``both``.
         run: The run of a frame: its baseline is the reference.
 
     Returns:
@@ -47,7 +44,7 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
         not itself measured. ``contaminated``: no pair has clean runs alone.
 
     Raises:
-        TableError: The figure is unknown, a frame lacks a needed column, or has a config twice.
+        TableError: The figure is unknown, or a frame lacks a needed column or has a trial twice.
         SweepError: The sweep's objectives state no rule.
 
     Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
@@ -66,7 +63,7 @@ def interactions(
     Args:
         source: As :func:`effects` takes it.
         on: The figure, for all knobs. None: the speed for two knobs that change it by their roles,
-            the accuracy for two that change the accuracy; requires a run.
+            the accuracy for two that change the accuracy.
         run: As for :func:`effects`.
 
     Returns:
@@ -109,53 +106,16 @@ def importance(
 
     Source: Watanabe, Bansal and Hutter, "PED-ANOVA", IJCAI 2023, as implemented in Optuna.
     """
-    tables = source if isinstance(source, RunTables) else run
-    if on is None and tables is not None:
-        on = tables.rule.speed.metric
+    on = on or run_of(source, run, "importance").rule.speed.metric
     return importance_in(_asked(source, on, run, "importance"))
 
 
 def _asked(source: Source, on: str | None, run: RunTables | None, function: str) -> list[Figures]:
-    """Return the figures of a run, of one made of some of its trials, or of a frame of configs."""
-    if not isinstance(source, RunTables):
-        frame = checked_frame(source, function)
-        if "trial_id" not in frame.columns:
-            return _figures(frame, on, run, function)
-        tables = run_of(source, run, function)
-        source = replace(tables, trials=checked_trials(frame, tables, function))
-    return figures_by_role(source, on and _metric(source.grouped, on, function))
-
-
-def _metric(frame: pd.DataFrame, on: str, function: str) -> str:
-    """Return the name of a figure that a frame has."""
-    name = on.removeprefix("metrics.")
-    column_named(frame[metrics_of(frame)], name, function)
-    return name
-
-
-def _figures(
-    configs: pd.DataFrame, on: str | None, run: RunTables | None, function: str
-) -> list[Figures]:
-    """Return a figure of a frame of configs, checked."""
-    if on is None:
-        raise TableError(
-            f"{function}: a frame of configs takes the figure", f"an.{function}(frame, on=...)"
-        )
-    metric, knobs = _metric(configs, on, function), params_of(configs)
-    if not knobs:
-        raise TableError(f"{function}: the frame has no knob: no column params.*")
-    twice = configs.duplicated([*knobs, *([GROUP] if GROUP in configs.columns else [])])
-    if twice.any():
-        raise TableError(
-            f"{function}: row {configs.index[twice][0]} has the same value of every knob as one "
-            "before it",
-            "keep the column of every knob, and one row a config: an.configs(run)",
-        )
-    goals = [objective for objective in remembered(configs) if objective.bound is None]
-    signs = [objective.sign for objective in goals if objective.metric == metric]
-    return figures_in(
-        with_runs(configs, metric, noise_is_of=[goals[0].metric] if goals else []),
-        metric,
-        baseline={} if run is None else run_of(configs, run, function).sweep.baseline,
-        sign=next(iter(signs), 1.0),
-    )
+    """Return the figures of a run, or of one made of some of its trials."""
+    tables = run_of(source, run, function)
+    if isinstance(source, pd.DataFrame):
+        tables = replace(tables, trials=checked_trials(source, tables, function))
+    if on is not None:
+        on = on.removeprefix("metrics.")
+        column_named(tables.grouped[metrics_of(tables.grouped)], on, function)
+    return figures_by_role(tables, on)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -18,44 +17,17 @@ from orchestrator.analysis.api.checks import (
     run_of,
 )
 from orchestrator.analysis.api.meanings import meaning_of
-from orchestrator.analysis.columns import Config, TableError
+from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.comparison.changes import TOLERANCE
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.compare import compare as compare_runs
-from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.findings import findings as findings_of
-from orchestrator.analysis.recommendation.speedup import Speedup
+from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.statistics import pareto
-from orchestrator.analysis.tables.load import Source as Place
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.errors import RunDirectoryError
 from orchestrator.metrics import Objective
 
-
-def load(source: Place, tracking_uri: str | None = None) -> RunTables:
-    """Load a run from its directory or from MLflow, into the same frames.
-
-    Args:
-        source: A run directory, ``runs/<sweep>/<time>``. With ``tracking_uri``: the id of a
-            sweep's parent run, or an experiment's name, for its latest sweep.
-        tracking_uri: The MLflow server or database to read from.
-
-    Returns:
-        The run: ``trials`` (a row a trial), ``curves`` (a row a report), ``steps`` (a row a block
-        of steps) and ``sweep`` (the request).
-
-    Raises:
-        RunDirectoryError: There is no such run, or it cannot be read.
-    """
-    try:
-        return load_run(source, tracking_uri)
-    except RunDirectoryError as error:
-        if tracking_uri is not None or Path(source).exists():
-            raise
-        raise RunDirectoryError(
-            error.message, f"{error.hint}; where MLflow has it: tracking_uri='sqlite:///...'"
-        ) from None
+load = load_run
 
 
 def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
@@ -144,53 +116,23 @@ def pareto_front(
     return pareto.in_order(frame[pareto.pareto_front(frame, asked)], asked)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recommendation:
-    """The config to use, why, and how sure that is.
-
-    Attributes:
-        config: A value for every knob; None if nothing can be recommended.
-        sentence: The answer of the run.
-        why: Why this config; if there is none, the reason.
-        how_sure: The evidence for the speed-up.
-        speedup: Over the baseline, with its 95 % interval; None if there is no config.
-        figures: Figures of the config by metric, from its confirm runs if it has any,
-            otherwise from the runs that selected it.
-        notes: Weaknesses of the recommendation, a sentence each.
-        findings: All of this as data.
-    """
-
-    config: Config | None
-    sentence: str
-    why: str
-    how_sure: str
-    speedup: Speedup | None
-    figures: Mapping[str, float]
-    notes: tuple[str, ...]
-    findings: Findings = field(repr=False)
-
-
-def recommend(run: RunTables) -> Recommendation:
+def recommend(run: RunTables) -> Findings:
     """Recommend a config by the rule of the run's sweep.
 
     Args:
         run: A run.
 
+    Returns:
+        ``config``, a value for every knob, None if nothing can be recommended; the answer's
+        ``sentence``, ``why`` this config and ``how_sure`` the speed-up is; ``speedup`` over the
+        baseline with its 95 % interval; ``figures`` of the config by metric; ``notes``, its
+        weaknesses. See :class:`~orchestrator.analysis.findings.findings.Findings`.
+
     Raises:
         TableError: ``run`` is no run: a recommendation rests on all of its trials.
         SweepError: The sweep's objectives state no rule.
     """
-    found = findings_of(checked_run(run, "recommend"))
-    return Recommendation(
-        config=found.config,
-        sentence=found.sentence,
-        why=found.why,
-        how_sure=found.how_sure,
-        speedup=found.speedup,
-        figures=found.figures,
-        notes=found.notes,
-        findings=found,
-    )
+    return findings(checked_run(run, "recommend"))
 
 
 def compare(

@@ -17,7 +17,7 @@ from orchestrator.analysis.api.checks import column_named, objectives_of
 from orchestrator.analysis.api.files import export
 from orchestrator.analysis.api.runs import configs, pareto_front
 from orchestrator.analysis.columns import TableError, config_of
-from orchestrator.analysis.commands.documents import loaded, rows_of, run_directory, write_document
+from orchestrator.analysis.commands.documents import rows_of, write_document
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
 from orchestrator.analysis.comparison.compare import Comparison
@@ -29,11 +29,12 @@ from orchestrator.analysis.report.console import show_comparison, show_front, sh
 from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.statistics.intervals import is_narrow
+from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import typed
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.locations import short
 from orchestrator.metrics import Objective
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, no_run
 
 EXIT_REGRESSION: Final = 1
 
@@ -44,7 +45,7 @@ def show(options: argparse.Namespace) -> int:
     Raises:
         SweepError: There is no such run, it states no rule, or the files cannot be written.
     """
-    tables = loaded(options.run, options.tracking_uri)
+    tables = load_run(options.run, options.tracking_uri)
     folder: Path | None = options.out
     if folder is None and options.tracking_uri is None:
         folder = Path(options.run)
@@ -76,7 +77,7 @@ def front(options: argparse.Namespace) -> int:
     Raises:
         SweepError: There is no such run, or an objective is unknown.
     """
-    tables = loaded(options.run, options.tracking_uri)
+    tables = load_run(options.run, options.tracking_uri)
     table = configs(tables)
     table = table[table[GROUP] == tables.main_group]
     objectives = _objectives(options.objectives, table)
@@ -127,7 +128,7 @@ def export_tables(options: argparse.Namespace) -> int:
             f"{folder}: is a run's own folder; the export would replace its tables",
             "give another folder",
         )
-    files = export(loaded(options.run, options.tracking_uri), folder, options.format)
+    files = export(load_run(options.run, options.tracking_uri), folder, options.format)
     if options.json:
         write_document("export", {"files": [path.absolute() for path in files]})
     else:
@@ -141,8 +142,10 @@ def open_report(options: argparse.Namespace) -> int:
     Raises:
         RunDirectoryError: There is no such run, or it has no report.
     """
-    folder = run_directory(options.run)
+    folder = Path(options.run)
     report = (folder / RunFile.REPORT).absolute()
+    if not (folder / RunFile.SWEEP).exists():
+        raise no_run(folder)
     if not report.is_file():
         raise RunDirectoryError(
             f"{folder}: has no {RunFile.REPORT}",
@@ -166,7 +169,7 @@ def compare(options: argparse.Namespace) -> int:
         SweepError: There is no such run, or the runs cannot be compared.
     """
     pairs = [
-        (loaded(first, options.tracking_uri), loaded(second, options.tracking_uri))
+        (load_run(first, options.tracking_uri), load_run(second, options.tracking_uri))
         for first, second in [(options.run, options.second), *options.again]
     ]
     comparison = compare_sessions(pairs, across=options.across, tolerance=options.tolerance)

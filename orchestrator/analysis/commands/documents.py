@@ -1,4 +1,4 @@
-"""The run that a command is about, and one JSON document on standard output."""
+"""One JSON document on standard output."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of
-from orchestrator.analysis.commands.parser import latest_run
-from orchestrator.analysis.tables.load import load_run
-from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.arguments import typed
-from orchestrator.errors import RunDirectoryError, SweepError
-from orchestrator.storage.files import RunFile, nearest_run
+from orchestrator.errors import SweepError
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.streams import require_written
 
@@ -70,40 +64,3 @@ def rows_of(table: pd.DataFrame, sweep: SweepRecord) -> list[dict[str, Any]]:
         }
         for row in table.to_dict("records")
     ]
-
-
-def loaded(source: str, tracking_uri: str | None) -> RunTables:
-    """Return the tables of a run.
-
-    Args:
-        source: A run directory. With ``tracking_uri``: an experiment's name, or a run's id.
-        tracking_uri: An MLflow server or database.
-
-    Raises:
-        RunDirectoryError: There is no such run, or a file of it cannot be read.
-    """
-    return load_run(source if tracking_uri is not None else run_directory(source), tracking_uri)
-
-
-def run_directory(source: str) -> Path:
-    """Return the folder of a run.
-
-    Raises:
-        RunDirectoryError: There is no such folder, or it holds runs, of which the latest is named:
-            none is taken unasked.
-    """
-    folder = Path(source)
-    if not folder.is_dir():
-        what = (
-            "is a file, not the folder of a run" if folder.exists() else "there is no such folder"
-        )
-        raise RunDirectoryError(
-            f"{source}: {what}{nearest_run(folder)}",
-            "give the folder that a run printed: runs/SWEEP/TIME",
-        )
-    if (folder / RunFile.SWEEP).exists() or not (latest := latest_run(folder)):
-        return folder
-    raise RunDirectoryError(
-        f"{source}: is a folder of runs, not a run",
-        f"the latest of them: {typed('orchestrator.analysis', [latest])}",
-    )

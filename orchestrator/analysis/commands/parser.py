@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from orchestrator.arguments import Parser, a_path
 from orchestrator.errors import nearest
-from orchestrator.locations import short
-from orchestrator.storage.files import RunFile
 
 COMMANDS: Final = {
     "show": "print a run's answer and front, and write its files again",
@@ -37,14 +35,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             parser.error(f"{words[0]!r} is neither a command nor a folder{close}")
         words = ["show", *words]
     return parser.parse_args(words)
-
-
-def latest_run(folder: Path) -> Path | None:
-    """Return the run below a folder that was started last; None where there is none."""
-    records = [*folder.glob(f"*/{RunFile.SWEEP}"), *folder.glob(f"*/*/{RunFile.SWEEP}")]
-    if not records:
-        return None
-    return short(max(records, key=lambda path: path.stat().st_mtime).parent)
 
 
 class _Parser(Parser):

@@ -17,10 +17,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.knobs.figures import Figures, Mean
-from orchestrator.analysis.knobs.of_run import figures_by_role
 from orchestrator.analysis.statistics.intervals import CONFIDENCE
 from orchestrator.analysis.statistics.matched_pairs import Rows, holm
-from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_setting
 
 MAX_VALUES: Final = 10
@@ -45,49 +43,14 @@ class Verdict(StrEnum):
     """Composed figures that the knob does not change, by its role: nothing was measured."""
 
 
-def knob_effects(tables: RunTables, on: str | None = None) -> pd.DataFrame:
-    """Return the effects of the knobs of a run, as :func:`effects_in` does.
-
-    ``on`` is the figure. None: the speed for ``systems`` knobs, the accuracy for ``learning``
-    knobs, and the two for ``both``.
-    """
-    return effects_in(figures_by_role(tables, on))
-
-
 def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
-    """Return the effect of each knob on each figure, for each pair of its values.
-
-    Args:
-        asked: The figures.
-
-    Returns:
-        A row a knob, pair of values, figure and group of comparable rows. ``effect`` is the mean
-        over the pairs: of ``value`` over ``reference`` (``kind`` ``ratio``, geometric), or of their
-        difference in the figure's own unit (``difference``: shares and what was learned).
-        ``low`` and ``high``: its 95 % interval, empty if the noise is not known. ``p``: for no
-        effect, corrected for all rows by Holm's method; ``verdict`` rests on it. ``num_pairs``;
-        ``smallest`` and ``largest`` of them; ``basis`` of the interval; ``composed``, true if a
-        config was not itself measured; ``contaminated``, true if no pair has clean runs alone.
-        A knob without a pair has one row that states this.
-    """
+    """Return the table of :func:`orchestrator.analysis.effects` for some figures."""
     rows = [row for figures in asked for row in _rows(figures)]
     return _table_of(rows, ("knob",), ("reference", "value"), "num_pairs")
 
 
 def interactions_in(asked: Sequence[Figures]) -> pd.DataFrame:
-    """Return the interaction of each two knobs on each figure.
-
-    Args:
-        asked: The figures.
-
-    Returns:
-        A row two knobs, a value of each with its reference, figure and group. ``effect`` is the
-        mean over the blocks of a ratio of ratios: the change from both, over the product of the
-        changes from each alone (``kind`` ``ratio``), or of a difference of differences. 1, or 0:
-        the two do not change each other's effect. The other columns are as in :func:`effects_in`.
-        Two knobs without a block have one row; its ``to_try`` has the ``--set`` options of the
-        config with both changed.
-    """
+    """Return the table of :func:`orchestrator.analysis.interactions` for some figures."""
     rows = [row for figures in asked for row in _block_rows(figures)]
     values = ("reference_a", "value_a", "reference_b", "value_b")
     table = _table_of(rows, ("knob_a", "knob_b"), values, "num_blocks")

@@ -29,19 +29,9 @@ COLUMNS: Final = (
 
 
 def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
-    """Return the importance of each varied knob for being among the best tenth of the configs.
+    """Return the table of :func:`orchestrator.analysis.importance` for the first figure.
 
-    Only for the first group: speeds of another group are not comparable.
-
-    PED-ANOVA as implemented in Optuna (Watanabe, Bansal and Hutter, "PED-ANOVA: Efficiently
-    quantifying hyperparameter importance in arbitrary subspaces", IJCAI 2023), with at most
-    :data:`MAX_CONFIGS` configs, always the same. Importances are shares of 1. They show neither
-    a direction nor a confidence. If two knobs vary together, they cannot distinguish which one
-    matters.
-
-    Returns:
-        ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
-        first. Empty below :data:`MIN_CONFIGS` configs; ``attrs["note"]`` states this.
+    The others are of other groups: their speeds are not comparable.
     """
     if note := _none_since(asked):
         table = pd.DataFrame(columns=list(COLUMNS))

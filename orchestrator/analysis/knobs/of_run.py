@@ -28,7 +28,7 @@ IDLE: Final = "tags.idle"
 _BESIDE: Final = ("variance", "df", "contaminated", COMPOSED, "runs")
 
 
-def figures_by_role(tables: RunTables, on: str | None) -> list[Figures]:
+def figures_by_role(tables: RunTables, on: str | None = None) -> list[Figures]:
     """Return the requested figures of a run, each with its knobs.
 
     ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by

@@ -7,17 +7,14 @@ params and tags as text. MLflow answers within seconds, or one message reports t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.tables.files import read_chosen, read_table
-from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError, nearest
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS
@@ -46,10 +43,15 @@ _REQUEST_S: Final = "10"
 """Longest wait for an answer, unless the user set one."""
 
 
-def tables_of_mlflow(source: str, tracking_uri: str) -> RunTables:
-    """Return the tables of a sweep, by its parent run's id or as the latest of an experiment.
+def download_run(source: str, tracking_uri: str, folder: Path) -> pd.DataFrame:
+    """Download a sweep's files into a folder, and return its trials.
 
     The parent run stores everything but the trials as files.
+
+    Args:
+        source: The parent run's id, or an experiment's name, for its latest sweep.
+        tracking_uri: The MLflow server or database.
+        folder: An empty folder.
 
     Raises:
         RunDirectoryError: There is none, a file is missing, or MLflow cannot be read.
@@ -57,7 +59,15 @@ def tables_of_mlflow(source: str, tracking_uri: str) -> RunTables:
     with _asking(tracking_uri):
         client = _connected(tracking_uri)
         parent = _run_of_id(client, source) or _latest_of(client, source)
-        return _tables(client, parent)
+        files = [RunFile.SWEEP, RunFile.CURVES, RunFile.STEP_TIMES]
+        if COMPOSED_TAG in parent.data.tags:
+            files.append(RunFile.CANDIDATES)
+        for file in files:
+            _download(client, parent, file, folder)
+        with suppress(RunDirectoryError):  # the sweep has not ended
+            _download(client, parent, RunFile.RECOMMENDED, folder)
+        sweep = read_sweep(folder)
+        return with_run_intervals(_trials(client, parent, sweep), sweep)
 
 
 @contextmanager
@@ -101,34 +111,6 @@ def _connected(tracking_uri: str) -> MlflowClient:
     client = MlflowClient(uri)
     client.search_experiments(max_results=1)
     return client
-
-
-def _tables(client: MlflowClient, parent: Run) -> RunTables:
-    with TemporaryDirectory(prefix="sweep-artifacts-") as name:
-        folder = Path(name)
-        for file in (RunFile.SWEEP, RunFile.CURVES, RunFile.STEP_TIMES):
-            _download(client, parent, file, folder)
-        sweep = read_sweep(folder)
-        tables = RunTables(
-            trials=with_run_intervals(_trials(client, parent, sweep), sweep),
-            curves=read_table(folder, RunFile.CURVES),
-            steps=read_table(folder, RunFile.STEP_TIMES),
-            sweep=sweep,
-            chosen=_chosen(client, parent, folder),
-        )
-        if COMPOSED_TAG not in parent.data.tags:
-            return tables
-        _download(client, parent, RunFile.CANDIDATES, folder)
-        return replace(tables, candidates=read_table(folder, RunFile.CANDIDATES))
-
-
-def _chosen(client: MlflowClient, parent: Run, folder: Path) -> Mapping[str, Any] | None:
-    """Return the config that the run recommended; None if it has not ended."""
-    try:
-        _download(client, parent, RunFile.RECOMMENDED, folder)
-    except RunDirectoryError:
-        return None
-    return read_chosen(folder)
 
 
 def _download(client: MlflowClient, parent: Run, name: str, folder: Path) -> None:

@@ -32,9 +32,8 @@ from orchestrator.analysis.statistics.pooling import (
 )
 from orchestrator.formats import counted
 from orchestrator.space.knob import Role
-from orchestrator.storage.candidates import roles_of
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.storage.tables import CURVE_COLUMNS
+from orchestrator.storage.tables import CURVE_COLUMNS, roles_of
 from orchestrator.trial import Stage, TrialState
 
 SPEED: Final = "samples_per_s"

@@ -21,9 +21,14 @@ from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
-from orchestrator.storage.candidates import candidates_table, write_candidates
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord
-from orchestrator.storage.tables import CURVE_COLUMNS, trial_dtypes, typed
+from orchestrator.storage.tables import (
+    CURVE_COLUMNS,
+    candidates_table,
+    trial_dtypes,
+    typed,
+    write_candidates,
+)
 
 Config = dict[str, Any]
 Row = dict[str, Any]

@@ -21,10 +21,9 @@ from orchestrator.driver.analyst import Analyst
 from orchestrator.metrics import maximize, minimize
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.knob import Role
-from orchestrator.storage.candidates import candidates_table, roles_of
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.storage.tables import write_tables
+from orchestrator.storage.tables import candidates_table, roles_of, write_tables
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 from tests.orchestrator.tracking.journals import Scribe, config, make_record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -91,10 +92,20 @@ def test_a_folder_without_a_record_is_refused(
         read_sweep(tmp_path)
     with pytest.raises(RunDirectoryError, match="no such folder"):
         read_sweep(tmp_path / "nowhere")
-    (tmp_path / "2026-11-26T05-04-02").mkdir()
-    (tmp_path / "2026-11-26T05-04-02" / RunFile.SWEEP).touch()
-    with pytest.raises(RunDirectoryError, match="did you mean '2026-11-26T05-04-02'"):
-        read_sweep(tmp_path / "2026-11-26T05-04-20")
+
+
+def test_the_run_that_was_meant_is_named(tmp_path: Path) -> None:
+    for second, name in enumerate(("b/05-04-02", "a/05-04-01")):
+        record = tmp_path / name / RunFile.SWEEP
+        record.parent.mkdir(parents=True)
+        record.touch()
+        os.utime(record, (second, second))
+    with pytest.raises(RunDirectoryError, match="did you mean '05-04-02'"):
+        read_sweep(tmp_path / "b" / "05-04-20")
+    for folder, latest in ((tmp_path, "a/05-04-01"), (tmp_path / "b", "b/05-04-02")):
+        with pytest.raises(RunDirectoryError, match=r"no sweep\.json") as refused:
+            read_sweep(folder)
+        assert refused.value.hint == f"the latest run in it: {tmp_path / latest}"
 
 
 @pytest.mark.parametrize(

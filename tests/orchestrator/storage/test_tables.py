@@ -14,11 +14,15 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
 from orchestrator.storage.sweep_record import KnobRecord
 from orchestrator.storage.tables import (
+    candidates_table,
     curves_of,
+    roles_of,
     steps_table,
     trial_dtypes,
     trials_of,
     typed,
+    with_roles,
+    write_candidates,
     write_tables,
 )
 from orchestrator.trial import Stage, TrialState
@@ -240,3 +244,41 @@ def test_types_of_step_times_do_not_depend_on_the_content(tmp_path: Path) -> Non
     assert full["dropped"].isna().tolist() == [False, True]
     none = steps_table(tmp_path / "elsewhere", {"a"})
     assert none.dtypes.equals(empty.dtypes)
+
+
+# -- the configs of a factored search
+
+MADE_KNOBS = {
+    "lr": KnobRecord(role=Role.LEARNING, default=0.1, allowed="a float > 0"),
+    "workers": KnobRecord(role=Role.SYSTEMS, default=0, allowed="an int >= 0"),
+    "fanouts": KnobRecord(role=Role.BOTH, default=(10, 25), allowed="a tuple of int"),
+    "amp": KnobRecord(role=Role.BOTH, default=False, allowed="a bool"),
+}
+ROLES = {name: knob.role for name, knob in MADE_KNOBS.items()}
+CONFIGS = [(0.1, 0, (10, 25), False), (1, 2, (5, 10), True)]
+
+
+def candidates() -> pd.DataFrame:
+    return candidates_table(tuple(MADE_KNOBS), CONFIGS, MADE_KNOBS, ROLES)
+
+
+def test_cells_have_the_types_of_the_trials_candidates() -> None:
+    made = candidates()
+    assert [str(kind) for kind in made.dtypes] == ["float64", "Int64", "str", "boolean"]
+    assert made["params.fanouts"].tolist() == ["10,25", "5,10"]
+
+
+def test_they_are_read_as_they_were_written_with_the_roles(tmp_path: Path) -> None:
+    write_candidates(tmp_path, candidates())
+    read = pd.read_parquet(tmp_path / RunFile.CANDIDATES)
+    pd.testing.assert_frame_equal(read, candidates())
+    assert roles_of(read) == ROLES
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_roles_that_were_found_replace_the_declared_ones() -> None:
+    found = {**ROLES, "workers": Role.BOTH}
+    declared = candidates()
+    assert roles_of(with_roles(declared, found)) == found
+    assert roles_of(declared) == ROLES
+    assert roles_of(pd.DataFrame()) == {}

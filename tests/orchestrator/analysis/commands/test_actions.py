@@ -41,7 +41,7 @@ def test_a_run_from_mlflow_leaves_no_file(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "orchestrator.analysis.commands.documents.load_run", lambda source, uri: made.tables
+        "orchestrator.analysis.commands.actions.load_run", lambda source, uri: made.tables
     )
     assert main(["products_loader", "--tracking-uri", "sqlite:///mlflow.db"]) == 0
     assert "report:" not in capsys.readouterr().out
@@ -131,7 +131,7 @@ def test_a_wrong_export_is_one_message(
     words: list[str], message: str, runs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("orchestrator.analysis.commands.actions.loaded", lambda source, uri: None)
+    monkeypatch.setattr("orchestrator.analysis.commands.actions.load_run", lambda source, uri: None)
     words = [str(runs[0]) if word == "RUN" else word for word in words]
     assert main(["export", str(runs[0]), *words]) == 2
     assert message in capsys.readouterr().err

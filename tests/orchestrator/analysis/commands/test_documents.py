@@ -1,10 +1,9 @@
-"""The run that a command is about, and one JSON document on standard output."""
+"""One JSON document on standard output."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,9 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.commands.documents import plain, rows_of, run_directory, write_document
-from orchestrator.analysis.commands.parser import latest_run
-from orchestrator.errors import RunDirectoryError
+from orchestrator.analysis.commands.documents import plain, rows_of, write_document
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 
@@ -59,34 +56,3 @@ def test_rows_have_their_config_as_python_has_it() -> None:
     assert row["config"]["persistent_workers"] is True
     assert "samples_per_s" in row
     assert not [name for name in row if name.startswith(("params.", "metrics."))]
-
-
-def folder_of_runs(folder: Path, names: list[str]) -> Path:
-    """Runs that were started in this order, told by their record alone."""
-    for second, name in enumerate(names):
-        record = folder / name / "sweep.json"
-        record.parent.mkdir(parents=True)
-        record.write_text("{}")
-        os.utime(record, (second, second))
-    return folder
-
-
-def test_of_a_folder_of_runs_none_is_taken_and_the_latest_is_named(tmp_path: Path) -> None:
-    runs = folder_of_runs(tmp_path / "runs", ["b/2", "a/1"])
-    for folder, latest in ((runs, "a/1"), (runs / "b", "b/2")):
-        with pytest.raises(RunDirectoryError, match="is a folder of runs, not a run") as refused:
-            run_directory(str(folder))
-        assert refused.value.hint.startswith("the latest of them: ")
-        assert refused.value.hint.endswith(f"python -m orchestrator.analysis {runs / latest}")
-
-
-def test_what_is_no_folder_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(RunDirectoryError, match="file: is a file, not the folder of a run"):
-        run_directory(str(tmp_path / "file"))
-    with pytest.raises(RunDirectoryError, match="nowhere: there is no such folder"):
-        run_directory("nowhere")
-    assert latest_run(tmp_path) is None
-    folder_of_runs(tmp_path, ["first"])
-    with pytest.raises(RunDirectoryError, match="there is no such folder; did you mean 'first'"):
-        run_directory(str(tmp_path / "frist"))

@@ -13,7 +13,6 @@ from orchestrator.analysis.knobs.effects import (
     Verdict,
     effects_in,
     interactions_in,
-    knob_effects,
 )
 from orchestrator.analysis.knobs.of_run import figures_by_role
 from orchestrator.analysis.statistics.matched_pairs import holm
@@ -91,7 +90,7 @@ def test_neither_order_nor_unit_nor_names_change_an_effect(seed: int, factor: fl
 def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
     tables: RunTables,
 ) -> None:
-    found = knob_effects(tables)
+    found = effects_in(figures_by_role(tables))
     told = set(zip(found["knob"], found["metric"], found["kind"], strict=True))
     assert told == {
         ("num_workers", SPEED, "ratio"),
@@ -99,14 +98,14 @@ def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
         ("batch_size", ACCURACY, "difference"),
         ("lr", ACCURACY, "difference"),
     }
-    asked = knob_effects(tables, on=SPEED)
+    asked = effects_in(figures_by_role(tables, SPEED))
     assert set(asked["knob"]) == {"num_workers", "batch_size", "lr"}
     assert row(asked, "lr")["verdict"] == Verdict.OPEN  # speed_of() ignores it
     assert row(asked, "num_workers", 3)["verdict"] == Verdict.HIGHER
 
 
 def test_runs_that_composed_figures_share_count_once(composed: RunTables) -> None:
-    found = knob_effects(composed, on=SPEED)
+    found = effects_in(figures_by_role(composed, SPEED))
     assert row(found, "num_workers", 3)["num_pairs"] == 3  # three batch sizes, whatever the lr
     assert bool(row(found, "num_workers", 3)["composed"])
     lr = row(found, "lr")

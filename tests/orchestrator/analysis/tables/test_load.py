@@ -7,6 +7,7 @@ import pytest
 
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.files import RunFile
 from tests.orchestrator.analysis.made_runs import MadeRun
 
 
@@ -32,9 +33,15 @@ def test_a_missing_file_is_named(run_dir: Path, name: str) -> None:
     assert name == "sweep.json" or f"--resume {run_dir}" in refused.value.hint
 
 
-def test_no_directory_and_a_file_in_its_place(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match=r"nowhere: is not a run directory"):
-        load_run(tmp_path / "nowhere")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(RunDirectoryError, match="file"):
-        load_run(tmp_path / "file")
+@pytest.mark.parametrize("name", [RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES])
+def test_a_truncated_table_is_refused(run_dir: Path, name: RunFile) -> None:
+    path = run_dir / name
+    path.write_bytes(path.read_bytes()[:-99])
+    with pytest.raises(RunDirectoryError, match=rf"{name}: is no Parquet table: .+"):
+        load_run(run_dir)
+
+
+def test_a_table_of_something_else_is_refused(run_dir: Path) -> None:
+    pd.DataFrame({"trial_id": ["a"], "colour": ["red"]}).to_parquet(run_dir / "trials.parquet")
+    with pytest.raises(RunDirectoryError, match="no column stage, state, reason"):
+        load_run(run_dir)

@@ -16,8 +16,7 @@ from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.kernel.journal import Journal
-from orchestrator.storage.candidates import write_candidates
-from orchestrator.storage.tables import write_tables
+from orchestrator.storage.tables import write_candidates, write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.analysis.made_runs import config, content_of, factored_run, sweep_json
 from tests.orchestrator.helpers.journalled import append

@@ -10,10 +10,10 @@ import pandas as pd
 
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import ALL
-from orchestrator.analysis.knobs.effects import Verdict, knob_effects
+from orchestrator.analysis.knobs.effects import Verdict, effects_in
 from orchestrator.analysis.knobs.figures import Kind
 from orchestrator.analysis.knobs.importance import importance_in
-from orchestrator.analysis.knobs.of_run import figures_of
+from orchestrator.analysis.knobs.of_run import figures_by_role, figures_of
 from orchestrator.analysis.report.drawing import (
     AMBER,
     BLUE,
@@ -96,7 +96,7 @@ def effects_of(view: View) -> Section:
 
 def main_effects(view: View) -> pd.DataFrame:
     """Return the effects of the main group, by role: the rows of ``an.effects(run)``."""
-    effects = knob_effects(view.tables)
+    effects = effects_in(figures_by_role(view.tables))
     return effects[effects["group"].isin([view.tables.main_group, ALL])]
 
 
