@@ -122,9 +122,9 @@ def capacity_of(
     demand = sweep.trainable.demand_of(sweep.baseline, machine)
 
     def trials(part: Machine) -> int:
-        if sweep.isolation is Isolation.EXCLUSIVE:
-            return 1
-        count = machine_capacity(num_cores, part, demand)
+        count = len(part.nodes)
+        if sweep.isolation is not Isolation.EXCLUSIVE:
+            count = machine_capacity(num_cores, part, demand)
         return min(count, most or count)
 
     return Capacity(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from orchestrator.arguments import MOST, one_of, some_text, whole_number
+from orchestrator.arguments import MOST, a_path, one_of, some_text, whole_number
 from orchestrator.errors import nearest
 from orchestrator.sweep.objectives import PRICES
 from orchestrator.trial import Isolation
@@ -47,7 +47,7 @@ class Option:
     metavar: str = ""
     is_list: bool = False
     read: Callable[[str], Any] = some_text
-    stored: bool = False
+    stored: bool = True
     replaces: str = ""
 
 
@@ -56,16 +56,18 @@ def option(group: Group, text: str, **more: Any) -> Option:  # noqa: ANN401 - of
     return Option(group=group, help=text, **more)
 
 
-def count(
-    text: str,
-    group: Group = Group.SEARCHED,
-    *,
-    least: int = 1,
-    **more: Any,  # noqa: ANN401 - likewise
+def folder(
+    group: Group, text: str, metavar: str = "DIR", *, stored: bool = False, is_list: bool = False
 ) -> Option:
-    """Return the declaration of a number that a resumed run takes over."""
-    read = whole_number(least, MOST)
-    return option(group, text, metavar="N", read=read, stored=True, **more)
+    """Return the declaration of an option that names a folder, for this process alone."""
+    return option(group, text, metavar=metavar, read=a_path, stored=stored, is_list=is_list)
+
+
+def count(
+    text: str, group: Group = Group.SEARCHED, *, least: int = 1, replaces: str = ""
+) -> Option:
+    """Return the declaration of a number."""
+    return option(group, text, metavar="N", read=whole_number(least, MOST), replaces=replaces)
 
 
 def flag(name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, get_origin, get_type_hints
 
 from msgspec import to_builtins
 
-from orchestrator.arguments import a_path, cluster_address, one_of
+from orchestrator.arguments import cluster_address, one_of
 from orchestrator.driver.options.declaration import (
     DEFAULT_EXECUTOR,
     EXECUTORS,
@@ -23,6 +23,7 @@ from orchestrator.driver.options.declaration import (
     count,
     duration_s,
     flag,
+    folder,
     hours,
     isolation,
     option,
@@ -37,7 +38,6 @@ from orchestrator.driver.options.settings import (
     setting,
 )
 from orchestrator.errors import RunDirectoryError
-from orchestrator.field_types import shown, wrong_fields
 from orchestrator.search import SEARCHES
 from orchestrator.sweep.overrides import Overrides
 from orchestrator.trial import Isolation
@@ -52,27 +52,18 @@ class Options:
     """The values of a command line; None, False or empty where an option was not given."""
 
     sweep_file: Path | None = None
-    plan: Annotated[bool, option(_TRAINED, "print what would run, and stop")] = False
+    plan: Annotated[bool, option(_TRAINED, "print what would run, and stop", stored=False)] = False
     data: Annotated[
         str | None,
-        option(
-            _TRAINED,
-            "train on this data set instead of the sweep's",
-            metavar="NAME_OR_PATH",
-            stored=True,
-        ),
+        option(_TRAINED, "train on this data set instead of the sweep's", metavar="NAME_OR_PATH"),
     ] = None
     data_root: Annotated[
         Path | None,
-        option(
-            _TRAINED,
-            "where data sets live (default: $SWEEP_DATA, else data/)",
-            metavar="DIR",
-            read=a_path,
-            stored=True,
-        ),
+        folder(_TRAINED, "where data sets live (default: $SWEEP_DATA, else data/)", stored=True),
     ] = None
-    download: Annotated[bool, option(_TRAINED, "fetch the data set if it is absent")] = False
+    download: Annotated[
+        bool, option(_TRAINED, "fetch the data set if it is absent", stored=False)
+    ] = False
     set: Annotated[
         tuple[str, ...],
         option(
@@ -80,18 +71,14 @@ class Options:
             "fix a knob, in the space and in the baseline; or rigor=PRESET, rigor.NAME=VALUE, "
             "replay.NAME=VALUE; may be repeated",
             metavar="NAME=VALUE",
-            is_list=True,
             read=setting,
-            stored=True,
+            is_list=True,
         ),
     ] = ()
     search: Annotated[
         str | None,
         option(
-            _SEARCHED,
-            f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's",
-            metavar="NAME",
-            stored=True,
+            _SEARCHED, f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's", metavar="NAME"
         ),
     ] = None
     trials: Annotated[int | None, count("configs to try at most")] = None
@@ -105,12 +92,8 @@ class Options:
     ] = None
     warm_start: Annotated[
         tuple[Path, ...],
-        option(
-            _SEARCHED,
-            "tell the search the results of these runs first",
-            metavar="RUN_DIR",
-            is_list=True,
-            read=a_path,
+        folder(
+            _SEARCHED, "tell the search the results of these runs first", "RUN_DIR", is_list=True
         ),
     ] = ()
     time_budget: Annotated[
@@ -120,7 +103,6 @@ class Options:
             "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
             metavar="30m",
             read=duration_s,
-            stored=True,
         ),
     ] = None
     core_hours: Annotated[
@@ -130,7 +112,6 @@ class Options:
             "budget of core-hours: cores of each trial times the time that it holds them",
             metavar="X",
             read=hours,
-            stored=True,
         ),
     ] = None
     cost: Annotated[
@@ -140,7 +121,6 @@ class Options:
             "prices of a core and of a GPU for one hour",
             metavar="cpu_hour=0.04,gpu_hour=2.50",
             read=prices,
-            stored=True,
         ),
     ] = None
     max_concurrent: Annotated[int | None, count("most trials at the same time", _PLACE)] = None
@@ -159,7 +139,6 @@ class Options:
             "how far trials are kept from each other: exclusive, leased or shared",
             metavar="NAME",
             read=isolation,
-            stored=True,
             replaces="isolation",
         ),
     ] = None
@@ -170,43 +149,29 @@ class Options:
             f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})",
             metavar="NAME",
             read=one_of(*EXECUTORS),
-            stored=True,
         ),
     ] = None
     table: Annotated[
         Path | None,
-        option(
+        folder(
             _PLACE,
             "run directory whose recorded runs --executor replay plays",
-            metavar="RUN_DIR",
-            read=a_path,
+            "RUN_DIR",
             stored=True,
         ),
     ] = None
     address: Annotated[
         str | None,
-        option(
-            _PLACE,
-            "use this existing Ray cluster",
-            metavar="ADDR",
-            read=cluster_address,
-            stored=True,
-        ),
+        option(_PLACE, "use this existing Ray cluster", metavar="ADDR", read=cluster_address),
     ] = None
-    out: Annotated[
-        Path | None,
-        option(_RESULTS, "run directory (default: runs/SWEEP/TIME)", metavar="DIR", read=a_path),
-    ] = None
-    resume: Annotated[
-        Path | None, option(_RESULTS, "go on with an interrupted run", metavar="DIR", read=a_path)
-    ] = None
+    out: Annotated[Path | None, folder(_RESULTS, "run directory (default: runs/SWEEP/TIME)")] = None
+    resume: Annotated[Path | None, folder(_RESULTS, "go on with an interrupted run")] = None
     tracking_uri: Annotated[
         str | None,
         option(
             _RESULTS,
             "MLflow (default: $MLFLOW_TRACKING_URI, else an sqlite file under the runs folder)",
             metavar="URI",
-            stored=True,
         ),
     ] = None
     experiment: Annotated[
@@ -215,10 +180,9 @@ class Options:
             _RESULTS,
             "MLflow's experiment (default: $MLFLOW_EXPERIMENT_NAME, else the sweep file's name)",
             metavar="NAME",
-            stored=True,
         ),
     ] = None
-    no_mlflow: Annotated[bool, option(_RESULTS, "do not write to MLflow", stored=True)] = False
+    no_mlflow: Annotated[bool, option(_RESULTS, "do not write to MLflow")] = False
 
     @property
     def executor_name(self) -> str:
@@ -273,11 +237,7 @@ class Options:
             with_it = values | {name: _from_json(name, declared, before)}
             if not list(contradictions(with_it)):
                 values = with_it
-        options = Options(**values)
-        for wrong in wrong_fields(options):
-            text = f"the run was started with {flag(wrong.field)} {shown(wrong.value)}"
-            raise RunDirectoryError(f"{text}: allowed is {wrong.allowed}", "start a new run")
-        return options
+        return Options(**values)
 
 
 DECLARATIONS: Final[Mapping[str, Option]] = {

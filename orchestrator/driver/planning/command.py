@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator.data import DataHeaders
-from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import Plan, extended, make_spending, planned
@@ -19,12 +20,7 @@ from orchestrator.driver.planning.text import (
     plan_lines,
     trials_between,
 )
-from orchestrator.driver.planning.totals import (
-    Progress,
-    progress_of,
-    require_room,
-    what_is_left,
-)
+from orchestrator.driver.planning.totals import last_states, require_room, what_is_left
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import (
     Request,
@@ -36,6 +32,7 @@ from orchestrator.driver.resume import (
     events_of,
     extension,
     first_record,
+    has_ended,
     last_extension,
     require_more,
     require_same,
@@ -43,10 +40,10 @@ from orchestrator.driver.resume import (
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note, cores_of_trial
 from orchestrator.formats import counted, duration, percent
-from orchestrator.kernel.events import Event
+from orchestrator.kernel.events import Asked, Continued, Event
 from orchestrator.search.own import started
 from orchestrator.sweep.problem import search_problem
-from orchestrator.trial import TrialState
+from orchestrator.trial import Stage, TrialState
 
 
 def print_plan(given: Options) -> int:
@@ -82,9 +79,9 @@ def print_plan(given: Options) -> int:
         for event in past:
             limits.apply(event)
         require_more(options.resume, past, trials, limits, extends=extends)
-        progress = progress_of(past, spending.of_the_past())
-        is_extended = trials is not None
-        lines += lines_of_the_rest(plan, progress, request.budgets, extends=is_extended)
+        searches = trials is not None or limits.has_more or not _confirms(past)
+        spent = spending.of_the_past()
+        lines += lines_of_the_rest(plan, past, spent, request.budgets, searches=searches)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
@@ -127,42 +124,50 @@ def _data_line(request: Request, headers: DataHeaders | None) -> str:
 # -- of a run that has begun
 
 
+def _confirms(past: Sequence[Event]) -> bool:
+    """Return True if the search of a run is over: it has begun to confirm, and not continued."""
+    confirms = False
+    for event in past:
+        if isinstance(event, Asked):
+            confirms |= event.trial.stage is Stage.CONFIRM
+        elif isinstance(event, Continued):
+            confirms = False
+    return confirms
+
+
 def lines_of_the_rest(
-    plan: Plan, progress: Progress, budgets: Budgets, *, extends: bool
+    plan: Plan, past: Sequence[Event], spent: Amount, budgets: Budgets, *, searches: bool
 ) -> list[str]:
     """Return the lines of what is done, what was spent, and what is left.
 
     Args:
         plan: The plan of the whole run.
-        progress: The run so far.
+        past: Events of the run so far.
+        spent: What its trials took.
         budgets: Its budgets, larger ones given now included.
-        extends: True if its search is extended now.
+        searches: True if its search continues.
     """
-    states = progress.states
+    states = Counter(last_states(past).values())
+    num_not_run = states[TrialState.NOT_RUN]
+    done = counted(states.total() - num_not_run, "trial")
     in_states = [f"{number} {state.replace('_', ' ')}" for state, number in states.items()]
-    done = counted(states.total() - states[TrialState.NOT_RUN], "trial")
-    spent = progress.spent
+    if has_ended(past) and not num_not_run and not searches:
+        left = ["nothing: the run has ended"]
+    else:
+        low, *high = what_is_left(plan, past, searches=searches)
+        amounts = [rest.amount for rest in (low, *high) if rest.amount is not None]
+        times = dict.fromkeys(duration(amount.time_s) for amount in amounts)
+        expected = f", about {' to '.join(times)}" if times else ""
+        left = [f"{trials_between(low.trials, high[0].trials if high else None)}{expected}"]
+        if num_not_run:
+            left.append(f"{counted(num_not_run, 'trial')} had no room in the budget")
     return labelled(
         {
-            "done": [f"{done}: {', '.join(in_states)}" if in_states else done],
+            "done": [": ".join(filter(None, [done, ", ".join(in_states)]))],
             "spent": [
                 f"{duration(spent.time_s)}, {core_hours(spent)} core-hours",
                 *(f"{percent(share)} of {words}" for share, words in budgets.shares(spent)),
             ],
-            "left": _left(plan, progress, extends=extends),
+            "left": left,
         }
     )
-
-
-def _left(plan: Plan, progress: Progress, *, extends: bool) -> Iterator[str]:
-    num_not_run = progress.states[TrialState.NOT_RUN]
-    if progress.has_ended and not num_not_run and not extends:
-        yield "nothing: the run has ended"
-        return
-    is_over = progress.has_searched and not extends
-    rests = what_is_left(plan, progress, search_is_over=is_over)
-    times = [duration(rest.amount.time_s) for rest in rests if rest.amount is not None]
-    expected = f", about {' to '.join(dict.fromkeys(times))}" if times else ""
-    yield f"{trials_between(rests[0].trials, rests[1].trials if rests[1:] else None)}{expected}"
-    if num_not_run:
-        yield f"{counted(num_not_run, 'trial')} had no room in the budget"

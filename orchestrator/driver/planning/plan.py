@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from orchestrator.driver.phases import capacity_of, make_phases, searched_stages
 from orchestrator.driver.planning.durations import Earlier, earlier_of
 from orchestrator.driver.request import Request
 from orchestrator.errors import SweepFileError
-from orchestrator.execution.placement import cores_of_trial, machine_capacity
+from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.candidates import Candidates
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search
@@ -28,8 +28,7 @@ from orchestrator.search.stages.sequence import Scope, Searching
 from orchestrator.space.configs import built, canonical, domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
-from orchestrator.trainable import Demand
-from orchestrator.trial import Isolation, Stage
+from orchestrator.trial import Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +59,14 @@ class Plan:
         exact: Whether the candidates are what will be run.
         is_whole: Whether the candidates are all that a search without repetitions could run.
         max_configs: Most configs that get a row, or None for no limit known.
+        num_able: Most of them that are trained, infeasible ones left out; or None.
         cannot_run: What cannot run here among the candidates, the largest group first.
         is_staged: True for a search that knows stages.
         searched: The stages of the search.
         around: The stages of the phases around the search.
         first_rounds: The confirm stage up to its first analysis.
         num_cores: Cores of every trial.
-        capacity: Trials that run at the same time: those with the largest demand, and those
-            with the smallest.
+        capacity: Trials that run at the same time.
         earlier: What earlier trials of the sweep took, or None without any.
         stated_s: Seconds that a trial on this data takes by the sweep file, or None.
     """
@@ -78,13 +77,14 @@ class Plan:
     exact: bool
     is_whole: bool
     max_configs: int | None
+    num_able: int | None
     cannot_run: tuple[CannotRun, ...]
     is_staged: bool
     searched: tuple[PlannedStage, ...]
     around: tuple[PlannedStage, ...]
     first_rounds: FirstRounds
     num_cores: int
-    capacity: tuple[int, int]
+    capacity: int
     earlier: Earlier | None = None
     stated_s: float | None = None
 
@@ -92,15 +92,6 @@ class Plan:
     def num_infeasible(self) -> int:
         """Return the number of candidates that cannot run here: one row each, without a run."""
         return sum(group.num_configs for group in self.cannot_run)
-
-    @property
-    def num_able(self) -> int | None:
-        """Return the most configs that are trained, infeasible ones left out; or None."""
-        if self.max_configs is None:
-            return None
-        if self.candidates is None or not (self.exact or self.is_whole):
-            return self.max_configs
-        return min(self.max_configs, len(self.candidates.keys) - self.num_infeasible)
 
     @property
     def num_train(self) -> int | None:
@@ -142,41 +133,42 @@ def make_plan(
     known = sweep.search.candidates(problem)
     exact = known is not None
     candidates, is_whole = (known, False) if exact else _candidates(sweep, problem)
-    cannot_run, gpus = _feasibility(sweep, machine, candidates)
-    limits = [_most_trials(sweep, machine, num_cores, count, max_concurrent) for count in gpus]
-    plan = Plan(
-        sweep=sweep,
-        machine=machine,
-        candidates=candidates,
-        exact=exact,
-        is_whole=is_whole,
-        max_configs=_max_configs(sweep, candidates, is_known=exact or is_whole),
-        cannot_run=cannot_run,
-        is_staged=bool(sweep.search.planned(problem)),
-        searched=(),
-        around=(),
-        first_rounds=FirstRounds(),
-        num_cores=num_cores,
-        capacity=(min(limits), max(limits)),
-        stated_s=sweep.trial_s.get(data),
-    )
-    searched = searched_stages(sweep, problem, plan.num_able)
-    scope = Scope(num_configs=plan.num_able, searched=searched)
+    cannot_run = _infeasible(sweep, machine, candidates)
+    trials = getattr(sweep.search, "trials", None)
+    max_configs = num_able = trials if isinstance(trials, int) else None
+    if candidates is not None and (exact or is_whole):
+        num_configs = len(candidates.keys)
+        max_configs = min(max_configs or num_configs, num_configs)
+        num_able = min(max_configs, num_configs - sum(group.num_configs for group in cannot_run))
+    searched = searched_stages(sweep, problem, num_able)
+    scope = Scope(num_configs=num_able, searched=searched)
+    capacity = capacity_of(sweep, machine, num_cores, max_concurrent)
     phases = make_phases(
         sweep,
         problem,
         Search(),
-        capacity=capacity_of(sweep, machine, num_cores, max_concurrent),
+        capacity=capacity,
         judge=Judge(),
         may_interleave=lambda configs, results: True,
     )
     around = [phase for phase in phases if not isinstance(phase, Searching)]
     firsts = [phase.first_rounds(scope) for phase in phases if isinstance(phase, Confirming)]
-    return replace(
-        plan,
+    return Plan(
+        sweep=sweep,
+        machine=machine,
+        candidates=candidates,
+        exact=exact,
+        is_whole=is_whole,
+        max_configs=max_configs,
+        num_able=num_able,
+        cannot_run=cannot_run,
+        is_staged=bool(sweep.search.planned(problem)),
         searched=tuple(searched),
         around=tuple(stage for phase in around for stage in phase.planned(scope)),
         first_rounds=next(iter(firsts), FirstRounds()),
+        num_cores=num_cores,
+        capacity=capacity.total,
+        stated_s=sweep.trial_s.get(data),
     )
 
 
@@ -195,49 +187,25 @@ def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates |
         return None, False
 
 
-def _max_configs(sweep: Sweep[Any], candidates: Candidates | None, *, is_known: bool) -> int | None:
-    """Return the most configs that the search states that it tries, or None."""
-    trials = getattr(sweep.search, "trials", None)
-    limits = [trials] if isinstance(trials, int) else []
-    if is_known and candidates is not None:
-        limits.append(len(candidates.keys))
-    return min(limits, default=None)
-
-
-def _feasibility(
+def _infeasible(
     sweep: Sweep[Any], machine: Machine, candidates: Candidates | None
-) -> tuple[tuple[CannotRun, ...], set[int]]:
-    """Return the configs that cannot run, and the GPU counts that the others ask for."""
+) -> tuple[CannotRun, ...]:
+    """Return the configs that cannot run, by their reasons."""
     varied = domains_of(sweep.space)
-    counts: dict[str, int] = {}
-    examples: dict[str, dict[str, Any]] = {}
-    gpus: set[int] = set()
-    for values in _configs(candidates):
-        config = built(sweep.trainable.config, values)
-        reason = sweep.trainable.infeasible(config, machine)
+    examples: dict[str, list[dict[str, Any]]] = {}
+    for values in map(candidates.config, candidates.keys) if candidates else ():
+        reason = sweep.trainable.infeasible(built(sweep.trainable.config, values), machine)
         if reason is not None:
-            counts[reason] = counts.get(reason, 0) + 1
-            examples.setdefault(reason, {name: values[name] for name in varied})
-        elif machine.gpus:
-            gpus.add(sweep.trainable.demand_of(config, machine).gpus)
+            examples.setdefault(reason, []).append(values)
     groups = [
-        CannotRun(reason=reason, num_configs=count, example=examples[reason])
-        for reason, count in counts.items()
+        CannotRun(
+            reason=reason,
+            num_configs=len(configs),
+            example={name: configs[0][name] for name in varied},
+        )
+        for reason, configs in examples.items()
     ]
-    return tuple(sorted(groups, key=lambda group: -group.num_configs)), gpus or {0}
-
-
-def _configs(candidates: Candidates | None) -> Iterator[dict[str, Any]]:
-    return map(candidates.config, candidates.keys) if candidates else iter(())
-
-
-def _most_trials(
-    sweep: Sweep[Any], machine: Machine, num_cores: int, gpus: int, most: int | None
-) -> int:
-    count = len(machine.nodes)
-    if sweep.isolation is not Isolation.EXCLUSIVE:
-        count = machine_capacity(num_cores, machine, Demand(gpus=gpus))
-    return min(count, most or count)
+    return tuple(sorted(groups, key=lambda group: -group.num_configs))
 
 
 # -- of a request

@@ -205,9 +205,7 @@ def _cores(plan: Plan) -> Iterator[str]:
     offer = f"{nodes} of {counted(plan.machine.cpus, 'core')}"
     offer += f" and {reserved} kept for the driver and Ray" if reserved else ""
     yield f"{plan.num_cores} a trial; {offer}, {counted(gpus, 'GPU') if gpus else 'no GPU'}"
-    low, high = plan.capacity
-    at_once = str(low) if low == high else f"{low} to {high}, after the GPUs they ask for,"
-    yield f"{at_once} at once, {plan.sweep.isolation}"
+    yield f"{plan.capacity} at once, {plan.sweep.isolation}"
 
 
 def _time(plan: Plan) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from orchestrator.driver.budgets.budgets import LEAST_CONFIGS, Amount, Budgets, kept_back
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.resume import has_ended
 from orchestrator.errors import SweepError
-from orchestrator.kernel.events import Asked, Continued, Cut, Event, Finished, Started
+from orchestrator.kernel.events import Asked, Event, Finished, Started
 from orchestrator.kernel.search import PlannedStage
-from orchestrator.trial import Stage, Trial, TrialState
+from orchestrator.trial import Stage, TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +123,7 @@ def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Tota
         return Total(trials=trials, amount=None)
     busy_s = plan.trial_s * sum(num * share for _, num, share in parts)
     rounds = (
-        share * -(-num // (1 if stage.isolated else plan.capacity[0]))
-        for stage, num, share in parts
+        share * -(-num // (1 if stage.isolated else plan.capacity)) for stage, num, share in parts
     )
     amount = Amount(time_s=plan.trial_s * sum(rounds), core_s=plan.num_cores * busy_s)
     return Total(trials=trials, amount=amount)
@@ -135,109 +132,44 @@ def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Tota
 # -- of a run that has begun
 
 
-class Group(NamedTuple):
-    """Trials that are interchangeable in a plan: each of them leaves one row less to run.
-
-    Attributes:
-        stage: Their stage.
-        tests: True for those that evaluate the test split.
-    """
-
-    stage: Stage
-    tests: bool = False
+def last_states(past: Sequence[Event]) -> dict[str, TrialState]:
+    """Return the state of each trial that has a result, by its id."""
+    return {event.trial_id: event.result.state for event in past if isinstance(event, Finished)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """The progress of a run.
-
-    Attributes:
-        states: Trials in each state, by their last results.
-        num_run: Trials of each group that were started and have a result.
-        num_unable: Trials known before their start to be unable to run here.
-        has_searched: True if the search is over, and the confirm stage has begun.
-        spent: What its trials took.
-        has_ended: True if its last process came to the end.
-    """
-
-    states: Counter[str]
-    num_run: Counter[Group]
-    num_unable: Counter[Group]
-    has_searched: bool
-    spent: Amount
-    has_ended: bool
-
-
-def progress_of(past: Sequence[Event], spent: Amount) -> Progress:
-    """Return the progress of a run with these events."""
-    started = {event.trial_id for event in past if isinstance(event, Started)}
-    groups = {event.trial.id: _group(event.trial) for event in past if isinstance(event, Asked)}
-    ends = {event.trial_id: event.result.state for event in past if isinstance(event, Finished)}
-    return Progress(
-        states=Counter(ends.values()),
-        num_run=Counter(
-            groups[key] for key in ends if key in started and ends[key] != TrialState.NOT_RUN
-        ),
-        num_unable=Counter(
-            groups[key] for key in ends if key not in started and ends[key] == TrialState.INFEASIBLE
-        ),
-        has_searched=_has_searched(past),
-        spent=spent,
-        has_ended=has_ended(past),
-    )
-
-
-def _group(trial: Trial) -> Group:
-    return Group(trial.stage, trial.evaluate_test)
-
-
-def what_is_left(plan: Plan, progress: Progress, *, search_is_over: bool) -> list[Total]:
+def what_is_left(plan: Plan, past: Sequence[Event], *, searches: bool) -> list[Total]:
     """Return the least that is left of a plan, and the most where the search has a known end.
 
-    The rest of a group is at least 0, however many trials other groups had.
+    A trial leaves one less of its stage, however many trials other stages had.
+
+    Args:
+        plan: The plan of the whole run.
+        past: Events of the run.
+        searches: True if its search continues; False if only the confirm stage does.
     """
-    done = _done(plan, progress)
-    stages = [*plan.searched, *plan.around]
-    groups: dict[Group, list[PlannedStage]] = {}
-    for stage in stages:
-        if not search_is_over or stage.stage is Stage.CONFIRM:
-            groups.setdefault(Group(stage.stage, stage.tests), []).append(stage)
-    lows = {group: _least_of(plan, those) for group, those in groups.items()}
-    rests = [_rest(lows, done)]
-    highs = {g: high for g, those in groups.items() if (high := _most_of(plan, those)) is not None}
+    asked = {event.trial.id: event.trial.stage for event in past if isinstance(event, Asked)}
+    started = {event.trial_id for event in past if isinstance(event, Started)}
+    # A plan that lists its configs has left out those that cannot run.
+    all_count = plan.num_able == plan.max_configs
+    done = Counter(
+        asked[name]
+        for name, state in last_states(past).items()
+        if state is not TrialState.NOT_RUN and (all_count or name in started)
+    )
+    stages = [*plan.searched, *plan.around] if searches else plan.confirm
+    kinds = {kind: [stage for stage in stages if stage.stage is kind] for kind in Stage}
+    rests = [_rest({kind: _least_of(plan, those) for kind, those in kinds.items()}, done)]
     if _most_of(plan, stages) is not None:
-        rests.append(_rest(highs, done))
+        highs = {kind: _most_of(plan, those) for kind, those in kinds.items()}
+        rests.append(_rest({kind: high for kind, high in highs.items() if high}, done))
     return rests
 
 
-def _rest(totals: dict[Group, Total], done: Counter[Group]) -> Total:
-    trials, time_s, is_timed = 0, 0.0, bool(totals)
-    for group, total in totals.items():
-        num = max(0, total.trials - done[group])
-        trials += num
-        if total.amount is None:
-            is_timed = False
-        elif num:
-            time_s += total.amount.time_s * num / total.trials
-    return Total(trials=trials, amount=Amount(time_s=time_s) if is_timed else None)
-
-
-def _done(plan: Plan, progress: Progress) -> Counter[Group]:
-    """Return the trials of each group that a plan has counted and that have a result."""
-    # The plan leaves out so many that cannot run; any more take the place of one that can.
-    left_out = (plan.max_configs or 0) - (plan.num_able or 0)
-    unable = {one: max(0, number - left_out) for one, number in progress.num_unable.items()}
-    return progress.num_run + Counter(unable)
-
-
-def _has_searched(past: Sequence[Event]) -> bool:
-    """Return True if the confirm stage has begun, and no budget has cut the search before."""
-    has_searched = is_cut = False
-    for event in past:
-        if isinstance(event, Asked) and event.trial.stage is Stage.CONFIRM:
-            has_searched = not is_cut
-        elif isinstance(event, Cut) and event.part == "search":
-            is_cut = True
-        elif isinstance(event, Continued):
-            has_searched = is_cut = False
-    return has_searched
+def _rest(totals: Mapping[Stage, Total], done: Counter[Stage]) -> Total:
+    trials, amount = 0, Amount()
+    for kind, total in totals.items():
+        if num := max(0, total.trials - done[kind]):
+            trials += num
+            amount += (total.amount or Amount()).times(num / total.trials)
+    is_timed = all(total.amount is not None for total in totals.values())
+    return Total(trials=trials, amount=amount if is_timed else None)

@@ -48,9 +48,9 @@ def test_the_command_line_may_allow_fewer() -> None:
     assert trials(request(Options(max_concurrent=3))) == (3, 3)
 
 
-def test_one_trial_at_a_time_runs_inline_and_where_each_is_isolated() -> None:
+def test_one_trial_at_a_time_runs_inline_and_on_each_node_where_isolated() -> None:
     assert trials(request(Options(executor="inline"))) == (1, 1)
-    assert trials(request(isolation=Isolation.EXCLUSIVE)) == (1, 1)
+    assert trials(request(isolation=Isolation.EXCLUSIVE)) == (1, 2)
 
 
 def test_a_resumed_run_has_the_capacity_it_had_whatever_runs_it_now() -> None:

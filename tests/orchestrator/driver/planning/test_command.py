@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +14,10 @@ import pytest
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.command import lines_of_the_rest
-from orchestrator.driver.planning.totals import Group, Progress
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import read_request
 from orchestrator.execution.placement import cores_of_trial
+from orchestrator.kernel.events import Event
 from orchestrator.space.domains import choice
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
@@ -26,7 +25,9 @@ from tests.conftest import ROOT
 from tests.orchestrator.driver.never import SWEEP, write_never
 from tests.orchestrator.driver.plans import Config, change_record, earlier_run, plan
 from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.journalled import event_of
 from tests.orchestrator.helpers.sweep_files import GOOD, written
+from tests.orchestrator.replay.made_runs import made_trial
 from tests.orchestrator.tracking.journals import make_record
 
 
@@ -172,20 +173,29 @@ def test_the_time_is_that_of_the_sweep_s_own_earlier_runs(folder: Path) -> None:
 def test_the_rest_of_a_run_is_the_plan_less_what_has_run() -> None:
     # 9 to 33 trials of 30 s, of which 2 trainings and 1 confirm run have ended
     made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
-    states = Counter({"completed": 3, "infeasible": 1, "not_run": 2})
-    progress = Progress(
-        states=states, num_run=Counter({Group(Stage.TRAIN): 2, Group(Stage.CONFIRM): 1}),
-        num_unable=Counter(), has_searched=False, has_ended=True,
-        spent=Amount(time_s=90.0, core_s=7200.0),
-    )  # fmt: skip
-    budgets = Budgets(core_hours=8)
-    assert lines_of_the_rest(made, progress, budgets, extends=False) == [
-        "done        4 trials: 3 completed, 1 infeasible, 2 not run",
+    past: list[Event] = []
+    for name, state in (("a", "completed"), ("b", "failed"), ("c", "completed"), ("d", "not_run")):
+        stage = Stage.CONFIRM if name == "c" else Stage.TRAIN
+        past += [
+            event_of({"at": 0.0, "trial_id": name, **event})
+            for event in (
+                {"event": "asked", "trial": made_trial(name, id=name, stage=stage).to_json()},
+                {"event": "started"},
+                {"event": "finished", "result": {"state": state}},
+            )
+        ]
+    spent, budgets = Amount(time_s=90.0, core_s=7200.0), Budgets(core_hours=8)
+
+    def lines(events: Sequence[Event], *, searches: bool = True) -> list[str]:
+        return lines_of_the_rest(made, events, spent, budgets, searches=searches)
+
+    assert lines(past) == [
+        "done        3 trials: 2 completed, 1 failed, 1 not run",
         "spent       1 min 30 s, 2 core-hours",
         "            25 % of the budget of 8 core-hours",
         "left        6 to 30 trials, about 3 min to 15 min",
-        "            2 trials had no room in the budget",
+        "            1 trial had no room in the budget",
     ]
-    done = replace(progress, states=Counter({"completed": 9}))
-    assert lines_of_the_rest(made, done, budgets, extends=False)[-1].endswith("the run has ended")
-    assert "left        6 to 30" in lines_of_the_rest(made, done, budgets, extends=True)[-1]
+    over = [*past[:-3], event_of({"at": 0.0, "event": "ended", "exit_code": 0})]
+    assert lines(over, searches=False)[-1].endswith("the run has ended")
+    assert "left        6 to 30" in lines(over)[-1]

@@ -119,17 +119,10 @@ def test_a_run_makes_no_more_and_no_fewer_trials_than_planned(
 # -- what is known beforehand
 
 
-def test_gpus_decide_the_capacity() -> None:
-    space = Config(ranks=choice(1, 2))
-    assert plan(GPUS, num_cores=4, space=space).capacity == (1, 2)
-    assert plan(GPUS, num_cores=4, space=Config(ranks=choice(1, 4))).capacity == (2, 2)
-
-
 def test_isolation_and_max_concurrent_limit_the_capacity() -> None:
-    assert plan(num_cores=1).capacity == (4, 4)
-    assert plan(num_cores=1, isolation=Isolation.EXCLUSIVE).capacity == (1, 1)
-    assert make_plan(sweep(), CPU, num_cores=1, max_concurrent=3).capacity == (3, 3)
-    assert make_plan(sweep(), CPU, num_cores=2, max_concurrent=3).capacity == (2, 2)
+    assert plan(num_cores=1).capacity == 4
+    assert plan(GPUS, num_cores=1, isolation=Isolation.EXCLUSIVE).capacity == 2
+    assert make_plan(sweep(), CPU, num_cores=1, max_concurrent=3).capacity == 3
 
 
 def test_a_search_that_chooses_as_it_goes_is_planned_as_a_limit() -> None:
@@ -186,9 +179,9 @@ def request_of(*arguments: str) -> Request:
 
 
 def test_a_request_is_planned_by_its_executor_and_its_extension(file: str) -> None:
-    assert planned(request_of(file), CPU, "").capacity == (4, 4)
-    assert planned(request_of(file, "--max-concurrent", "3"), CPU, "").capacity == (3, 3)
-    assert planned(request_of(file, "--executor", "inline"), CPU, "").capacity == (1, 1)
+    assert planned(request_of(file), CPU, "").capacity == 4
+    assert planned(request_of(file, "--max-concurrent", "3"), CPU, "").capacity == 3
+    assert planned(request_of(file, "--executor", "inline"), CPU, "").capacity == 1
     request = request_of(file, "--search", "random", "--trials", "1")
     assert planned(request, CPU, "").max_configs == 1
     assert planned(extended(request, 2), CPU, "").max_configs == 2

@@ -11,7 +11,7 @@ from orchestrator.driver.planning.plan import CannotRun
 from orchestrator.driver.planning.text import note, plan_lines
 from orchestrator.search import Asha, Factored, Grid, Random
 from orchestrator.space.domains import choice, loguniform
-from tests.orchestrator.driver.plans import GPUS, WIDE, Config, Staged, plan
+from tests.orchestrator.driver.plans import WIDE, Config, Staged, plan
 
 
 def test_the_plan_says_all_of_it() -> None:
@@ -144,9 +144,3 @@ def test_a_budget_is_shown_with_what_it_keeps_back() -> None:
     assert not any("ends the search before" in line for line in lines)
     tight = plan_lines(made, budgets=Budgets(time_s=200.0))
     assert any("ends the search before its last config" in line for line in tight)
-
-
-def test_gpus_that_differ_give_a_range_of_trials_at_a_time() -> None:
-    text = "\n".join(plan_lines(plan(GPUS, num_cores=4, space=Config(ranks=choice(1, 2)))))
-    assert "4 a trial; 2 nodes of 8 cores, 2 GPUs" in text
-    assert "1 to 2, after the GPUs they ask for, at once, leased" in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,15 +10,12 @@ import pytest
 from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import (
-    Group,
-    Progress,
     Total,
     kept_back_by,
     least,
     least_useful,
     most,
     num_rows,
-    progress_of,
     require_room,
     share_of_grid,
     what_is_left,
@@ -148,9 +145,6 @@ def test_the_first_analysis_is_kept_back_of_all_finalists_or_of_one(
 
 # -- of a run that has begun
 
-SPENT = Amount(time_s=90.0, core_s=7200.0)
-TRAININGS, PROBES, CONFIRMED = Group(Stage.TRAIN), Group(Stage.PROBE), Group(Stage.CONFIRM)
-
 
 def event(kind: str, trial: str = "", **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
     return event_of({"at": 0.0, "event": kind, "trial_id": trial, **content})
@@ -165,76 +159,37 @@ def asked(trial: str, stage: Stage = Stage.TRAIN) -> Event:
     return event_of({"at": 0.0, "event": "asked", "trial": made.to_json()})
 
 
-CUT = event("cut", part="search", by="b", limits={}, text="t")
-PAST = [
-    *map(asked, "abcd"),
-    event("started", "a"), ended("a", "completed"), ended("b", "infeasible"),
-    event("started", "c"), ended("d", "not_run"),
-]  # fmt: skip
-
-
-def test_a_trial_counts_as_run_that_was_started_and_has_a_result() -> None:
-    progress = progress_of(PAST, SPENT)
-    assert progress.states == {"completed": 1, "infeasible": 1, "not_run": 1}
-    assert (progress.num_run, progress.has_ended) == ({TRAININGS: 1}, False)
-    assert progress.num_unable == {TRAININGS: 1}
-    again = progress_of([*PAST, event("started", "d"), ended("d", "completed")], SPENT)
-    assert again.states == {"completed": 2, "infeasible": 1}
-
-
-@pytest.mark.parametrize(("code", "has_ended"), [(0, True), (130, False)])
-def test_a_run_has_ended_where_its_last_process_came_to_the_end(code: int, has_ended: bool) -> None:
-    assert progress_of([*PAST, event("ended", exit_code=code)], SPENT).has_ended is has_ended
-
-
-@pytest.mark.parametrize(
-    ("events", "has_searched"),
-    [
-        ([], False),
-        ([asked("c", Stage.CONFIRM)], True),
-        ([CUT, asked("c", Stage.CONFIRM)], False),
-        ([asked("c", Stage.CONFIRM), event("went_on", trials=9)], False),
-        ([CUT, event("went_on"), asked("c", Stage.CONFIRM)], True),
-    ],
-)
-def test_the_journal_shows_whether_the_search_is_over(
-    events: list[Event], has_searched: bool
-) -> None:
-    assert progress_of([asked("a"), *events], SPENT).has_searched is has_searched
-
-
 def left(
-    made: Plan,
-    ran: dict[Group, int],
-    *,
-    unable: int = 0,
-    search_is_over: bool = False,
+    made: Plan, ran: Mapping[Stage, int], *, unable: int = 0, searches: bool = True
 ) -> list[int]:
-    """Return the trials that are left, least and most, once so many of each group have run."""
-    progress = Progress(
-        states=Counter(), num_run=Counter(ran), num_unable=Counter({TRAININGS: unable}),
-        has_searched=search_is_over, spent=SPENT, has_ended=False,
-    )  # fmt: skip
-    return [rest.trials for rest in what_is_left(made, progress, search_is_over=search_is_over)]
+    """Return the trials that are left, least and most, once so many of each stage have run."""
+    past: list[Event] = [asked("running"), event("started", "running"), asked("late")]
+    past.append(ended("late", "not_run"))
+    for stage, num in ran.items():
+        for name in (f"{stage}{number}" for number in range(num)):
+            past += [asked(name, stage), event("started", name), ended(name, "completed")]
+    for name in (f"unable{number}" for number in range(unable)):
+        past += [asked(name), ended(name, "infeasible")]
+    return [rest.trials for rest in what_is_left(made, past, searches=searches)]
 
 
 def test_what_one_stage_had_more_of_is_not_taken_from_another() -> None:
     made = plan(search=Staged(), confirm=2, max_confirm=2, finalists=1, max_repeats=1)
-    # 2 to 8 probes, 1 or 2 trainings, 4 runs to confirm, the test run
+    # 2 to 8 probes, 1 or 2 trainings, 4 runs to confirm and the test run
     assert left(made, {}) == [8, 15]
-    assert left(made, {PROBES: 8}) == [6, 7]
-    assert left(made, {PROBES: 8, TRAININGS: 2, CONFIRMED: 30}) == [1, 1]
-    ran = {PROBES: 3, TRAININGS: 1, CONFIRMED: 1}
+    assert left(made, {Stage.PROBE: 8}) == [6, 7]
+    assert left(made, {Stage.PROBE: 8, Stage.TRAIN: 2, Stage.CONFIRM: 30}) == [0, 0]
+    ran = {Stage.PROBE: 3, Stage.TRAIN: 1, Stage.CONFIRM: 1}
     assert left(made, ran) == [4, 10]
-    assert left(made, ran, search_is_over=True) == [4, 4]
+    assert left(made, ran, searches=False) == [4, 4]
 
 
 def test_a_search_that_chooses_has_spent_a_config_on_each_that_cannot_run() -> None:
     short: Any = {"confirm": 0, "max_repeats": 1, "check_isolated": 0}
     made = plan(space=Config(workers=choice(*range(20))), search=Optuna(9), **short)
-    assert left(made, {TRAININGS: 3}, unable=2) == [4, 4]
+    assert left(made, {Stage.TRAIN: 3}, unable=2) == [4, 4]
     # 4 of 6 configs cannot run, each of which has its row: as many are left as can.
     space = Config(workers=choice(0, 1), ranks=choice(1, 2, 4))
     for search in (Optuna(9), Grid()):
         known = plan(space=space, search=search, **short)
-        assert left(known, {TRAININGS: 1}, unable=4) == [1, 1]
+        assert left(known, {Stage.TRAIN: 1}, unable=4) == [1, 1]
