@@ -6,9 +6,8 @@ request         options with their sweep and data, checked before anything start
 warm            results of earlier runs that a search receives first
 resume          the resumption of a run: its options, its question, its changes
 run             the run from top to bottom, and its exit code
-starting        messages while data and Ray are prepared
 machine_load    the load of this machine: the sweep's own and others'
-trackers        the trackers of a run; its tables, report and last lines
+trackers        the trackers of a run; its start, tables, report and last lines
 signals         the first and the second Ctrl-C or SIGTERM
 simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
+from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.options.declaration import EXECUTORS
+from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.durations import expected_trial_s
 from orchestrator.driver.planning.plan import extended, make_plan, make_spending, planned
@@ -21,10 +23,13 @@ from orchestrator.driver.record import sweep_record
 from orchestrator.driver.request import Request
 from orchestrator.driver.signals import has_come
 from orchestrator.driver.trials import TrialFactory
-from orchestrator.driver.warm.warm_start import WarmStart
+from orchestrator.driver.warm import WarmStart
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.executor import SHORT_S, Executor, Needs, Source
+from orchestrator.kernel.journal import Journal
+from orchestrator.kernel.loop import ControlLoop
+from orchestrator.kernel.parts import Gate
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
 from orchestrator.replay.setup import marked
@@ -280,3 +285,18 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
         enumerates=sweep.search.candidates(problem) is not None,
     )
     return Stages(problem, phases)
+
+
+def make_loop(
+    factory: TrialFactory,
+    record: SweepRecord,
+    journal: Journal,
+    gate: Gate | None = None,
+    warm_start: WarmStart | None = None,
+) -> tuple[ControlLoop, Stages, Analyst]:
+    """Return the loop of a run with its search and the judge of this search; nothing has begun."""
+    derived = make_derived(factory, record)
+    analyst = Analyst(record, candidates_of(factory, record), derived)
+    search = make_search(factory, analyst, warm_start)
+    trials = replace(factory, derived=derived)
+    return ControlLoop(trials, search, journal, [StepTimes(journal)], gate), search, analyst

@@ -23,8 +23,7 @@ from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.options.settings import contradictions
 from orchestrator.driver.resume import options_to_resume, record_to_resume
-from orchestrator.driver.warm.earlier_runs import warm_start_of
-from orchestrator.driver.warm.warm_start import WarmStart
+from orchestrator.driver.warm import WarmStart, warm_start_of
 from orchestrator.errors import DataError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
@@ -258,19 +257,6 @@ def data_headers(request: Request) -> DataHeaders | None:
     if dataset is None or not is_present(dataset, folders):
         return None
     return headers_of(dataset, folders)
-
-
-def other_set_note(request: Request, found: str) -> str:
-    """Return a note if another set lies under a public set's name, else nothing.
-
-    Args:
-        request: What was asked for.
-        found: Name of the set by its own counts.
-    """
-    asked = request.data
-    if request.dataset is None or asked != request.dataset.name or asked == found:
-        return ""
-    return f"what lies in the place of {asked} is another set, by its counts: it is called {found}"
 
 
 def prepared_data(request: Request) -> PreparedData | None:

@@ -10,28 +10,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.arguments import typed
-from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.assembly import (
     closing,
     fingerprint_of,
-    make_derived,
     make_executor,
     make_factory,
     make_limits,
+    make_loop,
     make_record,
-    make_search,
     require_nodes,
 )
 from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.outputs import Outputs, Room, StepTimes
+from orchestrator.driver.outputs import Outputs, Room
 from orchestrator.driver.planning.plan import planned
+from orchestrator.driver.planning.text import note
 from orchestrator.driver.planning.totals import require_room
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import (
     Request,
-    other_set_note,
     prepared_data,
     read_request,
     run_directory_of,
@@ -54,8 +52,7 @@ from orchestrator.driver.signals import (
     raise_if_terminated,
     signals_raise,
 )
-from orchestrator.driver.starting import preparing_data, showing, starting_executor, write_note
-from orchestrator.driver.trackers import Trackers, make_trackers, write_results
+from orchestrator.driver.trackers import Trackers, make_trackers, showing, write_results
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
@@ -139,12 +136,10 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     past = events_of(directory.path, question_record(request.sweep, request.file))
     trials = extension(request.trials, request.sweep, past)
     if request.data_note:
-        write_note(request.data_note)
-    with showing(preparing_data(request)):
+        sys.stderr.write(f"{note(request.data_note)}\n")
+    with showing(f"preparing {request.data} ..." * (request.dataset is not None)):
         data = prepared_data(request)
     request.warm_start.require_data(fingerprint_of(request, data))
-    if data is not None and (other := other_set_note(request, data.name)):
-        write_note(other)
     if not options.address and request.before is None and request.budgets.has_limits:
         name = data.name if data is not None else request.data
         require_room(planned(request, request.here, name), request.budgets)
@@ -152,8 +147,8 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     folder, note_of_place = private_folder()
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     if note_of_place:
-        write_note(note_of_place)
-    with showing(starting_executor(options)):
+        sys.stderr.write(f"{note(note_of_place)}\n")
+    with showing("starting Ray, some seconds ..." * (request.options.executor_name == "ray")):
         executor = make_executor(request, folder)
     stack.callback(executor.close)
     raise_if_terminated()  # Ray may have caught it
@@ -195,25 +190,24 @@ def _explaining_the_end(parts: _Parts) -> int:
 
 def _run_trials(parts: _Parts) -> int:
     notes = _notes(parts)
-    derived = make_derived(parts.factory, parts.record)
-    analyst = Analyst(parts.record, candidates_of(parts.factory, parts.record), derived)
-    trackers = make_trackers(
-        parts.request, parts.factory, analyst, parts.load, parts.directory.path, parts.past
-    )
-    search = make_search(parts.factory, analyst, parts.request.warm_start)
-    if parts.request.before is None:
-        # A journal without it would be a run that can be neither read nor resumed.
-        parts.directory.write_sweep(parts.record)
     journal = Journal(parts.directory.journal, now=parts.executor.now)
     limits = parts.limits
-    trials = replace(
+    factory = replace(
         parts.factory,
-        derived=derived,
         room=Room(parts.factory.scratch.parent),
         time_budget=lambda: limits.time_budget,
     )
-    loop = ControlLoop(trials, search, journal, [StepTimes(journal), *trackers.all], limits)
-    loop.follow(Outputs(parts.directory.path, parts.factory.scratch, loop.note))
+    loop, search, analyst = make_loop(
+        factory, parts.record, journal, limits, parts.request.warm_start
+    )
+    trackers = make_trackers(
+        parts.request, factory, analyst, parts.load, parts.directory.path, parts.past
+    )
+    if parts.request.before is None:
+        # A journal without it would be a run that can be neither read nor resumed.
+        parts.directory.write_sweep(parts.record)
+    for fold in (*trackers.all, Outputs(parts.directory.path, factory.scratch, loop.note)):
+        loop.follow(fold)
     try:
         loop.replay(parts.past)
         where, extends = parts.directory.path, search.extends

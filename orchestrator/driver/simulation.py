@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.data import DataFolders
-from orchestrator.driver.analyst import Analyst, candidates_of
-from orchestrator.driver.assembly import make_derived, make_search
-from orchestrator.driver.outputs import StepTimes
+from orchestrator.driver.assembly import make_loop
 from orchestrator.driver.phases import capacity_of
 from orchestrator.driver.record import question_record
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.executor import Needs, Source
 from orchestrator.kernel.journal import Journal
-from orchestrator.kernel.loop import ControlLoop
 from orchestrator.kernel.parts import Fold
 from orchestrator.machine import Machine
 from orchestrator.replay.executor import ReplayExecutor, Spent
@@ -58,7 +55,16 @@ def play(
         ReplayError: What a trial asks for was not recorded.
     """
     executor = ReplayExecutor(runs, machine)
-    factory = _factory(sweep, machine, run_dir, interleaved_gib)
+    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
+    folders = DataFolders(root=run_dir, cache=run_dir)
+    factory = TrialFactory(
+        sweep=sweep,
+        needs=Needs(source=Source(), data="", folders=folders, fingerprint=""),
+        machine=machine,
+        num_cores=num_cores,
+        scratch=run_dir,
+        capacity=capacity_of(sweep, machine, num_cores, None, interleaved_gib),
+    )
     record = replace(
         question_record(sweep, run_dir / RunFile.SWEEP),
         name=source,
@@ -69,11 +75,9 @@ def play(
     directory = RunDirectory(run_dir)
     try:
         journal = Journal(directory.journal, now=executor.now)
-        derived = make_derived(factory, record)
-        analyst = Analyst(record, candidates_of(factory, record), derived)
-        search = make_search(factory, analyst)
-        trials = replace(factory, derived=derived)
-        loop = ControlLoop(trials, search, journal, [StepTimes(journal), *folds])
+        loop, _, analyst = make_loop(factory, record, journal)
+        for fold in folds:
+            loop.follow(fold)
         directory.write_sweep(record)
         analyst.write_candidates(run_dir)
         loop.open(record.to_json())
@@ -83,20 +87,3 @@ def play(
     finally:
         directory.release()
     return executor.spent
-
-
-def _factory(
-    sweep: Sweep[Any], machine: Machine, run_dir: Path, interleaved_gib: float
-) -> TrialFactory:
-    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    return TrialFactory(
-        sweep=sweep,
-        needs=Needs(
-            source=Source(), data="", folders=DataFolders(root=run_dir, cache=run_dir),
-            fingerprint="",
-        ),
-        machine=machine,
-        num_cores=num_cores,
-        scratch=run_dir,
-        capacity=capacity_of(sweep, machine, num_cores, None, interleaved_gib),
-    )  # fmt: skip

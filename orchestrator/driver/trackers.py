@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -25,6 +27,23 @@ from orchestrator.tracking.mlflow.uris import shown
 
 MLFLOW_S: Final = 120.0
 """Longest wait for MLflow at the end; ``--resume`` sends it the rest."""
+
+
+@contextmanager
+def showing(text: str) -> Iterator[None]:
+    """Show ``text`` on the terminal meanwhile; nothing in a file or a pipe."""
+    stream = sys.stderr
+    if not text or not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield
+        return
+    columns = os.get_terminal_size(stream.fileno()).columns or 80
+    stream.write(text[: columns - 1])
+    stream.flush()
+    try:
+        yield
+    finally:
+        stream.write("\r\x1b[2K")
+        stream.flush()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,6 @@ from orchestrator.driver.record import question_record
 from orchestrator.driver.request import (
     Request,
     data_headers,
-    other_set_note,
     read_request,
 )
 from orchestrator.driver.resume import (
@@ -63,7 +62,6 @@ def print_plan(given: Options) -> int:
     elsewhere = "planned for this machine; the cluster at --address is not asked"
     notes = [
         request.data_note,
-        other_set_note(request, headers.name) if headers else "",
         cap_note(sweep.cores_per_trial, machine),
         elsewhere if options.address else "",
         *request.warm_start.notes,

@@ -21,7 +21,6 @@ from orchestrator.kernel.events import Event
 from orchestrator.space.domains import choice
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
-from tests.conftest import ROOT
 from tests.orchestrator.driver.never import SWEEP, write_never
 from tests.orchestrator.driver.plans import Config, change_record, earlier_run, plan
 from tests.orchestrator.helpers.in_process import run_main
@@ -41,14 +40,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def files_in(folder: Path) -> list[Path]:
     """Return all files, those left out that an import makes."""
     return sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts)
-
-
-def test_another_set_in_a_public_one_s_place_is_said(test_data: Path) -> None:
-    done = run_main(ROOT / "sweeps/products_loader.py", "--plan", "--data-root", test_data / "ogb")
-    assert done.stdout.startswith(
-        "NOTE: what lies in the place of ogbn-products is another set, by its counts: it is called "
-        "ogbn-products-like-7650-nodes\n"
-    )
 
 
 def test_a_plan_starts_and_writes_nothing(folder: Path) -> None:

@@ -1,18 +1,19 @@
-"""Earlier runs whose results a search may receive first.
+"""Warm start: a search receives results of earlier runs first, where they are comparable.
 
-They must be of the same trainable, data, budget, cores per trial and hardware: else figures are
-not comparable.
+Earlier runs must be of the same trainable, data, budget, cores per trial and hardware. Their
+results are no rows of the new run: its tables and claims contain only its own trials. They are kept
+in the run directory, so that a resumed search receives the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.warm.warm_start import WarmStart, kept_warm_start, refused
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.events import Asked, Finished
@@ -25,6 +26,7 @@ from orchestrator.provenance.source import source_hash
 from orchestrator.replay.setup import Replay
 from orchestrator.rules import SelectionRule
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
@@ -33,6 +35,90 @@ from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 _Results = list[tuple[Trial, TrialResult]]
 _HARDWARE: Final = ("cpu_model", "gpus")
 """Fields of ``sweep.json`` that determine the speed of a node."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmStart:
+    """Results of earlier runs.
+
+    Attributes:
+        runs: Directories of these runs, absolute.
+        configs: Their configs that lie in the sweep's space.
+        fingerprints: Hash of each run's data, in the order of ``runs``; empty in a resumed run.
+        notes: Notes for the user before the first trial.
+    """
+
+    runs: tuple[str, ...] = ()
+    configs: tuple[EarlierConfig, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def require_data(self, fingerprint: str) -> None:
+        """Check that the earlier runs were on data of this content.
+
+        Raises:
+            RunDirectoryError: One of them was not.
+        """
+        if not self.fingerprints:  # checked when the run was started
+            return
+        pairs = zip(self.runs, self.fingerprints, strict=True)
+        other = [run for run, theirs in pairs if theirs != fingerprint]
+        raise_all([refused(run, "its data is not this run's, by its content") for run in other])
+
+    def into(self, problem: SearchProblem) -> SearchProblem:
+        """Return the problem with the earlier configs that the sweep's constraints allow."""
+        allowed = [each for each in self.configs if problem.admissible(each.config)]
+        return replace(problem, earlier=allowed)
+
+    def write(self, run_dir: Path) -> None:
+        """Keep it in the run directory, if there is anything."""
+        if not self.runs:
+            return
+        configs = [_to_json(each) for each in self.configs]
+        text = json.dumps({"runs": self.runs, "configs": configs}) + "\n"
+        replace_file(run_dir / RunFile.WARM_START, lambda path: path.write_text(text))
+
+
+def refused(run: Path | str, text: str) -> RunDirectoryError:
+    """Return the error for a run that a search cannot receive."""
+    return RunDirectoryError(
+        f"--warm-start {run}: {text}",
+        "give runs of the same trainable, data, budget and hardware, or leave it out",
+    )
+
+
+def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
+    """Return the results that the search of a run received when the run was started.
+
+    Args:
+        run_dir: The run directory.
+        record: Its ``sweep.json``.
+
+    Raises:
+        RunDirectoryError: It is not there any more, or is damaged.
+    """
+    if not record.warm_start:
+        return WarmStart()
+    path = run_dir / RunFile.WARM_START
+    try:
+        configs = tuple(map(_from_json, json.loads(path.read_bytes())["configs"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        text = f"{path}: the results that the search received first cannot be read: {error!r}"
+        raise RunDirectoryError(text, "restore the file, or start a new run") from None
+    return WarmStart(runs=record.warm_start, configs=configs)
+
+
+def _to_json(each: EarlierConfig) -> dict[str, Any]:
+    results = [{"state": r.state, "metrics": dict(r.metrics)} for r in each.results]
+    return {"config": dict(each.config), "results": results}
+
+
+def _from_json(plain: Mapping[str, Any]) -> EarlierConfig:
+    config = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["config"].items()}
+    return EarlierConfig(config=config, results=[*map(TrialResult.from_json, plain["results"])])
+
+
+# -- earlier runs
 
 
 def warm_start_of(
@@ -75,21 +161,26 @@ def warm_start_of(
     problem = search_problem(replace(sweep, constraints=()), machine)
     problems: list[SweepError] = []
     records: dict[str, SweepRecord] = {}
-    results: dict[str, _Results] = {}
+    results: _Results = []
     for run in dict.fromkeys(run.absolute() for run in options.warm_start):
         try:
             record = _comparable_record(run, sweep, now)
-            results[str(run)] = _results(run, problem)
+            results += _results(run, problem)
             records[str(run)] = record
         except SweepError as error:
             problems.append(error)
     raise_all(problems)
-    configs = _by_config(problem, [pair for pairs in results.values() for pair in pairs])
+    configs = _by_config(problem, results)
+    num_used = sum(len(each.results) for each in configs)
+    summary = (
+        f"the search begins with {num_used} results of {len(configs)} configs from "
+        f"{', '.join(records)}. They are in no table and no claim of this run"
+    )
     return WarmStart(
         runs=tuple(records),
         configs=configs,
         fingerprints=tuple(record.data_fingerprint for record in records.values()),
-        notes=(_summary(configs, results), *_changes(records, sweep, now["versions"])),
+        notes=(summary, *_changes(records, sweep, now["versions"])),
     )
 
 
@@ -188,16 +279,6 @@ def _by_config(problem: SearchProblem, found: _Results) -> tuple[EarlierConfig, 
             results.setdefault(key, []).append(result)
     return tuple(
         EarlierConfig(config=config, results=results[key]) for key, config in configs.items()
-    )
-
-
-def _summary(configs: Sequence[EarlierConfig], found: Mapping[str, _Results]) -> str:
-    num_trials = sum(map(len, found.values()))
-    num_used = sum(len(each.results) for each in configs)
-    outside = f"; {num_trials - num_used} more lie outside of the space" * (num_used < num_trials)
-    return (
-        f"the search begins with {num_used} results of {len(configs)} configs from "
-        f"{', '.join(found)}{outside}. They are in no table and no claim of this run"
     )
 
 

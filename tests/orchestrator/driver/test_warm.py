@@ -1,20 +1,28 @@
-"""Earlier runs that a search is told of first, and those that it cannot be told of."""
+"""Results of earlier runs that a search receives first, kept with its run."""
 
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.driver.warm import WarmStart, kept_warm_start
+from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.problem import EarlierConfig
+from orchestrator.trial import TrialResult, TrialState
 from tests.conftest import ROOT
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import finished_counts, trials_of, write_sweep
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.journalled import lines_of
+from tests.orchestrator.search.playing import completed, problem, small_batches_only
+from tests.orchestrator.tracking.journals import make_record
 
 COMMON = ("--executor", "inline", "--no-mlflow")
 SPACE = "step_ms=choice(12.0, 4.0, 2.0), act=choice('train', 'raise')"
@@ -87,11 +95,6 @@ def test_a_resumed_run_is_told_the_same_though_the_earlier_one_is_gone(
     assert set(finished_counts(out).values()) == {1}
     assert json.loads((out / "sweep.json").read_text())["warm_start"] == [str(copied_run.out)]
 
-    (out / "warm_start.json").unlink()
-    refused = run_main("--resume", out, *COMMON)
-    assert refused.returncode == 2
-    assert "warm_start.json: what the search was told of first cannot be read" in refused.stderr
-
 
 def test_another_source_or_library_is_noted_and_told_all_the_same(
     file: Path, finished_run: FinishedRun, tmp_path: Path
@@ -105,16 +108,6 @@ def test_another_source_or_library_is_noted_and_told_all_the_same(
     now = record["versions"]["torch"]
     changes = f"the trainable's source has changed; torch 1.0.0 then, {now} now"
     assert f"--warm-start {run}: {changes}: its figures may differ" in done.stdout
-
-
-def test_of_configs_outside_of_the_space_it_is_said_how_many(
-    finished_run: FinishedRun, tmp_path: Path
-) -> None:
-    narrow = write_sweep(tmp_path, "step_ms=choice(12.0, 2.0)", search="Optuna(2)", baseline=12.0)
-    done = run_main(narrow, "--plan", "--warm-start", finished_run.out)
-
-    assert "1 results of 1 configs" in done.stdout
-    assert "; 1 more lie outside of the space." in done.stdout
 
 
 def test_a_search_that_does_not_go_by_results_is_refused(
@@ -158,25 +151,12 @@ def test_all_that_is_wrong_is_said_at_once(finished_run: FinishedRun, tmp_path: 
     assert f"{tmp_path / 'nothing'}: is not a run directory (no such folder)" in done.stderr
 
 
-def test_a_run_without_the_objectives_figures_is_refused(
-    file: Path, finished_run: FinishedRun
-) -> None:
-    with_power = file.read_text().replace(
-        "    cores_per_trial=1,",
-        '    cores_per_trial=1,\n    objectives=[maximize("samples_per_s"), maximize("headroom")],',
-    )
-    file.write_text(with_power)
-    done = run_main(file, "--plan", "--warm-start", finished_run.out)
-
-    assert done.returncode == 2
-    assert "no trial of it has samples_per_s and headroom" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("objective", "field", "text"),
     [
         ("time_to_accuracy_s", "target=0.6", "its target was None, here it is"),
         ("cost", "prices={'cpu_hour': 0.04}", "its prices was {}, here it is"),
+        ("headroom", "seed=0", "no trial of it has headroom and val_acc"),
     ],
 )
 def test_a_figure_counted_by_something_else_is_no_objective_to_compare(
@@ -189,3 +169,46 @@ def test_a_figure_counted_by_something_else_is_no_objective_to_compare(
 
     assert done.returncode == 2
     assert text in done.stderr
+
+
+# -- as it is kept
+
+FAST = EarlierConfig(
+    config={"batch": 100, "fanouts": (15, 10)},
+    results=[completed(samples_per_s=1 / 3), completed(samples_per_s=math.inf)],
+)
+TOO_LARGE = EarlierConfig(
+    config={"batch": 1000}, results=[TrialResult(state=TrialState.INFEASIBLE)]
+)
+
+
+def test_what_is_kept_is_what_was_told(tmp_path: Path) -> None:
+    told = WarmStart(runs=("/runs/a", "/runs/b"), configs=(FAST, TOO_LARGE), fingerprints=("", ""))
+    told.write(tmp_path)
+    kept = kept_warm_start(tmp_path, replace(make_record(), warm_start=told.runs))
+
+    assert kept.runs == told.runs
+    assert [each.config for each in kept.configs] == [FAST.config, TOO_LARGE.config]
+    assert [[r.state for r in each.results] for each in kept.configs] == [
+        [TrialState.COMPLETED, TrialState.COMPLETED], [TrialState.INFEASIBLE]
+    ]  # fmt: skip
+    assert [dict(r.metrics) for r in kept.configs[0].results] == [
+        {"samples_per_s": 1 / 3}, {"samples_per_s": math.inf}
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"configs": [{"config": {}}]}'])
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "warm_start.json").write_text(text)
+
+    with pytest.raises(RunDirectoryError, match=r"warm_start\.json: .* cannot be read") as refused:
+        kept_warm_start(tmp_path, replace(make_record(), warm_start=("/runs/a",)))
+    assert "restore the file, or start a new run" in str(refused.value)
+
+
+def test_what_the_sweep_s_constraints_exclude_is_not_told() -> None:
+    told = WarmStart(runs=("a",), configs=(FAST, TOO_LARGE), fingerprints=("",))
+
+    into = told.into(problem(constraints=small_batches_only())).earlier
+    assert [each.config["batch"] for each in into] == [100]
+    assert len(told.into(problem()).earlier) == 2
