@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from orchestrator.analysis.commands.parser import parse
-from orchestrator.arguments import EXIT_WRONG_REQUEST, typed
+from orchestrator.arguments import EXIT_WRONG_REQUEST
 from orchestrator.errors import SweepError, refusing_os_errors
-from orchestrator.storage.files import latest_run
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED: Final = 130
-_ANY_RUN: Final = "runs/SWEEP/TIME"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,10 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0; 1 if ``compare`` has found a regression; 2 if the request was wrong, or a document
         cannot be written; 130 if it was interrupted.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words:
-        return _without_words()
-    options = parse(words)
+    options = parse(list(sys.argv[1:] if arguments is None else arguments))
     try:
         with refusing_os_errors():
             from orchestrator.analysis.commands.actions import ACTIONS  # pandas takes a second
@@ -39,19 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
-
-
-def _without_words() -> int:
-    """Print what to type, with the latest run below runs/ if there is one."""
-    latest = latest_run(Path("runs"))
-    hint = "the latest run: " if latest else ""
-    command = typed("orchestrator.analysis", [latest or _ANY_RUN])
-    print(
-        f"error: give the folder of a run\n  {hint}{command}\n"
-        "  see python -m orchestrator.analysis --help",
-        file=sys.stderr,
-    )
-    return EXIT_WRONG_REQUEST
 
 
 if __name__ == "__main__":

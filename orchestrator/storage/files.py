@@ -42,14 +42,6 @@ class RunFile(StrEnum):
     """A folder: the table of each of the report's figures, and its tables, as CSV."""
 
 
-def latest_run(folder: Path) -> Path | None:
-    """Return the run below a folder that was started last; None if there is none."""
-    records = [*folder.glob(f"*/{RunFile.SWEEP}"), *folder.glob(f"*/*/{RunFile.SWEEP}")]
-    if not records:
-        return None
-    return max(records, key=lambda path: path.stat().st_mtime).parent
-
-
 def no_run(folder: Path) -> RunDirectoryError:
     """Return the error for a folder that is no run directory; it names the run that was meant."""
     if folder.is_dir():
@@ -58,8 +50,9 @@ def no_run(folder: Path) -> RunDirectoryError:
         what = "it is a file" if folder.exists() else "no such folder"
     beside = [path.parent.name for path in folder.parent.glob(f"*/{RunFile.SWEEP}")]
     hint = "give the folder that a sweep printed, runs/<sweep>/<time>"
-    if latest := latest_run(folder):
-        hint = f"the latest run in it: {latest}"
+    if below := [*folder.glob(f"*/{RunFile.SWEEP}"), *folder.glob(f"*/*/{RunFile.SWEEP}")]:
+        latest = max(below, key=lambda path: path.stat().st_mtime)
+        hint = f"the latest run in it: {latest.parent}"
     return RunDirectoryError(
         f"{folder}: is not a run directory ({what}){nearest(folder.name, beside)}", hint
     )

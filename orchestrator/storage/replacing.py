@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,8 +11,6 @@ from typing import Final
 
 _SHOWN: Final = 40
 """Characters of a name that the temporary one has: no name may be longer than 255 bytes."""
-_ABANDONED_S: Final = 3600.0
-"""Age from which on a temporary file is one of a process that was killed."""
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
@@ -23,8 +20,6 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         OSError: It cannot be written, and names ``path``; nothing is left of it.
     """
     with renamed_to(path) as temporary:
-        # A new file: nothing that lies there is written to, nor where a link leads.
-        temporary.touch(exist_ok=False)
         write(temporary)
 
 
@@ -48,20 +43,8 @@ def renamed_to(path: Path) -> Iterator[Path]:
             del error.filename2
         raise
     finally:
-        _remove(temporary)
-
-
-def remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files that killed processes have left in ``folder``."""
-    for path in folder.glob(".*.tmp"):
         with suppress(OSError):
-            if time.time() - path.lstat().st_mtime > _ABANDONED_S:
-                _remove(path)
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+            if temporary.is_dir():
+                shutil.rmtree(temporary)
+            else:
+                temporary.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.replacing import remove_abandoned, replace_file
+from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import SweepRecord
 
 
@@ -57,7 +57,6 @@ class RunDirectory:
                 f"run directory {path} cannot be written: {error.strerror or error}",
                 "give a folder elsewhere by --out, or make room there",
             ) from None
-        remove_abandoned(path)
 
     @property
     def journal(self) -> Path:
@@ -98,9 +97,6 @@ class RunDirectory:
     def _remove_made(self) -> None:
         if self.path in self._made:
             shutil.rmtree(self.path, ignore_errors=True)
-        for file in (self.path / RunFile.JOURNAL, self.path / RunFile.STEPS):
-            if file.exists() and not file.stat().st_size:
-                file.unlink()
         with suppress(OSError):  # another run's folder is in it
             for folder in self._made[1:]:
                 folder.rmdir()

@@ -90,12 +90,10 @@ def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=rows.index)
 
 
-Complete = Callable[[pd.DataFrame, SweepRecord], pd.DataFrame]
-"""A function that adds to the trials table the columns that need all of its rows."""
-
-
 def write_tables(
-    run_dir: Path, *, complete: Complete = lambda trials, _sweep: trials
+    run_dir: Path,
+    *,
+    complete: Callable[[pd.DataFrame, SweepRecord], pd.DataFrame] = lambda trials, _sweep: trials,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Write ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
 

@@ -5,13 +5,13 @@ Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import TableError, params_of
+from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
 from orchestrator.metrics import Goal, Objective, is_accuracy, maximize, minimize
@@ -71,7 +71,7 @@ def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.Dat
             "give rows of run.trials",
         )
     require(frame, ["trial_id", "stage", "state"], function)
-    require_knobs(frame, run.sweep.knobs, function)
+    require(frame, [f"params.{name}" for name in run.sweep.knobs], function)
     twice = frame["trial_id"][frame["trial_id"].duplicated()]
     if len(twice):
         raise TableError(f"{function}: holds trial {twice.iloc[0]} twice", "give each row once")
@@ -98,18 +98,6 @@ def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
             raise TableError(
                 f"{function}: the frame has no column {column!r}{nearest(column, known)}",
                 f"columns: {', '.join(known)}",
-            )
-
-
-def require_knobs(frame: pd.DataFrame, knobs: Collection[str], function: str) -> None:
-    """Raise a :class:`TableError` if a frame lacks the column of a knob."""
-    for name in knobs:
-        if f"params.{name}" not in frame.columns:
-            others = [c for c in params_of(frame) if c.removeprefix("params.") not in knobs]
-            close = nearest(f"params.{name}", others)
-            raise TableError(
-                f"{function}: the frame lacks the knob column params.{name}{close}",
-                "without it rows of differing configs would be taken for repeats of one",
             )
 
 
@@ -167,7 +155,9 @@ def objectives_of(
     if len(asked) not in (1, 2, 3):
         raise TableError(f"{function}: takes one, two or three objectives, not {len(asked)}")
     for objective in asked:
-        column_named(frame, objective.metric, function)
+        column = column_named(frame, objective.metric, function)
+        if len(frame) and not pd.api.types.is_numeric_dtype(frame[column]):
+            raise TableError(f"{function}: {column} is text, so that no value is better")
     return asked
 
 
@@ -189,5 +179,5 @@ def _objective(
     column_named(frame, name, function)
     raise TableError(
         f"{function}: {name!r} does not say whether larger is better",
-        f"an.maximize({name!r}) or an.minimize({name!r})",
+        f"write maximize:{name} or minimize:{name}",
     )

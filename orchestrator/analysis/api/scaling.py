@@ -13,7 +13,6 @@ from orchestrator.analysis.api.checks import (
     checked_configs,
     checked_run,
     require,
-    require_knobs,
     run_of,
 )
 from orchestrator.analysis.columns import TableError, params_of, text_of
@@ -91,7 +90,7 @@ def scaling(
 def _frame(source: Source, tables: RunTables, function: str) -> pd.DataFrame:
     """Return the configs of a run, or a frame of some of them, with every knob."""
     frame = tables.configs if isinstance(source, RunTables) else checked_configs(source, function)
-    require_knobs(frame, tables.sweep.knobs, function)
+    require(frame, [f"params.{name}" for name in tables.sweep.knobs], function)
     return frame
 
 

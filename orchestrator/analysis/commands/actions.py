@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
-from orchestrator.analysis.api.checks import column_named, objectives_of
+from orchestrator.analysis.api.checks import objectives_of
 from orchestrator.analysis.api.files import export
 from orchestrator.analysis.api.runs import configs, pareto_front
-from orchestrator.analysis.columns import TableError, config_of
+from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.commands.documents import rows_of, write_document
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
@@ -33,7 +32,6 @@ from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import typed
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.locations import short
-from orchestrator.metrics import Objective
 from orchestrator.storage.files import RunFile, no_run
 
 EXIT_REGRESSION: Final = 1
@@ -80,7 +78,8 @@ def front(options: argparse.Namespace) -> int:
     tables = load_run(options.run, options.tracking_uri)
     table = configs(tables)
     table = table[table[GROUP] == tables.main_group]
-    objectives = _objectives(options.objectives, table)
+    names = options.objectives and [name.strip() for name in options.objectives.split(",")]
+    objectives = objectives_of(names, table, "--objectives")
     found = pareto_front(table, objectives) if len(table) else table
     if not options.json:
         show_front(found, objectives, tables.sweep)
@@ -89,27 +88,6 @@ def front(options: argparse.Namespace) -> int:
     rows = rows_of(found.drop(columns=["trial_ids", "timed_ids"]), tables.sweep)
     write_document("front", {"sweep": tables.sweep.name, "objectives": directions, "front": rows})
     return 0
-
-
-def _objectives(text: str | None, table: pd.DataFrame) -> tuple[Objective, ...]:
-    """Return the objectives of the option; the sweep's own without it.
-
-    Raises:
-        SweepError: One is unknown, is no number, or does not say which way is better.
-    """
-    names = None if text is None else [name.strip() for name in text.split(",")]
-    try:
-        for name in names or ():
-            column = column_named(table, name.rpartition(":")[2], "--objectives")
-            if not pd.api.types.is_numeric_dtype(table[column]) and len(table):
-                raise TableError(f"--objectives: {column} is text, so that no value is better")
-        return objectives_of(names, table, "--objectives")
-    except TableError as error:
-        hint = error.hint
-        if "an." in hint:
-            name = error.message.split("'")[1]
-            hint = f"write maximize:{name} or minimize:{name}"
-        raise SweepError(error.message.replace("the frame has", "the run has"), hint) from None
 
 
 def export_tables(options: argparse.Namespace) -> int:

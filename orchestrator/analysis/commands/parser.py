@@ -11,10 +11,10 @@ from orchestrator.arguments import Parser, a_path
 from orchestrator.errors import nearest
 
 COMMANDS: Final = {
-    "show": "print a run's answer and front, and write its files again",
+    "show": "print a run's answer and front, and write its report and tables again",
     "front": "the configs that no other one beats, by figures of your choice",
     "export": "write a run's tables as CSV or Parquet",
-    "open": "open a run's report in the browser",
+    "open": "open a run's report in the browser, or print its path where there is none",
     "compare": "compare two runs; exits with 1 where a regression is shown",
 }
 """Each command with its line of help."""
@@ -29,10 +29,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     A run directory without a command is shown.
     """
     parser = _parser()
-    if words and words[0] not in (*COMMANDS, "-h", "--help"):
-        close = nearest(words[0], COMMANDS)
-        if close and not Path(words[0]).exists():
-            parser.error(f"{words[0]!r} is neither a command nor a folder{close}")
+    first = words[0] if words else ""
+    if first not in (*COMMANDS, "-h", "--help"):
+        close = nearest(first, COMMANDS)
+        if close and not Path(first).exists():
+            parser.error(f"{first!r} is neither a command nor a folder{close}")
         words = ["show", *words]
     return parser.parse_args(words)
 
@@ -62,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
             name,
             prog=f"python -m orchestrator.analysis {name}",
             help=text,
-            description=_DESCRIPTIONS[name],
+            description=_COMPARE if name == "compare" else f"{text.capitalize()}.",
         )
         if name == "compare":
             command.add_argument("run", metavar="FIRST", help="run that changes are counted from")
@@ -97,19 +98,13 @@ def _share(text: str) -> float:
     return share
 
 
-_DESCRIPTIONS: Final = {
-    "show": "Print a run's answer, its last lines and its front. Write report.html, front.csv, "
-    "recommended.json and the other files of the analysis again, from the run's tables.",
-    "front": "Print the Pareto front: the configs that no other one beats in every objective.",
-    "export": "Write the tables of a run for other programs: its trials, configs, front, curves "
-    "and steps, and what each column means.",
-    "open": "Open report.html of a run in the browser. Without a browser, print its path.",
-    "compare": "Compare two runs of a sweep config by config, in speed and in accuracy, stage by "
-    "stage: the change that all configs have in common, and each config's own. The first line is "
-    "the verdict: regression, improvement, no change beyond the tolerance, or not decided. A "
-    "regression is shown where its 95 % interval lies beyond the tolerance, by Holm's correction "
-    "over all changes. Exit code 1: a regression is shown; 0: none is.",
-}
+_COMPARE: Final = (
+    "Compare two runs of a sweep config by config, in speed and in accuracy, stage by stage: the "
+    "change that all configs have in common, and each config's own. The first line is the verdict: "
+    "regression, improvement, no change beyond the tolerance, or not decided. A regression is "
+    "shown where its 95 % interval lies beyond the tolerance, by Holm's correction over all "
+    "changes. Exit code 1: a regression is shown; 0: none is."
+)
 
 _OPTIONS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "show": {

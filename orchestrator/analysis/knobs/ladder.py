@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from orchestrator.analysis.knobs.figures import Figures, Mean
 from orchestrator.analysis.knobs.of_run import figures_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_setting, format_value
-
-MAX_CONFIGS: Final = 2048
-"""With more configs between the two, the steps with the largest gains are taken one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +74,7 @@ def ladder(tables: RunTables, config: Mapping[str, Any]) -> Ladder:
     if speed is None or lacking:
         return Ladder(note=f"{' and '.join(lacking)}: no speed of a completed searching run")
     gains = {node: speed.sign * float(speed.levels[row]) for node, row in nodes.items()}
-    way = _way(gains, len(changed))
+    way = _way(gains)
     return Ladder(
         steps=tuple(
             Step(
@@ -116,10 +113,8 @@ def _nodes(
     return dict(zip(nodes[rows].tolist(), rows.tolist(), strict=True))
 
 
-def _way(levels: Mapping[int, float], num_knobs: int) -> list[int]:
+def _way(levels: Mapping[int, float]) -> list[int]:
     """Return the configs to go through, by their numbers, from 0 to the one with all bits."""
-    if len(levels) > MAX_CONFIGS:
-        return _greedy(levels, num_knobs)
     nodes = np.array(sorted(levels, key=int.bit_count, reverse=True))
     gains = np.array([levels[node] for node in nodes.tolist()])
     num_single, num_steps = np.zeros(len(nodes)), np.zeros(len(nodes))
@@ -135,15 +130,6 @@ def _way(levels: Mapping[int, float], num_knobs: int) -> list[int]:
     way = [0]
     while way[-1] != after[way[-1]]:
         way.append(after[way[-1]])
-    return way
-
-
-def _greedy(levels: Mapping[int, float], num_knobs: int) -> list[int]:
-    way, top = [0], 2**num_knobs - 1
-    while way[-1] != top:
-        singles = [way[-1] | 1 << bit for bit in range(num_knobs) if not way[-1] >> bit & 1]
-        measured = [node for node in singles if node in levels]
-        way.append(max(measured, key=lambda node: levels[node]) if measured else top)
     return way
 
 

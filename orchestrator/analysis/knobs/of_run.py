@@ -98,9 +98,7 @@ def figures_in(
         configs = configs.drop(columns="contaminated", errors="ignore")
     kind = kind_of(metric, configs[column].dropna())
     return [
-        _of_group(
-            configs[groups == name], metric, kind=kind, baseline=baseline, group=name, sign=sign
-        )
+        _of_group(configs[groups == name], metric, kind, group=name, baseline=baseline, sign=sign)
         for name in sorted(groups.unique(), key=lambda name: name != main)
     ]
 
@@ -114,15 +112,7 @@ def kind_of(metric: str, figures: pd.Series[Any]) -> Kind:
     return Kind.RATIO if is_ratio else Kind.DIFFERENCE
 
 
-def _of_group(
-    configs: pd.DataFrame,
-    metric: str,
-    *,
-    kind: Kind,
-    baseline: Mapping[str, Any],
-    group: str,
-    sign: float,
-) -> Figures:
+def _of_group(configs: pd.DataFrame, metric: str, kind: Kind, **of_all: Any) -> Figures:  # noqa: ANN401
     columns = params_of(configs)
     params = configs[columns].rename(columns=lambda name: name.removeprefix("params."))
     levels = configs[f"metrics.{metric}"].to_numpy(dtype=np.float64)
@@ -133,7 +123,6 @@ def _of_group(
     idle, sets = pd.factorize(_cells(configs, IDLE, "").fillna(""))
     return Figures(
         metric=metric,
-        group=group,
         points=Points(params),
         levels=np.log(levels) if kind is Kind.RATIO else levels,
         variances=_cells(configs, "variance", np.nan).to_numpy(dtype=np.float64),
@@ -145,10 +134,9 @@ def _of_group(
         contaminated=contaminated,
         is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),
         kind=kind,
-        baseline=baseline,
-        sign=sign,
         idle=idle,
         idle_sets=[frozenset(filter(None, str(text).split(", "))) for text in sets],
+        **of_all,
     )
 
 
@@ -164,16 +152,16 @@ def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
     if f"metrics.{metric}" not in configs.columns:
         return configs.assign(**{f"metrics.{metric}": np.nan})
     if is_learned(metric):
-        return _spread_over_seeds(with_runs(configs, metric), tables, metric)
+        return _spread_over_seeds(_with_runs(configs, metric), tables, metric)
     if metric == speed or tables.is_composed:
-        return with_runs(configs, metric, noise_is_of=(speed, rate_of(tables.rule.speed)))
+        return _with_runs(configs, metric, noise_is_of=(speed, rate_of(tables.rule.speed)))
     if kind_of(metric, configs[f"metrics.{metric}"].dropna()) is Kind.DIFFERENCE:
-        return with_runs(configs, metric)
+        return _with_runs(configs, metric)
     spread = by_config(tables.grouped, speed=metric)  # the same configs, in the same order
     return configs.assign(variance=spread["variance"], df=spread["df"])
 
 
-def with_runs(
+def _with_runs(
     configs: pd.DataFrame, metric: str, *, noise_is_of: Collection[str] = ()
 ) -> pd.DataFrame:
     """Return a table of configs with the ``runs`` of a figure, if it is composed.

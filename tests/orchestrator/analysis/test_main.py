@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.__main__ import main
-from tests.conftest import RunCli
+from tests.conftest import ROOT, RunCli
 from tests.helping import check_help
 
 
@@ -21,19 +20,6 @@ def test_a_run_is_written_again_and_printed(run_cli: RunCli, run_dir: Path) -> N
     assert "products_loader: the front" in done.stdout
     assert "lr=0.01 batch_size=4000 num_workers=8" in done.stdout
     assert (run_dir / "report.html").is_file()
-
-
-def test_without_anything_to_do_it_says_what_to_type(
-    run_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(run_dir.parent)
-    assert main([]) == 2
-    assert "python -m orchestrator.analysis runs/SWEEP/TIME" in capsys.readouterr().err
-    shutil.copytree(run_dir, "runs/products_loader/2026-11-26")
-    assert main([]) == 2
-    hint = capsys.readouterr().err.splitlines()[1]
-    assert hint.startswith("  the latest run: ")
-    assert hint.endswith("python -m orchestrator.analysis runs/products_loader/2026-11-26")
 
 
 def test_a_directory_that_cannot_be_written_is_named(
@@ -66,3 +52,11 @@ def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is
 
 def test_help_needs_no_second() -> None:
     check_help("analysis", says="RUN_DIR")
+
+
+def test_the_short_name_of_a_checkout_is_the_package_and_the_command() -> None:
+    code = "import analysis as an, orchestrator.analysis as its; assert an.load is its.load"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    words = [sys.executable, "-m", "analysis", "--help"]
+    shown = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert shown.startswith("usage: python -m orchestrator.analysis")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from random import Random
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.analysis.rule import Rule, rule_of
+from orchestrator.analysis.rule import GOODPUT, TIME, Rule, rule_of, with_derived
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.rules import fastest_within, knee
@@ -133,3 +134,57 @@ def test_what_was_learned_is_shown_wherever_it_stands() -> None:
     assert Rule(objectives=(SPEED, MEMORY, ACCURACY)).accuracy is ACCURACY
     assert Rule(objectives=(SPEED, MEMORY)).accuracy is MEMORY
     assert Rule(objectives=(SPEED,)).accuracy.metric == "val_acc"
+
+
+# -- figures to a target, by the best of all curves
+
+NEAR = maximize("val_acc", tolerance=0.01)
+BASELINE = {"lr": 0.1}
+
+
+def derived(target: Objective | None, *, stage: str = "train") -> pd.DataFrame:
+    """Three trials: the baseline, a quicker one, and one that never gets there."""
+    trials = pd.DataFrame(
+        {
+            "trial_id": ["base", "quick", "never"],
+            "stage": ["train", stage, "train"],
+            "params.lr": [0.1, 0.2, 0.3],
+            "metrics.samples_per_s": [100.0, 100.0, 100.0],
+        }
+    )
+    rows = [("base", 1, 0.5), ("base", 2, 0.8), ("base", 3, 0.9), ("quick", 1, 0.85),
+            ("quick", 2, 0.95), ("never", 1, 0.1)]  # fmt: skip
+    curves = pd.DataFrame(rows, columns=["trial_id", "epoch", "metrics.val_acc"])
+    curves = curves.assign(
+        samples=1000 * curves["epoch"],
+        elapsed_s=10.0 * curves["epoch"],
+        **{"metrics.train_s": 2.0 * curves["epoch"]},
+    )
+    rule = Rule(objectives=(minimize("time_to_accuracy_s"),), target=target)
+    return with_derived(trials, curves, rule, BASELINE).set_index("trial_id")
+
+
+def test_a_given_target() -> None:
+    table = derived(at_least("val_acc", 0.8))
+    assert table[TIME].tolist()[:2] == [4.0, 2.0]
+    assert math.isnan(table[TIME]["never"])
+    # The baseline is the reference: half its samples at the same rate.
+    assert table[GOODPUT].tolist()[:2] == [100.0, 200.0]
+
+
+def test_a_target_near_the_best_of_all_curves() -> None:
+    table = derived(NEAR)
+    assert table[TIME]["quick"] == 4.0
+    assert math.isnan(table[TIME]["base"])
+    assert table[GOODPUT]["quick"] == 100.0  # the baseline never got there
+
+
+def test_confirm_runs_have_figures_and_set_no_target() -> None:
+    table = derived(NEAR, stage="confirm")
+    assert table[TIME].to_dict() == pytest.approx(
+        {"base": 6.0, "quick": 4.0, "never": math.nan}, nan_ok=True
+    )
+
+
+def test_without_a_target_nothing_is_made() -> None:
+    assert TIME not in derived(None).columns

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from orchestrator.storage.replacing import remove_abandoned, renamed_to, replace_file
+from orchestrator.storage.replacing import renamed_to, replace_file
 
 
 def text(content: str, path: Path) -> None:
@@ -27,15 +27,6 @@ def test_a_file_is_replaced_and_has_the_usual_mode(tmp_path: Path) -> None:
     assert path.read_text() == "second"
     assert path.stat().st_mode & 0o777 == 0o640
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_link_in_its_place_is_replaced_and_not_written_to(tmp_path: Path) -> None:
-    other, link = tmp_path / "other", tmp_path / "link"
-    other.write_text("somebody's")
-    link.symlink_to(other)
-    text("ours", link)
-    assert not link.is_symlink()
-    assert (link.read_text(), other.read_text()) == ("ours", "somebody's")
 
 
 def test_an_error_names_the_file_itself_and_nothing_is_left(tmp_path: Path) -> None:
@@ -66,13 +57,3 @@ def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), renamed_to(tmp_path / "kept") as beside:
         interrupted(beside)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_killed_processes_have_left_is_removed_after_an_hour(tmp_path: Path) -> None:
-    names = (".trials.csv.0f.tmp", ".figures.1e.tmp", "mine.tmp", ".new.2d.tmp")
-    for name in names:
-        (tmp_path / name).mkdir()
-        if name != ".new.2d.tmp":
-            os.utime(tmp_path / name, (1, 1))
-    remove_abandoned(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".new.2d.tmp", "mine.tmp"]

@@ -80,8 +80,6 @@ def test_nothing_of_a_run_that_never_began_is_left_in_a_folder_that_was_there(
 ) -> None:
     (tmp_path / "mine").touch()
     directory = RunDirectory(tmp_path)
-    directory.journal.touch()
-    (tmp_path / "steps.jsonl").touch()
     assert not directory.has_begun
     directory.release()
     assert {path.name for path in tmp_path.iterdir()} == {"mine", ".lock"}

@@ -92,7 +92,7 @@ def test_the_ceiling_is_the_slower_of_loader_and_model() -> None:
         (lambda run: an.scaling(run.trials, run=run), "a row a trial"),
         (
             lambda run: an.scaling(an.configs(run).drop(columns="params.lr"), run=run),
-            r"lacks the knob column params\.lr",
+            r"no column 'params\.lr'",
         ),
         (lambda run: an.time_to_accuracy(run, target=90), "val_acc is a fraction of 1"),
         (lambda run: an.time_to_accuracy(an.configs(run)), "a frame alone"),

@@ -81,8 +81,8 @@ def test_any_figures_make_a_front_each_in_its_own_direction(
 @pytest.mark.parametrize(
     ("objectives", "message"),
     [
-        ("val_ac", "--objectives: the run has no figure 'val_ac'; did you mean 'val_acc'?"),
-        ("maximise:val_acc", "--objectives: the run has no figure 'maximise:val_acc'"),
+        ("val_ac", "--objectives: the frame has no figure 'val_ac'; did you mean 'val_acc'?"),
+        ("maximise:val_acc", "--objectives: the frame has no figure 'maximise:val_acc'"),
         ("val_acc,gpu_util", "write maximize:gpu_util or minimize:gpu_util"),
         ("minimize:group", "--objectives: group is text, so that no value is better"),
         ("val_acc,epoch_s,step_ms,eval_s", "takes one, two or three objectives, not 4"),
