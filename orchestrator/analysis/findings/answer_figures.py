@@ -17,7 +17,6 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
-from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.intervals import is_narrow, t_quantile
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import Goal, is_learned
@@ -72,11 +71,17 @@ def row_of_figures(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any]
 
     Of confirm runs under several conditions those that are comparable with the search.
     """
-    rows = tables.confirmed[rows_of(tables.confirmed, choice.config)].to_dict("records")
-    if not rows:
-        return _with_all_noise(choice, tables), Stage.TRAIN
-    row = next((row for row in rows if row[GROUP] == choice.row.get(GROUP)), rows[0])
-    return _with_composed(row, choice.row, tables), Stage.CONFIRM
+
+    def rows(table: pd.DataFrame) -> list[dict[Any, Any]]:
+        own = table[rows_of(table, choice.config)]
+        is_other = own[GROUP] != choice.row.get(GROUP)
+        return pd.concat([own[~is_other], own[is_other]]).to_dict("records")
+
+    if confirmed := rows(tables.confirmed):
+        return _with_composed(confirmed[0], choice.row, tables), Stage.CONFIRM
+    if choice.selection.state is TrialState.COMPLETED:
+        return rows(tables.configs)[0], Stage.TRAIN
+    return choice.row, Stage.TRAIN
 
 
 def _with_composed(
@@ -93,17 +98,6 @@ def _with_composed(
     }
     counts = {"num_all_runs": searched["num_all_runs"], COMPOSED: searched[COMPOSED]}
     return {**confirmed, **learned, column: searched.get(column, math.nan), **counts}
-
-
-def _with_all_noise(choice: Choice, tables: RunTables) -> Mapping[Any, Any]:
-    """Return the row that selected, with the interval that all stages' repeats give it."""
-    configs, state = tables.configs, choice.selection.state
-    if state is not TrialState.COMPLETED and tables.is_composed:
-        configs = tables.composed(state)
-    elif state is not TrialState.COMPLETED:
-        configs = by_config(tables.grouped, states=[state], speed=tables.rule.speed.metric)
-    same = configs[configs["trial_ids"] == choice.row["trial_ids"]].to_dict("records")
-    return same[0] if same else choice.row
 
 
 @dataclass(frozen=True, kw_only=True)

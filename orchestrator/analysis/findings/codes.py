@@ -63,6 +63,25 @@ class Caveat(Enum):
     TRIALS = auto()
 
 
+_CHECKS: Final[Mapping[Enum, str]] = {
+    Caveat.REPLAY: "replay",
+    Caveat.DATA: "data",
+    Caveat.ONE_CLASS: "one class",
+    Caveat.OTHER_LOAD: "other load",
+    Caveat.COMPOSED: "composed",
+    Caveat.DRIFT: "drift",
+    Caveat.INTERFERENCE: "interference",
+    Caveat.NOISE: "noise floor",
+    Caveat.EDGE: "edge of range",
+    Caveat.CONFIRM_SHORT: "rule",
+    Caveat.BASELINE_SHORT: "rule",
+    Caveat.CONDITIONS: "conditions",
+    Caveat.BUDGET: "budget",
+    Caveat.TRIALS: "trials",
+}
+"""Names of the checks, the gravest first."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """One thing that a run shows.
@@ -84,44 +103,15 @@ class Finding:
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - figures are of several types
         return self.figures[name]
 
-
-_CHECKS: Final = {
-    Caveat.REPLAY: "replay",
-    Caveat.DATA: "data",
-    Caveat.ONE_CLASS: "one class",
-    Caveat.OTHER_LOAD: "other load",
-    Caveat.COMPOSED: "composed",
-    Caveat.DRIFT: "drift",
-    Caveat.INTERFERENCE: "interference",
-    Caveat.NOISE: "noise floor",
-    Caveat.EDGE: "edge of range",
-    Caveat.CONFIRM_SHORT: "rule",
-    Caveat.BASELINE_SHORT: "rule",
-    Caveat.CONDITIONS: "conditions",
-    Caveat.BUDGET: "budget",
-    Caveat.TRIALS: "trials",
-}
-"""Names of the checks, the gravest first."""
+    @property
+    def name(self) -> str:
+        """Name of its check, two or three words; "" if it is none."""
+        return _CHECKS.get(self.code, "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One check of what the figures rest on: noise floor, contamination, drift, edge of range.
-
-    Attributes:
-        name: Two or three words.
-        health: How it went.
-        text: A short sentence with the figure.
-    """
-
-    name: str
-    health: Health
-    text: str
-
-
-def checks_of(caveats: Iterable[Finding]) -> tuple[Check, ...]:
+def checks_of(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the checks of a run: warnings first, then what is not known, then what is in order."""
     order, healths = list(_CHECKS), [Health.WARNING, Health.UNKNOWN, Health.PASS]
-    known = [(Caveat(one.code), one) for one in caveats if one.code in _CHECKS]
-    known.sort(key=lambda pair: (healths.index(pair[1].health), order.index(pair[0])))
-    return tuple(Check(name=_CHECKS[c], health=one.health, text=one.text) for c, one in known)
+    known = [one for one in caveats if one.name]
+    known.sort(key=lambda one: (healths.index(one.health), order.index(one.code)))
+    return tuple(known)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
@@ -11,6 +10,7 @@ import pandas as pd
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.rule_words import rule_text
 
+_OF_CHECK: Final = ("name", "health", "text")
 SCHEMA_VERSION: Final = 2
 """1 had no number, its figures beside everything else, and neither an answer nor a cost."""
 
@@ -40,7 +40,7 @@ def recommended_json(found: Findings, key: str = "") -> dict[str, Any]:
         "figures": _plain(found.figures),
         "baseline": {"config": baseline, "figures": _plain(found.baseline_figures)},
         "cost": dict(found.cost),
-        "checks": [asdict(check) for check in found.checks],
+        "checks": [{name: getattr(one, name) for name in _OF_CHECK} for one in found.checks],
         "interval": found.interval,
         "measured_in": found.measured_in,
         "composed": found.composed,
@@ -72,7 +72,7 @@ def _speedup(found: Findings) -> dict[str, Any] | None:
         "num_pairs": speedup.num_pairs,
         "searching_ratio": known and known.searching_ratio,
         "why_not_known": found.why_not_known,
-        "text": found.speedup_text,
+        "text": found.how_sure,
     }
 
 

@@ -18,7 +18,7 @@ from orchestrator.analysis.findings.answer_figures import (
     row_of_figures,
 )
 from orchestrator.analysis.findings.caveats import busy_text, caveats_of_choice, caveats_of_run
-from orchestrator.analysis.findings.codes import Caveat, Check, Finding, Status, checks_of
+from orchestrator.analysis.findings.codes import Caveat, Finding, Status, checks_of
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
 from orchestrator.analysis.findings.words import (
     Change,
@@ -26,7 +26,6 @@ from orchestrator.analysis.findings.words import (
     answer_of,
     changes_of,
     how_sure,
-    speedup_text,
 )
 from orchestrator.analysis.recommendation.choice import Choice, choose
 from orchestrator.analysis.recommendation.selection import select
@@ -56,8 +55,8 @@ class Findings:
             known, and where the baseline itself is recommended.
         unknown: Why the speed-up does not lead, the gravest reason first; of the config that the
             baseline took the place of, where it did.
-        speedup_text: The speed-up with what it rests on, or why it is not known.
-        how_sure: The same, with whether it exceeds the noise.
+        how_sure: The speed-up with what it rests on and whether it exceeds the noise, or why it is
+            not known.
         changes: The knobs that differ from the baseline's, those that change the speed first.
         figures: Figures of the config by metric, from its confirm runs where it has any, otherwise
             from the runs that selected it; NaN where one is not known.
@@ -86,7 +85,6 @@ class Findings:
     choice: Choice | None = None
     difference: Difference | None = None
     unknown: tuple[Finding, ...] = ()
-    speedup_text: str = ""
     how_sure: str
     changes: tuple[Change, ...] = ()
     figures: Mapping[str, float]
@@ -134,7 +132,7 @@ class Findings:
         return tuple(one.note for one in self.caveats if one.note and self.config is not None)
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[Finding, ...]:
         """The checks of what the figures rest on, the gravest first."""
         return checks_of(self.caveats)
 
@@ -197,7 +195,6 @@ def _of_choice(choice: Choice, tables: RunTables) -> Findings:
     figures = named_figures(row, rule)
     clause = accuracy_clause(rule, figures, difference)
     status, sentence = answer_of(choice, tables, clause, unknown)
-    text = speedup_text(speedup, unknown, rule, tables.sweep)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
     ranked = tables.ranked
     verdicts = ranked.loc[rows_of(ranked, config) & (ranked["verdict"] != ""), "verdict"]
@@ -208,8 +205,7 @@ def _of_choice(choice: Choice, tables: RunTables) -> Findings:
         choice=choice,
         difference=difference,
         unknown=unknown,
-        speedup_text=text,
-        how_sure=how_sure(speedup, tables.noise_floor, text),
+        how_sure=how_sure(speedup, unknown, tables),
         changes=changes_of(config, tables),
         figures=figures,
         baseline_figures=baseline_figures(tables, stage, str(row[GROUP])),

@@ -25,7 +25,6 @@ from orchestrator.analysis.recommendation.speedup import (
 )
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.rule_words import held_by, times_baseline
-from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import shown_difference
 from orchestrator.formats import counted, percent
@@ -34,7 +33,6 @@ from orchestrator.metrics import Goal, is_accuracy
 from orchestrator.rules import RuleKind
 from orchestrator.space.configs import format_value
 from orchestrator.space.knob import Role
-from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
 MOST_NAMED: Final = 4
@@ -161,46 +159,36 @@ def accuracy_clause(rule: Rule, figures: Mapping[str, float], difference: Differ
     return f"; no difference in {what} is shown"
 
 
-def speedup_text(
-    speedup: Speedup, unknown: Sequence[Finding], rule: Rule, sweep: SweepRecord
-) -> str:
-    """Return a speed-up with what it rests on, or why it is not known."""
+def how_sure(speedup: Speedup, unknown: Sequence[Finding], tables: RunTables) -> str:
+    """Return a speed-up with what it rests on and whether it exceeds the noise, or why it is open.
+
+    Args:
+        speedup: The speed-up.
+        unknown: Why it does not lead.
+        tables: The run.
+    """
     if speedup.basis is Basis.SAME:
         return "it is the baseline itself"
     if not speedup.is_known or speedup.pairs is None:
         return f"speed-up not known: {'; '.join(one.text for one in unknown)}"
-    pairs, interval = speedup.pairs, speedup.pairs.interval
-    planned = interim_analyses(sweep).first
+    pairs, interval, rule = speedup.pairs, speedup.pairs.interval, tables.rule
+    planned, noise = interim_analyses(tables.sweep).first, tables.noise_floor
     left_out = pairs.num_left_out + pairs.num_elsewhere
+    extended = f" (extended from {planned})" if len(pairs) > planned else ""
     parts = [
         f"{times_baseline(rule, f'{interval.centre:.2f}')}, 95 % interval {interval.low:.2f}x to "
-        f"{interval.high:.2f}x, over {pairs_of(pairs)}"
-        + (f" (extended from {planned})" if len(pairs) > planned else ""),
-        f"{counted(left_out, 'pair')} left out, contaminated or under other conditions"
-        if left_out
-        else "",
-        ""
-        if speedup.searching_ratio is None
-        else f"{speedup.searching_ratio:.2f}x in the runs that selected it",
+        f"{interval.high:.2f}x, over {pairs_of(pairs)}{extended}"
     ]
-    return "; ".join(filter(None, parts))
-
-
-def how_sure(speedup: Speedup, noise: NoiseFloor | None, text: str) -> str:
-    """Return what the speed-up rests on, and whether it exceeds the noise.
-
-    Args:
-        speedup: The speed-up.
-        noise: What runs of the baseline differ by.
-        text: From :func:`speedup_text`.
-    """
-    if not speedup.is_known:
-        return text
+    if left_out:
+        num = counted(left_out, "pair")
+        parts.append(f"{num} left out, contaminated or under other conditions")
+    if speedup.searching_ratio is not None:
+        parts.append(f"{speedup.searching_ratio:.2f}x in the runs that selected it")
     if speedup.is_tie or speedup.is_within_margin:
-        text += f"; that is within the {percent(speedup.tie_margin)} that make a tie"
+        parts.append(f"that is within the {percent(speedup.tie_margin)} that make a tie")
     if noise is not None and speedup.is_within(noise):
-        text += f"; that is within the noise: {noise.text}"
-    return text
+        parts.append(f"that is within the noise: {noise.text}")
+    return "; ".join(parts)
 
 
 def _times_as_fast(speedup: Speedup, rule: Rule) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 from rich import box
@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.findings.findings import Findings
@@ -83,7 +82,10 @@ def show_front(
     table.add_column("runs", justify="right", overflow="fold")
     learned = learned_word(rule_of(sweep))
     for label, row in zip(labels, rows.to_dict("records"), strict=True):
-        figures = [_figure(row, objective.metric) for objective in objectives]
+        figures = []
+        for name in (objective.metric for objective in objectives):
+            figure = row[name if name in row else f"metrics.{name}"]
+            figures.append(f"{shown(name, figure)}\n{interval_text(row, name)}".strip())
         runs = measured_runs_text(row, learned).replace(" (", "\n(").replace(" to", "\nto")
         table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
@@ -92,38 +94,23 @@ def show_front(
         _print(console, f"... and {len(front) - MAX_ROWS} more{where}")
 
 
-def _figure(row: Mapping[Any, Any], metric: str) -> str:
-    """Return a figure of a row, with its interval on a separate line."""
-    column = f"metrics.{metric}"
-    interval = interval_text(row, metric)
-    text = shown(metric, row[column if column in row else metric])
-    return f"{text}\n{interval}" if interval else text
-
-
-def _widest(labels: Sequence[str]) -> int:
-    """Return the width at which no knob of some configs is broken; a very long one may be."""
-    return min(max(len(word) for label in labels for word in label.split()), _WIDEST_KNOB)
-
-
 def show_comparison(comparison: Comparison) -> None:
     """Print the verdict on two runs, the configs that they share, and why others are missing."""
     console = _console()
-    _print(console, comparison.sentence)
-    for line in regressions(comparison.changes, comparison.table, comparison.sweep)[1:MAX_ROWS]:
-        _print(console, f"regression: {line}")
-    for line in comparison.common_texts:
-        _print(console, f"in common, {line}")
-    for difference, count in comparison.mismatches.items():
-        _print(console, f"not compared, {count} times: {difference}")
-    for note in comparison.notes:
-        _print(console, f"note: {note}")
-    _print(console, "")
-    console.print(_compared(comparison))
-    if len(comparison.table) > MAX_ROWS:
-        _print(console, f"... and {len(comparison.table) - MAX_ROWS} more; --json has all")
-
-
-def _compared(comparison: Comparison) -> Table:
+    missing = comparison.mismatches.items()
+    lines = [
+        comparison.sentence,
+        *(
+            f"regression: {line}"
+            for line in regressions(comparison.changes, comparison.table, comparison.sweep)
+        ),
+        *(f"in common, {line}" for line in comparison.common_texts),
+        *(f"not compared, {count} times: {difference}" for difference, count in missing),
+        *(f"note: {note}" for note in comparison.notes),
+        "",
+    ]
+    for line in lines:
+        _print(console, line)
     pairs = f", {comparison.num_pairs} pairs of runs" if comparison.num_pairs > 1 else ""
     table = _table(f"{comparison.metric}, second over first{pairs}; 95 % intervals")
     rows = comparison.table.head(MAX_ROWS)
@@ -134,22 +121,28 @@ def _compared(comparison: Comparison) -> Table:
         table.add_column(head, justify="right", overflow="fold", min_width=len("0.900 to 1.100"))
     table.add_column("verdict", overflow="fold")
     changes = comparison.changes
-    speeds = changes[changes["metric"] == comparison.metric].set_index("row")["verdict"]
-    verdicts = speeds.replace(str(Verdict.WITHIN), "within tolerance").to_dict()
+    verdicts = changes[changes["metric"] == comparison.metric].set_index("row")["verdict"]
     for place, (label, row) in enumerate(zip(labels, rows.to_dict("records"), strict=True)):
         table.add_row(
             f"{escape(label)}\n{row['stage']}, {row['runs_first']} and {row['runs_second']}",
             "\n".join(shown("", row[f"speed_{side}"]) for side in ("first", "second")),
             _known(row["ratio"], row["low"], row["high"]),
             _known(row["own"], row["own_low"], row["own_high"]),
-            verdicts.get(place, ""),
+            str(verdicts.get(place, "")),
         )
-    return table
+    console.print(table)
+    if len(comparison.table) > MAX_ROWS:
+        _print(console, f"... and {len(comparison.table) - MAX_ROWS} more; --json has all")
 
 
 def _known(centre: float, low: float, high: float) -> str:
     """Return a ratio with its interval beneath it, if the interval gives a figure."""
     return f"{centre:.3f}\n{low:.3f} to {high:.3f}" if is_narrow(low, high) else "not known"
+
+
+def _widest(labels: Sequence[str]) -> int:
+    """Return the width at which no knob of some configs is broken; a very long one may be."""
+    return min(max(len(word) for label in labels for word in label.split()), _WIDEST_KNOB)
 
 
 def _table(title: str) -> Table:

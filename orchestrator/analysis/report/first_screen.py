@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,21 +38,6 @@ class Number:
     figure: str
     under: tuple[str, ...] = ()
     known: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Copied:
-    """A text to copy.
-
-    Attributes:
-        label: Its name, two or three words.
-        parts: The text, in parts; no line break falls within a part.
-        note: Its effect, or "".
-    """
-
-    label: str
-    parts: tuple[str, ...]
-    note: str = ""
 
 
 def first_screen(view: View) -> dict[str, Any]:
@@ -149,16 +133,13 @@ def _cost(found: Findings) -> Number:
 
 def _figures(found: Findings) -> list[tuple[str, str, str]]:
     """Return the recommended config's figures: name, value, the baseline's."""
-    return [
-        (
-            _label(metric, found),
-            shown(metric, value),
-            "" if pd.isna(its) or found.is_baseline else shown(metric, its),
-        )
-        for metric, value in found.figures.items()
-        if pd.notna(value) and not metric.endswith(("_low", "_high"))
-        for its in [found.baseline_figures[metric]]
-    ]
+    figures = []
+    for metric, value in found.figures.items():
+        if pd.notna(value) and not metric.endswith(("_low", "_high")):
+            its = found.baseline_figures[metric]
+            text = "" if pd.isna(its) or found.is_baseline else shown(metric, its)
+            figures.append((_label(metric, found), shown(metric, value), text))
+    return figures
 
 
 def _label(metric: str, found: Findings) -> str:
@@ -170,30 +151,23 @@ def _label(metric: str, found: Findings) -> str:
     return metric if len(set(runs.values())) < 2 else f"{metric} ({counted(number, 'run')})"
 
 
-def to_copy(view: View) -> list[Copied]:
-    """Return the recommended settings in every form; [] if nothing is recommended."""
+def to_copy(view: View) -> dict[str, tuple[str, ...]]:
+    """Return the recommended settings in every form by its name; {} if nothing is recommended.
+
+    Each is a text in parts; no line break falls within a part.
+    """
     config, sweep = view.findings.config, view.sweep
     if config is None:
-        return []
+        return {}
     run_dir = shlex.quote("RUN_DIR" if view.run_dir is None else str(view.run_dir))
     again = shlex.join(["python", "-m", "orchestrator", str(sweep.file)])
-    return [
-        Copied(
-            label="Command",
-            parts=("python -m orchestrator train", run_dir, "--save model.pt"),
-            note="To train with these settings and keep the weights:",
+    words = iter(view.findings.command)
+    options = [shlex.join(pair) for pair in zip(words, words, strict=True)]
+    return {
+        "To train with these settings and keep the weights": (
+            "python -m orchestrator train", run_dir, "--save model.pt",
         ),
-        Copied(label="JSON", parts=(json.dumps(config),)),
-        Copied(label="Python", parts=(f"config = {config!r}",)),
-        Copied(
-            label="Measure again",
-            parts=(again, *_pairs(view.findings.command)),
-            note="A sweep of these settings alone, measured as the run was.",
-        ),
-    ]
-
-
-def _pairs(words: Iterable[str]) -> list[str]:
-    """Return each option with its value."""
-    pairs = iter(words)
-    return [shlex.join(pair) for pair in zip(pairs, pairs, strict=True)]
+        "JSON": (json.dumps(config),),
+        "Python": (f"config = {config!r}",),
+        "A sweep of these settings alone, measured as the run was": (again, *options),
+    }  # fmt: skip

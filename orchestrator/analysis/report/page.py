@@ -70,15 +70,18 @@ class Report:
 
 def report_of(view: View) -> Report:
     """Return the page, self-contained (scripts, styles, figures), and the tables that it shows."""
-    sections = sections_of(view)
+    sections, sweep = sections_of(view), view.sweep
     figures = {figure.name: figure for section in sections for figure in section.figures}
     drawn = {name: figure.to_json() for name, figure in figures.items()}
+    counts = [f"{n:,} {words}" for words, n in counts_of_states(view.trials).items()]
+    states = ": ".join(filter(None, [counted(len(view.trials), "trial"), ", ".join(counts)]))
+    script = json.dumps({"figures": drawn, "dark": DARK}, separators=(",", ":"))
     html = _template().render(
-        sweep=view.sweep,
-        states=_states(view),
+        sweep=sweep,
+        states=states,
         first=first_screen(view),
         sections=sections,
-        figures_json=_as_script({"figures": drawn, "dark": DARK}),
+        figures_json=script.replace("<", "\\u003c"),  # nothing in it ends the script element
         plotly=plotly_js(),
     )
     tables = {name: figure.table for name, figure in figures.items()} | {
@@ -112,13 +115,3 @@ def _template() -> Template:
 @pass_context
 def _sentence(context: Context, text: str) -> str:
     return as_sentence(text, context["sweep"].knobs)
-
-
-def _as_script(content: object) -> str:
-    """Return JSON that can stand inside a script element: nothing in it can end the element."""
-    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _states(view: View) -> str:
-    states = [f"{count:,} {words}" for words, count in counts_of_states(view.trials).items()]
-    return ": ".join(filter(None, [counted(len(view.trials), "trial"), ", ".join(states)]))

@@ -100,8 +100,8 @@ def _plain(config: Mapping[str, Any]) -> Config:
 
 def printed(view: View) -> list[str]:
     """Return the arguments of the command in a report that measures the settings again."""
-    [again] = [copied for copied in to_copy(view) if copied.label == "Measure again"]
-    return _arguments(" ".join(again.parts))
+    *_, again = to_copy(view).values()
+    return _arguments(" ".join(again))
 
 
 def _arguments(command: str) -> list[str]:

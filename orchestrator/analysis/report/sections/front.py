@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -140,8 +140,7 @@ def _runs(row: Row, view: View) -> str:
     """Return the runs of a config; for a factored search its probes and its curves."""
     if row.get(MEASURED_IN) == Stage.CONFIRM or not view.num_candidates:
         return measured_runs_text(row, learned_word(view.rule))
-    probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
-    return f"{counted(probes, 'probe')}, {counted(curves, 'curve')}"
+    return f"{counted(row['num_runs'], 'probe')}, {counted(row['num_all_runs'], 'curve')}"
 
 
 def _sign_of_speed(row: Row) -> str:
@@ -150,7 +149,7 @@ def _sign_of_speed(row: Row) -> str:
 
 def _judged(view: View) -> Iterator[str]:
     """Yield the number of verdicts, the meaning of the words, and the noise if it is known."""
-    numbers, found = view.configs["verdict"].value_counts(), view.findings
+    numbers, found, pool = view.configs["verdict"].value_counts(), view.findings, view.tables.pool
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
     yield (
@@ -158,7 +157,6 @@ def _judged(view: View) -> Iterator[str]:
         f"ranked: {', '.join(counts)}; a tie is a ratio within {percent(view.rule.tie_margin)}"
     )
     yield from _WORDS
-    pool = view.tables.pool
     yield "no config was run twice: repeats would tell the spread" if pool is None else pool.text
     if found.noise is None:
         yield "the baseline was not repeated: there is no noise floor"
@@ -167,31 +165,21 @@ def _judged(view: View) -> Iterator[str]:
     yield from (effect.text for effect in (found.drift, found.interference) if effect is not None)
 
 
-def _composed_notes(view: View) -> tuple[str, ...]:
-    """Return the sign's meaning and how many configs have figures; () if all were trained."""
+def _composed_notes(view: View) -> Iterator[str]:
+    """Yield the sign's meaning and how many configs have figures; nothing if all were trained."""
     if not view.num_candidates:
-        return ()
-    learned, configs = learned_word(view.rule), view.configs
-    composed = configs[configs[COMPOSED].astype("bool")]
-    stopped = view.tables.composed(TrialState.STOPPED)
+        return
+    learned, stopped = learned_word(view.rule), view.tables.composed(TrialState.STOPPED)
     num_stopped = int((stopped[GROUP] == view.tables.main_group).sum())
     left = view.num_candidates - view.num_configs - num_stopped
-    legend = (
-        f"{SIGN} composed: speed from {_range(composed['num_runs'], 'probe')} of the config's "
-        f"setting, {learned} from {_range(composed['num_all_runs'], 'curve')} with its learning "
-        "knobs; the config itself was not both trained and probed. A claimed speed-up rests on "
-        "confirm runs alone"
-        if len(composed)
-        else ""
-    )
-    counts = (
+    if view.configs[COMPOSED].any():
+        yield (
+            f"{SIGN} composed: speed from probes of the config's setting, {learned} from curves "
+            "with its learning knobs; the config itself was not both trained and probed. A claimed "
+            "speed-up rests on confirm runs alone"
+        )
+    yield (
         f"of {counted(view.num_candidates, 'config')} {view.num_configs:,} have a speed and a "
         f"final {learned}; the curves of {num_stopped:,} were stopped early; {left:,} cannot run "
         "here or were left out"
     )
-    return tuple(filter(None, (legend, counts)))
-
-
-def _range(counts: pd.Series[Any], noun: str) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return counted(low, noun) if low == high else f"{low} to {counted(high, noun)}"

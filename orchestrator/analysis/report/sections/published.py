@@ -19,7 +19,6 @@ from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.wording import short, shown
 from orchestrator.metrics import Published
 from orchestrator.space.configs import format_value
-from orchestrator.storage.sweep_record import SweepRecord
 
 _HEAD: Final = ("setting", "figure", "published", "ratio", "here", "our ratio", "measured at")
 _HOW: Final = (
@@ -42,33 +41,43 @@ def published_of(view: View) -> tuple[Section, ...]:
         _study(view, source, some, number)
         for number, (source, some) in enumerate(entries.items(), start=1)
     ]
-    lines = (_HOW,) if any(study.table for study in studies) else ()
-    return (
-        Section(name="published", title="Published figures beside these", lines=lines),
-        *studies,
-    )
+    lines, title = (_HOW,) * any(study.table for study in studies), "Published figures beside these"
+    return (Section(name="published", title=title, lines=lines), *studies)
 
 
 def _study(view: View, source: str, entries: list[Published], number: int) -> Section:
-    """Return the figures of one source, each next to ours for the same setting."""
-    notes: dict[str, None] = {}
-    rows: list[tuple[Cell, ...]] = []
+    """Return the figures of one source, each next to ours for the same setting.
+
+    Figures of another data set than the run's are replaced by a sentence. Records of earlier
+    versions name none: there the set is another one if a set replaced the sweep's.
+    """
+    sweep, notes, rows = view.sweep, dict[str, None](), list[tuple[Cell, ...]]()
     firsts: dict[str, tuple[float, Row | None]] = {}
-    named = {knob for entry in entries for knob in entry.knobs}
+    named = {f"params.{knob}" for entry in entries for knob in entry.knobs}
     for entry in entries:
-        elsewhere = _of_another_set(entry, view.sweep)
-        notes[elsewhere or entry.note] = None
-        for metric, theirs in () if elsewhere else entry.figures.items():
+        is_same = entry.data == sweep.data if entry.data else not sweep.data_note
+        if entry.figures and not is_same:
+            theirs = entry.data or "the sweep's own data set"
+            note = f"its figures are of {theirs}: they are not shown beside those of {sweep.data}"
+            notes[note] = None
+            continue
+        notes[entry.note] = None
+        for metric, figure in entry.figures.items():
             row = _our_config(view, entry.knobs, metric)
-            first, our_first = firsts.setdefault(metric, (float(theirs), row))
+            first, our_first = firsts.setdefault(metric, (float(figure), row))
+            ours, ratio, label = "not measured", "", "no completed config"
+            if row is not None:
+                ours = f"{shown(metric, float(row[f'metrics.{metric}']))}{sign_of(row)}"
+                label = str(row["label"])
+                ratio = "" if our_first is None else _ratio(view, metric, row, our_first, named)
             texts = (
                 " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items()),
                 metric,
-                shown(metric, theirs),
-                f"{theirs / first:.2f}" if first else "",
-                _ours(row, metric),
-                _our_ratio(view, metric, row, our_first, named),
-                "no completed config" if row is None else str(row["label"]),
+                shown(metric, figure),
+                f"{figure / first:.2f}" if first else "",
+                ours,
+                ratio,
+                label,
             )
             rows.append(tuple(Cell(text=text) for text in texts))
     return Section(
@@ -80,64 +89,35 @@ def _study(view: View, source: str, entries: list[Published], number: int) -> Se
     )
 
 
-def _of_another_set(entry: Published, sweep: SweepRecord) -> str:
-    """Return a sentence if the figures are for another data set than the run's, or nothing.
-
-    Advice without figures is for no set. Records of earlier versions name none: there the set is
-    another one if a set replaced the sweep's.
-    """
-    same = entry.data == sweep.data if entry.data else not sweep.data_note
-    if same or not entry.figures:
-        return ""
-    theirs = entry.data or "the sweep's own data set"
-    return f"its figures are of {theirs}: they are not shown beside those of {sweep.data}"
-
-
 def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None:
     """Return the one of our configs with these knob values that is nearest to the baseline."""
-    configs, column = view.configs, f"metrics.{metric}"
-    if _is_of_test(metric):
-        configs = view.confirmed
+    is_of_test = metric.startswith(("test_", "all_"))  # all nodes: also the test split's
+    configs, column = view.confirmed if is_of_test else view.configs, f"metrics.{metric}"
     if column not in configs or any(f"params.{name}" not in configs for name in knobs):
         return None
+    baseline = {name: format_value(value) for name, value in view.sweep.baseline.items()}
+
+    def distance(row: Row) -> int:
+        config = config_of(row, view.sweep)
+        return sum(format_value(config[k]) != v for k, v in baseline.items() if k in config)
+
     rows = configs[rows_of(configs, knobs) & configs[column].notna()].to_dict("records")
-    return min(rows, key=lambda row: _distance(row, view.sweep), default=None)
+    return min(rows, key=distance, default=None)
 
 
-def _is_of_test(metric: str) -> bool:
-    return metric.startswith(("test_", "all_"))  # all nodes: also the test split's
+def _ratio(view: View, metric: str, row: Row, first: Row, named: set[str]) -> str:
+    """Return our figure over our figure for the study's first row.
 
-
-def _distance(row: Row, sweep: SweepRecord) -> int:
-    config, baseline = config_of(row, sweep), sweep.baseline
-    return sum(
-        format_value(config[k]) != format_value(v) for k, v in baseline.items() if k in config
-    )
-
-
-def _ours(row: Row | None, metric: str) -> str:
-    if row is None:
-        return "not measured"
-    return f"{shown(metric, float(row[f'metrics.{metric}']))}{sign_of(row)}"
-
-
-def _our_ratio(view: View, metric: str, row: Row | None, first: Row | None, named: set[str]) -> str:
-    """Return our figure over our figure for the study's first row, if both are known.
-
-    Empty if one is missing, or if ours differ in a knob that the study does not name: the
-    ratio would include the effect of that knob.
+    Empty if ours differ in a knob that the study does not name: the ratio would include the
+    effect of that knob.
     """
-    if row is None or first is None:
-        return ""
-    others = [str(name) for name in row if str(name).startswith("params.")]
-    others = [name for name in others if name.removeprefix("params.") not in named]
+    others = [n for n in row if str(n).startswith("params.") and n not in named]
     if any(row[name] != first[name] for name in others):
         return ""
     if row["trial_ids"] == first["trial_ids"]:
         return "1.00"
-    column, trials = f"metrics.{metric}", view.trials
     runs = [
-        trials.loc[trials["trial_id"].isin([*each["timed_ids"]]), column].dropna()
+        view.trials.loc[view.trials["trial_id"].isin([*each["timed_ids"]]), f"metrics.{metric}"]
         for each in (row, first)
     ]
     ours, theirs = (some[some > 0].to_numpy(dtype=np.float64) for some in runs)

@@ -83,17 +83,14 @@ def test_only_the_settings_that_changed_are_shown_with_the_baselines_value(view:
     assert {name for _, name, _ in first["same"]} == {*config()} - {*changed}
 
 
-def texts_of(view: View) -> dict[str, str]:
-    return {item.label: " ".join(item.parts) for item in to_copy(view)}
-
-
 def test_every_form_to_copy_has_the_whole_config(view: View) -> None:
-    texts = texts_of(replace(view, run_dir=Path("runs/my sweep/1")))
+    parts = to_copy(replace(view, run_dir=Path("runs/my sweep/1"))).values()
+    command, content, code, again = map(" ".join, parts)
     asked = config(lr=0.01, batch_size=4000, num_workers=3)
-    assert json.loads(texts["JSON"]) == {**asked, "fanouts": [10, 25]}
-    assert ast.literal_eval(texts["Python"].removeprefix("config = ")) == asked
-    assert texts["Command"].endswith("train 'runs/my sweep/1' --save model.pt")
-    assert texts["Measure again"] == (
+    assert json.loads(content) == {**asked, "fanouts": [10, 25]}
+    assert ast.literal_eval(code.removeprefix("config = ")) == asked
+    assert command.endswith("train 'runs/my sweep/1' --save model.pt")
+    assert again == (
         "python -m orchestrator sweeps/products_loader.py --set lr=0.01 --set batch_size=4000 "
         "--set num_workers=3"
     )

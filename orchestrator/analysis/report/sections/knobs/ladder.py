@@ -54,11 +54,7 @@ def ladder_of(view: View) -> Section | None:
         name=name,
         title=title,
         table=_table(steps, view),
-        notes=(
-            _NOTE,
-            *legend_of(pd.DataFrame(known)),
-            *to_try,
-        ),
+        notes=(_NOTE, *legend_of(pd.DataFrame(known)), *to_try),
         figures=(figure,) if figure else (),
     )
 

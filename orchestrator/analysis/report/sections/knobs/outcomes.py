@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
@@ -24,25 +23,18 @@ from orchestrator.metrics import Goal, Objective, is_accuracy
 NONE: Final = "not known"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """One of the few possible results: its symbol, and the mark of figures.
-
-    Attributes:
-        symbol: A character that distinguishes it without colour.
-        colour: Of its mark.
-        marker: Plotly's name of its mark.
-    """
+class Outcome(NamedTuple):
+    """One of the few possible results: a character for it, colour and plotly's name of its mark."""
 
     symbol: str
     colour: str
     marker: str
 
 
-BETTER: Final = Outcome(symbol="▲", colour=GREEN, marker="triangle-up")
-WORSE: Final = Outcome(symbol="▼", colour=AMBER, marker="triangle-down")
-ALIKE: Final = Outcome(symbol="=", colour=MUTED, marker="square")
-OPEN: Final = Outcome(symbol="?", colour=FAINT, marker="circle-open")
+BETTER: Final = Outcome("▲", GREEN, "triangle-up")
+WORSE: Final = Outcome("▼", AMBER, "triangle-down")
+ALIKE: Final = Outcome("=", MUTED, "square")
+OPEN: Final = Outcome("?", FAINT, "circle-open")
 OUTCOMES: Final = (BETTER, WORSE, ALIKE, OPEN)
 
 _WORDS: Final = {
@@ -93,14 +85,12 @@ def _margin_of(objective: Objective, rule: Rule) -> float:
 
 def _is_within(row: Mapping[Any, Any], objective: Objective, rule: Rule) -> bool:
     """Return True if the interval is within the margin, which is of the same kind as it."""
-    margin = _margin_of(objective, rule)
-    low, high = float(row["low"]), float(row["high"])
-    if math.isnan(low) or math.isnan(high) or not margin:
-        return False
+    margin, low, high = _margin_of(objective, rule), float(row["low"]), float(row["high"])
     if row["kind"] == Kind.RATIO:
-        return low >= 1 / (1 + margin) and high <= 1 + margin
+        return bool(margin) and low >= 1 / (1 + margin) and high <= 1 + margin
     # The margin of the speed is a share; no difference is compared with it.
-    return objective.metric != rule.speed.metric and low >= -margin and high <= margin
+    is_own = objective.metric != rule.speed.metric and bool(margin)
+    return is_own and low >= -margin and high <= margin
 
 
 def effect_text(row: Mapping[Any, Any]) -> str:
