@@ -95,7 +95,6 @@ SHOWN_BY = {
     ),
     # The plan is compared with what a run makes of the phases; all fields of a sweep in one table.
     "orchestrator/driver/phases.py": "tests/orchestrator/driver/planning/test_plan.py",
-    "orchestrator/sweep/objectives.py": "tests/orchestrator/sweep/test_checks.py",
     # All implementations of an interface have one suite.
     "orchestrator/execution/inline.py": "tests/orchestrator/execution/test_contract.py",
     "orchestrator/execution/process/setup.py": "tests/orchestrator/execution/process/test_child.py",
@@ -109,7 +108,6 @@ SHOWN_BY = {
     "orchestrator/measurement/bound.py": "tests/orchestrator/measurement/test_trial_figures.py",
     "orchestrator/system/cgroup.py": "tests/orchestrator/system/test_cores.py",
     "orchestrator/kernel/search.py": "tests/orchestrator/search/test_searches.py",
-    "orchestrator/kernel/problem.py": "tests/orchestrator/kernel/test_candidates.py",
     "orchestrator/kernel/parts.py": "tests/orchestrator/kernel/test_loop.py",
     "orchestrator/replay/nodes.py": "tests/orchestrator/replay/test_executor.py",
     "orchestrator/search/optuna.py": "tests/orchestrator/search/test_optuna_study.py",

@@ -4,8 +4,7 @@ A feature is an adapter of one of three kinds: a *stage* is a search around a se
 runs trials, a *fold* is a view made of events.
 
 search: the base classes of a search and of its specification; proposals
-problem: what a search starts from
-candidates: distinct configs that are known before anything has run
+problem: what a search starts from; distinct configs that are known before anything has run
 executor: the base class of an executor; launches, and the conductor of one
 events: the events of a sweep, and their one codec
 journal: the append-only file that every event is written to first

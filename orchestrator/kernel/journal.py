@@ -18,8 +18,6 @@ from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import DAMAGED, Checked, Event, decode, encode
 from orchestrator.texts import bounded
 
-_SAFE: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""A link is not followed, and a pipe without a reader not waited for."""
 _SHOWN: Final = 300
 """Characters of the reason that are shown."""
 
@@ -43,8 +41,7 @@ class Journal:
         self.path = path
         self.now = now
         _cut_torn_line(path)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE
-        self._file = os.fdopen(os.open(path, flags, 0o666), "ab")
+        self._file = path.open("ab")
 
     def append(self, event: Event) -> Event:
         """Write an event with its time; return it with the time."""
@@ -120,6 +117,6 @@ def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
 
 def _cut_torn_line(path: Path) -> None:
     """Cut off a last line without an end: the next event would make a damaged line with it."""
-    if os.path.lexists(path):
-        with os.fdopen(os.open(path, os.O_RDWR | _SAFE), "r+b") as file:
+    if path.exists():
+        with path.open("r+b") as file:
             file.truncate(file.read().rfind(b"\n") + 1)

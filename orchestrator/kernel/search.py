@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol
 
-from orchestrator.kernel.candidates import Candidates
-from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 

@@ -6,13 +6,12 @@ own needs no entry: ``docs/own-search.md``.
 
 checks: checks of the constructors' arguments
 factored: speed from short probes, accuracy from training
-grid: every combination; rounds of given configs
+grid: every combination, or configs drawn at random; rounds of given configs
 layers: the order of points with several objectives
 optuna: Optuna's samplers, named in a sweep file
 optuna_search: the search that drives an Optuna study; imports Optuna
 optuna_study: results in Optuna's words
 own: a search of the user's own, whose answers are checked
-random: configs drawn at random
 stages: what comes before and after a search
 stopping: ending trials early by what they have shown against the others
 """
@@ -22,9 +21,8 @@ from collections.abc import Mapping
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search, SearchSpec
 from orchestrator.search.factored import Factored
-from orchestrator.search.grid import Grid
+from orchestrator.search.grid import Grid, Random
 from orchestrator.search.optuna import Optuna, Sampler
-from orchestrator.search.random import Random
 from orchestrator.search.stopping import Asha
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Grid search: every combination of the values of the knobs that vary; rounds of given configs."""
+"""Searches whose configs are known beforehand: a grid, random draws; rounds of given configs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, islice, product
 from typing import Any
 
 from orchestrator.errors import SweepFileError
-from orchestrator.kernel.candidates import Candidates
-from orchestrator.kernel.problem import Key, SearchProblem, key_of
+from orchestrator.kernel.problem import Candidates, Key, SearchProblem, key_of
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.search.checks import Count, require_types
 from orchestrator.space.domains import Choice, Domain
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MAX_COMBINATIONS = 1_000_000
+
+MAX_MISSES = 10_000
+"""Draws in a row that give nothing new before a space is gone through, or counts as used up."""
+
+MAX_ENUMERATED = 100_000
+"""Combinations of a finite space that is gone through for what was not drawn."""
 
 
 @dataclass(frozen=True)
@@ -151,3 +156,58 @@ class Rounds(Search):
             random.Random(f"{which}round {repeat} of {self._problem.seed}").shuffle(order)
             for key in [*ahead, *order]:
                 yield key, repeat
+
+
+@dataclass(frozen=True)
+class Random(SearchSpec):
+    """Tries configs drawn at random.
+
+    Attributes:
+        trials: Distinct configs to try, the baseline among them. A space that has fewer is
+            tried whole.
+    """
+
+    trials: Count = 30
+
+    def __post_init__(self) -> None:
+        require_types(self)
+
+    def with_trials(self, trials: int) -> Random:
+        """Return the same search, limited to ``trials`` configs."""
+        return Random(trials)
+
+    def start(self, problem: SearchProblem) -> Search:
+        """Return a fresh search over ``problem``."""
+        return Rounds(
+            self.candidates(problem), lambda trials: self.with_trials(trials).candidates(problem)
+        )
+
+    def candidates(self, problem: SearchProblem) -> Candidates:
+        """Return the configs that are drawn."""
+        candidates = Candidates(problem=problem, drawn=True)
+        draws = draw(problem, random.Random(f"random of {problem.seed}"))
+        misses = 0
+        while len(candidates.keys) < self.trials and misses < MAX_MISSES:
+            misses = 0 if candidates.add(next(draws)) else misses + 1
+        if misses == MAX_MISSES:
+            self._add_the_rest(candidates)
+        return candidates
+
+    def _add_the_rest(self, candidates: Candidates) -> None:
+        """Add what a finite space has left, which so many draws have missed."""
+        for config in every_combination(candidates.problem, MAX_ENUMERATED) or ():
+            if len(candidates.keys) == self.trials:
+                return
+            candidates.add(config)
+
+
+def draw(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield configs without end, each knob's value drawn on its domain's own scale."""
+    while True:
+        values = {name: domain.sample(rng) for name, domain in problem.domains.items()}
+        yield {**problem.base, **values}
+
+
+def first_draws(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:
+    """Yield :data:`MAX_MISSES` configs drawn at random."""
+    return islice(draw(problem, rng), MAX_MISSES)

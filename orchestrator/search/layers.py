@@ -52,20 +52,21 @@ def epsilon_net(points: Sequence[Point]) -> list[int]:
     Args:
         points: ``(N, M)``, larger is better in each objective.
     """
-    left = list(range(len(points)))
-    if not left:
+    import numpy as np
+
+    if not points:
         return []
-    scaled = _scaled(points)
-    chosen = max(left, key=lambda i: (tuple(points[i]), -i))
-    order = [chosen]
-    left.remove(chosen)
-    nearest = {i: _squared_distance(scaled[i], scaled[chosen]) for i in left}
-    while left:
-        chosen = max(left, key=lambda i: (nearest[i], -i))
-        order.append(chosen)
-        left.remove(chosen)
-        for i in left:
-            nearest[i] = min(nearest[i], _squared_distance(scaled[i], scaled[chosen]))
+    values = np.array(points, dtype=float)
+    span = np.ptp(values, axis=0)
+    scaled = (values - values.min(axis=0)) / np.where(span > 0, span, 1.0)
+    order = [max(range(len(points)), key=lambda i: (tuple(points[i]), -i))]
+    nearest = np.full(len(points), np.inf)
+    while len(order) < len(points):
+        # Rounded: equal distances stay equal whatever the objectives' scales.
+        distances = ((scaled - scaled[order[-1]]) ** 2).sum(axis=1).round(12)
+        nearest = np.minimum(nearest, distances)
+        nearest[order] = -1.0
+        order.append(int(nearest.argmax()))
     return order
 
 
@@ -106,17 +107,3 @@ def _is_dominated(point: Point, layer: Sequence[int], better: Sequence[Point]) -
         better[i] != point and all(a >= b for a, b in zip(better[i], point, strict=True))
         for i in reversed(layer)
     )
-
-
-def _scaled(points: Sequence[Point]) -> list[tuple[float, ...]]:
-    """Return ``points`` with each objective from 0 to 1; one that is the same everywhere is 0."""
-    ranges = [(min(column), max(column) - min(column)) for column in zip(*points, strict=True)]
-    return [
-        tuple((x - low) / span if span else 0.0 for x, (low, span) in zip(p, ranges, strict=True))
-        for p in points
-    ]
-
-
-def _squared_distance(a: Point, b: Point) -> float:
-    """Return the distance, rounded: equal distances stay equal whatever the objectives' scales."""
-    return round(sum((x - y) ** 2 for x, y in zip(a, b, strict=True)), 12)

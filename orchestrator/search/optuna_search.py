@@ -16,7 +16,7 @@ from optuna.samplers import BaseSampler, NSGAIISampler
 
 from orchestrator.kernel.problem import Key, SearchProblem, key_of, varied_within
 from orchestrator.kernel.search import Pause, Proposal, Search
-from orchestrator.search.grid import every_combination
+from orchestrator.search.grid import MAX_ENUMERATED, every_combination, first_draws
 from orchestrator.search.layers import non_dominated_layers, ordered
 from orchestrator.search.optuna_study import (
     ToldStudy,
@@ -26,7 +26,6 @@ from orchestrator.search.optuna_study import (
     place,
     values_of,
 )
-from orchestrator.search.random import MAX_ENUMERATED, first_draws
 from orchestrator.space.domains import Choice
 from orchestrator.trial import Trial, TrialResult, TrialState
 
@@ -217,7 +216,7 @@ class Unasked:
         problem: The space.
         is_asked: Returns True for a config's key that does not count any more.
         rng: Decides between configs that are as near as each other, and draws where the space is
-            infinite or has more than :data:`~orchestrator.search.random.MAX_ENUMERATED`
+            infinite or has more than :data:`~orchestrator.search.grid.MAX_ENUMERATED`
             combinations.
     """
 

@@ -82,9 +82,8 @@ class ToldStudy:
     def tell_infeasible(self, trial: optuna.Trial) -> None:
         """Tell that a config cannot run or is not wanted.
 
-        It is COMPLETE with a violated constraint, at the worst values seen: samplers ignore trials
-        that FAIL and would suggest the same region for ever (optuna#3472). Until a config has
-        shown a value it waits, as one that runs: a made-up value might be the best of all.
+        It is COMPLETE with a violated constraint, at the worst values seen, once there are any:
+        samplers ignore trials that FAIL and would suggest the same region for ever (optuna#3472).
         """
         self._cannot_run.append(trial)
         self._tell_waiting()

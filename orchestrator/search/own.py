@@ -53,14 +53,10 @@ def with_trials(spec: SearchSpec, trials: int) -> SearchSpec:
     """Return the same search, limited to ``trials`` configs.
 
     Raises:
-        SweepFileError: It is of the user's own, and raises or returns something else.
+        SweepFileError: It is the user's own, and raises.
     """
     with _calling(spec, "with_trials"):
-        limited = spec.with_trials(trials)
-    if not isinstance(limited, type(spec)):
-        allowed = f"{with_article(type(spec).__name__)} for so many configs"
-        raise _refused(spec, "with_trials", f"returned {shown(limited)}", allowed)
-    return limited
+        return spec.with_trials(trials)
 
 
 class OwnSearch(Search):
@@ -90,9 +86,10 @@ class OwnSearch(Search):
                 self._num_out += 1
         if isinstance(answer, Pause) and self._num_out < 1:
             what = "returned WAIT while no trial runs that it could wait for"
-            raise self._refused(what, "a Proposal, or None at the end")
+            raise _refused(self._search, "ask", what, "a Proposal, or None at the end")
         if not isinstance(answer, Proposal | Pause | None):
-            raise self._refused(f"returned {shown(answer)}", "a Proposal, WAIT or None")
+            what = f"returned {shown(answer)}"
+            raise _refused(self._search, "ask", what, "a Proposal, WAIT or None")
         return answer
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
@@ -119,15 +116,13 @@ class OwnSearch(Search):
     def _checked(self, proposal: Proposal) -> Proposal:
         """Return the proposal, its config in plain numbers, if it may be asked for."""
         for wrong in wrong_fields(proposal):
-            raise self._refused(f"returned a Proposal with {wrong}", wrong.allowed)
+            what = f"returned a Proposal with {wrong}"
+            raise _refused(self._search, "ask", what, wrong.allowed)
         config = {name: plain(value) for name, value in proposal.config.items()}
         if (outside := outside_of(self._problem, config)) is not None:
             what, allowed = outside
-            raise self._refused(f"proposes {what}", allowed)
+            raise _refused(self._search, "ask", f"proposes {what}", allowed)
         return replace(proposal, config=config)
-
-    def _refused(self, what: str, allowed: str) -> SweepFileError:
-        return _refused(self._search, "ask", what, allowed)
 
 
 def outside_of(problem: SearchProblem, config: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, Final, NoReturn
 
 from orchestrator.errors import SweepError, SweepFileError, collecting_problems, raise_all
@@ -99,14 +99,8 @@ def _no_sweep(path: Path, names: dict[str, Any]) -> SweepError:
     if "SWEEP" in names:
         kind = type(names["SWEEP"]).__name__
         return SweepFileError(f"{place(path)}: SWEEP is of type {kind}, not Sweep", allowed)
-    values = {
-        name.upper(): name
-        for name, value in names.items()
-        if not (name.startswith("_") or isinstance(value, (type, ModuleType, FunctionType)))
-    }
     sweeps = [name for name, value in names.items() if isinstance(value, Sweep)]
-    close = sweeps or [values[name] for name in get_close_matches("SWEEP", values)]
-    meant = f"; did you mean {close[0]!r}?" if close else ""
+    meant = f"; did you mean {sweeps[0]!r}?" if sweeps else ""
     return SweepFileError(f"{place(path)}: there is no SWEEP{meant}", allowed)
 
 
@@ -165,17 +159,13 @@ def refuse_ray(_runtime_env: object) -> NoReturn:
 
 
 def _source(path: Path) -> str:
-    if path.is_dir():
-        raise SweepFileError(f"{path} is a folder, not a sweep file", _files_in(path))
+    folder = path if path.is_dir() else path.parent
     if not path.exists():
-        folder = path.parent
-        if not folder.is_dir():
-            raise SweepFileError(f"{path}: there is no folder {folder}")
         close = get_close_matches(path.stem, [file.stem for file in folder.glob("*.py")], n=1)
         meant = f"; did you mean '{close[0]}.py'?" if close else ""
         raise SweepFileError(f"{path}: no such file{meant}", _files_in(folder))
     if path.suffix != ".py":
-        raise SweepFileError(f"{path} is not a Python file", _files_in(path.parent))
+        raise SweepFileError(f"{path} is not a Python file", _files_in(folder))
     try:
         return importlib.util.decode_source(path.read_bytes())
     except (OSError, ValueError, LookupError, SyntaxError) as error:

@@ -15,8 +15,7 @@ from orchestrator.machine import Machine, objection
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
-from orchestrator.search.grid import Grid, combinations
-from orchestrator.search.random import first_draws
+from orchestrator.search.grid import Grid, combinations, first_draws
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.sweep.definition import Sweep
 

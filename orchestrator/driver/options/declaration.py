@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from orchestrator.arguments import MOST, a_path, one_of, some_text, whole_number
 from orchestrator.errors import nearest
-from orchestrator.sweep.objectives import PRICES
+from orchestrator.sweep.checks import PRICES
 from orchestrator.trial import Isolation
 
 _MOST_S: Final = 1e9

@@ -14,14 +14,12 @@ from orchestrator.driver.planning.durations import Earlier, earlier_of
 from orchestrator.driver.request import Request
 from orchestrator.errors import SweepFileError
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.kernel.candidates import Candidates
-from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
-from orchestrator.search.grid import Grid, every_combination
+from orchestrator.search.grid import MAX_ENUMERATED, Grid, every_combination
 from orchestrator.search.optuna import Optuna
 from orchestrator.search.own import with_trials
-from orchestrator.search.random import MAX_ENUMERATED
 from orchestrator.search.stages.confirm import Confirming, FirstRounds
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Scope, Searching

@@ -15,7 +15,7 @@ from orchestrator.driver.planning.totals import (
     share_of_grid,
 )
 from orchestrator.formats import counted, duration, percent
-from orchestrator.kernel.candidates import Candidates
+from orchestrator.kernel.problem import Candidates
 from orchestrator.kernel.search import PlannedStage
 from orchestrator.search.factored import Factored
 from orchestrator.space.configs import domains_of, format_setting, knobs_of

@@ -74,9 +74,8 @@ def survivors(
 ) -> list[Curve]:
     """Return the better two thirds, all that are within noise of them, and those in ``kept``.
 
-    Curves are compared by their figures after so many epochs. One that was trained to its end, to
-    check a role, has no lead by that. Where the best figure alone is looked for, it is the better
-    third: of curves that are within noise of each other one is enough.
+    Curves are compared by their figures after so many epochs. If only the best figure counts, the
+    better third is returned, whatever is within noise of it.
     """
     known = [(each, each.figures_at(epochs)) for each in curves]
     able: list[tuple[Curve, Figures]] = [(c, f) for c, f in known if f is not None]

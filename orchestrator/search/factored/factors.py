@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.kernel.candidates import Candidates
-from orchestrator.kernel.problem import Key
+from orchestrator.kernel.problem import Candidates, Key
 from orchestrator.space.knob import Role
 
 

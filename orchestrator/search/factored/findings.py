@@ -6,15 +6,18 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import FIRST_LOSS
 from orchestrator.search.factored.factors import Factors, Group
-from orchestrator.search.factored.goals import Goals, cost
+from orchestrator.search.factored.goals import cost, goals_of
 from orchestrator.search.factored.speeds import CLEAN, Speeds
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+
+LEVEL: Final = 0.05
+"""Probability that a setting is dropped that is faster than the one picked, over the search."""
 
 Figures = tuple[float, ...]
 """Learned figures, the larger the better."""
@@ -75,11 +78,11 @@ class Fingerprint:
 class Findings:
     """The store that all stages of the search read; results come in through :meth:`tell`."""
 
-    def __init__(self, factors: Factors, goals: Goals, speeds: Speeds) -> None:
+    def __init__(self, factors: Factors, num_looks: int = 1) -> None:
         self.factors = factors
         self.problem = factors.problem
-        self.goals = goals
-        self.speeds = speeds
+        self.goals = goals_of(self.problem)
+        self.speeds = Speeds(self.goals, factors.num_settings * num_looks, LEVEL)
         self.curves: dict[tuple[Key, int], Curve] = {}
         self.fingerprints: dict[Key, Fingerprint] = {}
         self.notes: list[str] = []

@@ -118,11 +118,9 @@ def cost(
 ) -> tuple[float, ...]:
     """Return what a config takes of the machine, to be compared as tuples.
 
-    It orders configs as the recommendation does (``analysis.recommendation.cost``): by the sweep's
-    own ``costs`` where it has any, knobs, and figures to two digits. Otherwise by a GPU; the knobs
-    of :data:`~orchestrator.rules.COST_KNOBS`, workers times ranks; the memory to a tenth of a GiB.
-    A figure that is not known counts as infinite. The number of knobs not at the baseline's values
-    comes last.
+    The order is that of ``analysis.recommendation.cost``: the sweep's own ``costs`` if it has any,
+    figures to two digits; otherwise a GPU, the knobs of :data:`~orchestrator.rules.COST_KNOBS`, the
+    memory to a tenth of a GiB. The number of knobs not at the baseline's values comes last.
     """
     num_changed = float(sum(config[knob] != value for knob, value in problem.baseline.items()))
     if problem.costs:

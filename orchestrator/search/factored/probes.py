@@ -29,8 +29,8 @@ def looks(max_probes: int) -> tuple[int, ...]:
 def look(findings: Findings, num_probes: int, budget: Budget) -> Iterator[list[Proposal]]:
     """Probe all settings that a choice depends on, until each has so many probes.
 
-    They are handed out together, in random order. A probe of each repeat has the same seed and, but
-    for constraints, the same values of the learning knobs, so that their fingerprints compare.
+    They are asked for together, in random order. Probes of a repeat have one seed and, as far as
+    constraints allow, one value of each learning knob, so that their fingerprints compare.
     """
     asked = []
     for group in findings.factors.groups:
@@ -65,9 +65,8 @@ def settle_speeds(
 ) -> Iterator[list[Proposal]]:
     """Probe the fastest settings of the groups that matter, until their speeds are known.
 
-    The fastest of many noisy means is too good: where runs of a setting differ much, the first
-    looks leave several that chance may have ordered. Each round doubles the probes of a group's
-    fastest and of those within chance of it, until their standard errors are below the tie margin.
+    Each round doubles the probes of a group's fastest setting and of those within chance of it,
+    until their standard errors are below the tie margin.
 
     Args:
         findings: What is known.

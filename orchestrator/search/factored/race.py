@@ -28,9 +28,9 @@ def value_to_reach(findings: Findings, target: Objective) -> float:
 class Race:
     """Curves that are ended as soon as they cannot be the first to reach a target.
 
-    Each would be trained with the fastest setting of its group, so that its epochs take a time
-    that is known: the samples over that speed. By this clock all curves advance together. One whose
-    next epoch would end after another has reached the target cannot be the first.
+    An epoch takes its samples over the speed of the curve's setting. By this clock all curves
+    advance together. A curve whose next epoch would end after another has reached the target cannot
+    be the first.
 
     Args:
         findings: What is known.

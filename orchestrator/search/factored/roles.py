@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, stdev
 from typing import Final
 
 from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
-from orchestrator.search.factored.findings import Curve, Findings, Fingerprint
+from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.space.knob import Role
 
 LOSS_TOLERANCE: Final = 1e-5
@@ -31,6 +30,9 @@ SIMILAR: Final = 2.0
 """Ratio of the variance of the curves' step times to that of the probes' up to which both count as
 one, which is then known from many more runs."""
 
+
+Pair = tuple[Key, Key]
+"""Configs of two probes that differ in one systems knob."""
 
 _Blocks = dict[Key, list[tuple[object, float]]]
 """Value of a knob and logarithm of a step time of each run, by what else distinguishes the runs."""
@@ -53,39 +55,36 @@ def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
             "not change what is learned is taken on trust"
         )
         return
-    for suspect in suspects(findings):
+    for knob, pair in suspects(findings).items():
         margin = findings.goals.tolerances[0] / 2 if findings.goals.learned else 0.0
         differences = list[float]()
         if margin:
-            differences = yield from _paired_curves(findings, suspect, margin)
-        equal = len(differences) > 1 and _bound(differences) < margin
-        if not equal:
-            findings.factors = findings.factors.as_both(suspect.knob)
-        findings.notes.append(_verdict(findings, suspect, differences, margin))
+            differences = yield from _paired_curves(findings, pair, margin)
+        compared = ""
+        if len(differences) > 1:
+            metric = findings.goals.learned[0].metric
+            compared = (
+                f"; {metric} over {len(differences)} paired seeds differs by "
+                f"{fmean(differences):+.4f}, surely by less than "
+                f"{_bound(differences):.4f} ({margin:.4f} is allowed)"
+            )
+        is_equal = bool(compared) and _bound(differences) < margin
+        if not is_equal:
+            findings.factors = findings.factors.as_both(knob)
+        findings.notes.append(
+            f"{knob} is declared systems, and the {what_differs(findings, pair)} differ between "
+            f"its values{compared}: it "
+            + ("stays systems" if is_equal else "counts as both here, speed and learning")
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Suspect:
-    """A systems knob with two probes that differ in it, and in what they trained on.
-
-    Attributes:
-        knob: The knob.
-        pair: Their configs.
-        differ: ``batches`` or ``first losses``.
-    """
-
-    knob: str
-    pair: tuple[Key, Key]
-    differ: str
-
-
-def suspects(findings: Findings) -> list[Suspect]:
+def suspects(findings: Findings) -> dict[str, Pair]:
     """Return the systems knobs that change the fingerprint, each with a pair that shows it.
 
     Probes of one group, one seed and the same learning knobs differ in the systems knobs alone. The
     pair differs in its knob alone; the fastest pairs come first.
     """
-    factors, found = findings.factors, dict[str, Suspect]()
+    factors, found = findings.factors, dict[str, Pair]()
     for group in factors.groups:
         fastest_first = sorted(group.settings, key=findings.speeds.mean, reverse=True)
         probes = list(map(group.to_probe, fastest_first))
@@ -96,23 +95,23 @@ def suspects(findings: Findings) -> list[Suspect]:
                 if key in findings.fingerprints:
                     alike[curve, key[:place], key[place + 1 :]].append(key)
             for one, other in (pair for keys in alike.values() for pair in pairwise(keys)):
-                a, b = findings.fingerprints[one], findings.fingerprints[other]
-                if not _same(a, b):
-                    differ = "batches" if a.batches != b.batches else "first losses"
-                    found.setdefault(knob, Suspect(knob=knob, pair=(one, other), differ=differ))
-    return list(found.values())
+                if what_differs(findings, (one, other)):
+                    found.setdefault(knob, (one, other))
+    return found
 
 
-def _same(one: Fingerprint, other: Fingerprint) -> bool:
-    """Return True unless the two are known to differ."""
+def what_differs(findings: Findings, pair: Pair) -> str:
+    """Return what is known to differ between the probes of two configs; empty for nothing."""
+    one, other = (findings.fingerprints[key] for key in pair)
     if one.batches and other.batches and one.batches != other.batches:
-        return False
+        return "batches"
     losses = one.first_loss, other.first_loss
-    return any(map(math.isnan, losses)) or math.isclose(*losses, rel_tol=LOSS_TOLERANCE)
+    same = any(map(math.isnan, losses)) or math.isclose(*losses, rel_tol=LOSS_TOLERANCE)
+    return "" if same else "first losses"
 
 
 def _paired_curves(
-    findings: Findings, suspect: Suspect, margin: float
+    findings: Findings, pair: Pair, margin: float
 ) -> Generator[list[Proposal], None, list[float]]:
     """Train the pair, three seeds and then two more where these would do.
 
@@ -121,9 +120,7 @@ def _paired_curves(
     """
     differences: list[float] = []
     for num_seeds in SEEDS:
-        pairs = [
-            [findings.curve(key, repeat) for repeat in range(num_seeds)] for key in suspect.pair
-        ]
+        pairs = [[findings.curve(key, repeat) for repeat in range(num_seeds)] for key in pair]
         left = [curve for curves in pairs for curve in curves if not curve.is_over]
         trainings = [findings.training(each, findings.problem.budget.epochs) for each in left]
         yield findings.shuffled(trainings, f"pairs {num_seeds}")
@@ -134,24 +131,6 @@ def _paired_curves(
         if _bound(differences, SEEDS[-1]) >= margin:
             break
     return differences
-
-
-def _verdict(
-    findings: Findings, suspect: Suspect, differences: Sequence[float], margin: float
-) -> str:
-    knob, differ = suspect.knob, suspect.differ
-    found = f"{knob} is declared systems, and the {differ} differ between its values"
-    if len(differences) < 2:
-        return f"{found}: it counts as both here, speed and learning"
-    metric = findings.goals.learned[0].metric
-    mean, bound = fmean(differences), _bound(differences)
-    compared = f"{metric} over {len(differences)} paired seeds differs by {mean:+.4f}"
-    if bound < margin:
-        return f"{found}; {compared}, surely by less than {margin:.4f}: it stays systems"
-    return (
-        f"{found}; {compared}, and by up to {bound:.4f} for all that is known, where "
-        f"{margin:.4f} is allowed: it counts as both here, speed and learning"
-    )
 
 
 def _bound(differences: Sequence[float], num: int | None = None) -> float:
@@ -171,11 +150,9 @@ def _bound(differences: Sequence[float], num: int | None = None) -> float:
 def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
     """Note the learning knobs that change the time of a step, by an analysis of variance.
 
-    The curves of a setting run alike but for the learning knobs. For each of these knobs the
-    logarithms of the step times are compared between its values, within blocks of runs that differ
-    in the knob alone. A curve may have been trained in several parts. Two comparisons share the
-    level: of all parts, each with the same part of other curves, which has the more runs; and of
-    the curves' median parts, which a single slow one does not hide an effect from.
+    For each knob the logarithms of the step times are compared between its values, within blocks of
+    runs that differ in the knob alone. Two comparisons share the level: of all parts of the curves,
+    which has more runs; and of the curves' median parts, which one slow part does not affect.
 
     Args:
         findings: What is known.

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from orchestrator.kernel.candidates import Candidates
-from orchestrator.kernel.problem import Key, SearchProblem, config_of
+from orchestrator.kernel.problem import Candidates, Key, SearchProblem, config_of
 from orchestrator.kernel.search import (
     WAIT,
     Pause,
@@ -30,18 +29,13 @@ from orchestrator.search.factored.curves import (
 )
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.goals import goals_of
 from orchestrator.search.factored.planning import PROBE_SHARE, planned
 from orchestrator.search.factored.probes import look, looks, settle_speeds
 from orchestrator.search.factored.race import Race, value_to_reach
 from orchestrator.search.factored.roles import check_learning, check_systems
-from orchestrator.search.factored.speeds import Speeds
 from orchestrator.search.grid import combinations
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
-
-LEVEL = 0.05
-"""Probability that a setting is dropped that is faster than the one picked, over the search."""
 
 SLACK = 0.1
 """Time beyond the best within which further seeds decide who is the first at a target."""
@@ -127,9 +121,7 @@ class FactoredSearch(Search):
     def __init__(self, factors: Factors, spec: Factored) -> None:
         self._spec = spec
         self._problem = factors.problem
-        goals = goals_of(self._problem)
-        num_comparisons = factors.num_settings * len(looks(spec.probes))
-        self._findings = Findings(factors, goals, Speeds(goals, num_comparisons, LEVEL))
+        self._findings = Findings(factors, num_looks=len(looks(spec.probes)))
         self.probe_budget = _of_speed_alone(self._problem.budget, spec.probe_steps)
         self.confirm_budget = _of_speed_alone(self._problem.budget, spec.confirm_steps)
         self._assigned: list[tuple[Group, Key]] = []

@@ -48,23 +48,17 @@ class FirstRounds:
 class Confirming(Phase):
     """Confirm runs, on which the claimed speed-up rests.
 
-    Once all trials have ended the judge names the finalists, the selected one first. They and
-    the baseline are then run with the whole budget in rounds: each once a round, isolated. Where
-    possible the runs of a round are interleaved on the same cores, so that what the host does
-    meanwhile meets all of them alike. Otherwise one runs after another, in random order.
+    Once all trials have ended the judge names the finalists, the selected one first. They and the
+    baseline run in rounds, isolated: interleaved on the same cores where possible, so that
+    disturbances affect all alike, otherwise one after another in random order.
 
-    At each interim analysis the judge decides whether the results suffice. The rounds end there,
-    or after the last analysis. The config that is recommended then need not be the selected one.
-    It is run once more, and the test split is evaluated in this run and in no other.
+    The rounds end at an interim analysis whose results suffice, or after the last one. The
+    recommended config then runs once more; only this run evaluates the test split.
 
-    A config that proves infeasible, here or in the search, is not run again, nor is one of which
-    no run completed up to the first analysis. Without a baseline to compare with, or where the
-    selected config is the baseline and has no contender, the runs end at the first analysis.
-
-    Where a budget has no room for the runs up to the first analysis there are none at all. Where
-    it has none for a further round, that round and those after it are left out. If the search goes
-    on afterwards, the finalists are named anew. Other ones than before are run in rounds of their
-    own; the same ones go on where they were.
+    A config that is infeasible, or never completes up to the first analysis, is not run again. The
+    runs end at the first analysis if nothing can be compared with the baseline. Rounds that a
+    budget has no room for are left out; without room for the first analysis there are none. If the
+    search continues later, new finalists run in new rounds, and the same ones resume.
 
     Args:
         analyses: Numbers of rounds after which the stage may end.
@@ -76,6 +70,8 @@ class Confirming(Phase):
         allowance: Rounds beyond the first analysis are left out where there is no room for them,
             the test run and another whole training set aside. Default: they are not limited.
     """
+
+    after_cut = True
 
     def __init__(
         self,
@@ -122,7 +118,15 @@ class Confirming(Phase):
         first, last = self._analyses.at[0], self._analyses.at[-1]
         configs = scope.at_most(1 + self._most_finalists)
         least, most = scope.at_most(2) * first, configs * (last if configs > 1 else first)
-        lines = [self._first_line(least + 1, is_sole=configs == 1)]
+        share = f" of about {percent(self._share)} of a whole training" if self._share < 1 else ""
+        how = "interleaved on the same cores where possible"
+        if self._may_interleave is never:
+            how = "in pairs"
+        lines = [
+            f"{least + 1} trials: the selected config and the baseline, "
+            f"{counted(first, 'run')} each{share}, {how} and isolated; "
+            "then what is recommended, once, with the test split"
+        ]
         if most > least:
             more = []
             if configs > 2:
@@ -136,20 +140,6 @@ class Confirming(Phase):
         )  # fmt: skip
         tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=(), tests=True)
         return [compared, tested]
-
-    def _first_line(self, trials: int, *, is_sole: bool) -> str:
-        how = "interleaved on the same cores where possible"
-        if self._may_interleave is never:
-            how = "in pairs"
-        share = percent(self._share)
-        short = f" of about {share} of a whole training" if self._share < 1 else ""
-        whole = "" if self._allowance is None else ", and one more config of the front"
-        runs = counted(self._analyses.at[0], "run")
-        compared = f"the selected config and the baseline, {runs} each{short}, {how} and isolated"
-        if is_sole:
-            compared = f"the one config, {runs}{short}, isolated"
-        then = f"then what is recommended, once, with the test split{whole}"
-        return f"{trials} trials: {compared}; {then}"
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the next trial of this round, or the first of the next; at last the test run."""
@@ -173,10 +163,6 @@ class Confirming(Phase):
         if result.state is not TrialState.COMPLETED and self._num_spare:
             self._num_spare -= 1
             self._to_test = [dict(trial.config)]
-
-    def is_asked_after_cut(self) -> bool:
-        """Return True: its part of a budget is kept back."""
-        return True
 
     def go_on(self, trials: int | None) -> None:
         """Name the finalists anew; a round that was broken off stays so."""

@@ -6,13 +6,9 @@ A few configs are trained isolated and co-located, in alternation::
     round 2   co-located: B A   isolated: B A
     round 3   isolated: A B     co-located: A B
 
-A co-located run has background trials on the other cores: ordinary trials of the same configs,
-whose own figures are not compared. They are asked for first and replaced as they end, so that the
-run has them beside it from its start to its end (``metrics.others_cores``).
-
-With two configs and a noise of 3 % from run to run the check finds an effect of 6 % in 80 of 100
-cases, and claims one in fewer than 5 of 100 cases where there is none. The smallest effect
-that is found so often grows in proportion to the noise
+Background trials are ordinary trials of the same configs, whose figures are not compared. They are
+asked for first and replaced as they end, so that a co-located run has them from start to end. With
+two configs and a noise of 3 % the check finds an effect of 6 % in 80 of 100 cases
 (``benchmarks/results/interference_simulated_2026-11-25.md``).
 """
 
@@ -41,15 +37,12 @@ BACKGROUND_FAILED: Final = (
 class InterferenceCheck(Phase):
     """Trains a few configs isolated and co-located, in rounds.
 
-    Where the judge finds that their speeds differ, all trials from here on run isolated. Those that
-    were trained co-located are trained once more, since their figures are not comparable with what
-    follows. A curve that was paused is trained as far as it was, and goes on from there. The search
-    is not told of these runs: it compares by what it was told before.
+    If the judge finds that their speeds differ, all later trials run isolated. Those that were
+    trained co-located are trained once more; the search does not receive these results.
 
     Args:
-        num_configs: Configs to train: the baseline, then others drawn by the seed. The fastest of
-            the first trials would not do: selected for being fast, it looks slower when it is
-            run again, with or without background trials.
+        num_configs: Configs to train: the baseline, then others drawn by the seed. A config that
+            was selected for its speed would look slower when it is run again.
         capacity: Trials that fill all nodes.
         num_before: Trials of the search that are trained before the check.
         speed: Metric that is compared; a config without it is not trained.
@@ -136,7 +129,7 @@ class InterferenceCheck(Phase):
         return self._current
 
     def _background(self, ledger: Ledger) -> Proposal:
-        """Return one more trial of the configs in turn, its number behind those of the rounds."""
+        """Return one more background trial, numbered after the rounds."""
         key = self._keys[self._num_background % len(self._keys)]
         self._num_background += 1
         self._num_ahead += 1

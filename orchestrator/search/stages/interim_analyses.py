@@ -1,12 +1,9 @@
 """Interim analyses of the confirm stage: when it may end, and at what confidence.
 
-A comparison that is analysed again and again until it shows something will show something.
-So the interim analyses are fixed beforehand and share out the 5 % that intervals may be wrong in.
-The interval at one of them is wider than a single one would be. All of them together hold with
-95 % confidence, whichever the stage ends at. These are the repeated confidence intervals of
-Jennison and Turnbull ("Interim analyses: the repeated confidence interval approach", Journal of
-the Royal Statistical Society B 51, 1989), with the simplest of bounds (Bonferroni's), which holds
-for the t distribution as it does for the normal one.
+The analyses are fixed beforehand and share the 5 % that intervals may be wrong in, so that all
+intervals together have 95 % confidence, whichever the stage ends at. (Repeated confidence intervals
+with Bonferroni's bound: Jennison and Turnbull, "Interim analyses: the repeated confidence interval
+approach", Journal of the Royal Statistical Society B 51, 1989.)
 """
 
 from __future__ import annotations

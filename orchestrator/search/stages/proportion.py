@@ -8,7 +8,7 @@ from statistics import fmean
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
-from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Stage, TrialResult, TrialState
 
 
 class Allowance:
@@ -25,14 +25,10 @@ class Allowance:
         self, ledger: Ledger, *, short: Sequence[Config] = (), whole: Sequence[Config] = ()
     ) -> bool:
         """Return True if there is room for short runs and whole trainings of these configs."""
-        spent = [_core_s(result) for trial, result in ledger.results if _confirms(trial)]
-        before = [_core_s(result) for trial, result in ledger.results if not _confirms(trial)]
+        spent = sum(_core_s(r) for t, r in ledger.results if t.stage is Stage.CONFIRM)
+        before = sum(_core_s(r) for t, r in ledger.results if t.stage is not Stage.CONFIRM)
         asked = len(short) * _short_s(ledger) + sum(_whole_s(ledger, each) for each in whole)
-        return sum(spent) + asked <= self._share * sum(before)
-
-
-def _confirms(trial: Trial) -> bool:
-    return trial.stage is Stage.CONFIRM
+        return spent + asked <= self._share * before
 
 
 def _core_s(result: TrialResult) -> float:
@@ -72,9 +68,7 @@ def _whole_s(ledger: Ledger, config: Config) -> float:
 class EndToEnd(Phase):
     """Trains the end of the front that lies farthest from the recommended config, once and whole.
 
-    The recommended config itself was trained whole for its test accuracy. With it there are two
-    configs whose composed figures have a measured one beside them, at seeds that no other stage
-    has. The test split is not looked at.
+    With the test run there are then two configs whose composed figures have a measured one.
 
     Args:
         front: Returns the configs of the composed front, the fastest first.

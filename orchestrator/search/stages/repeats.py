@@ -19,9 +19,8 @@ class Repeating(Phase):
     """Rounds of repeats.
 
     Once all trials have ended the judge names the configs of which one more run would help to
-    tell the best. Each gets one, in random order, so that a drift of the machine meets all alike.
-    Then the judge is asked again, until it names none. A run may change which configs these are: in
-    all there are no more repeats than planned.
+    find the best. Each runs once, in random order; then the judge is asked again, until it names
+    none or there were as many repeats as planned.
 
     Args:
         runs: Runs of each config by the search.

@@ -59,7 +59,17 @@ class Scope:
 
 
 class Phase:
-    """A part of a sweep. The ledger has all results; what a phase does not do has a default."""
+    """A part of a sweep. The ledger has all results; what a phase does not do has a default.
+
+    Attributes:
+        after_cut: True if it is asked also once the search's part of a budget is spent.
+        extends: True for a search that can continue to more configs.
+        ends_search: True for a search that is asked to its end.
+    """
+
+    after_cut: bool = False
+    extends: bool = False
+    ends_search: bool = False
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
         """Return the trials that the phase will ask for, as they are known beforehand."""
@@ -76,10 +86,6 @@ class Phase:
         """Return True if a running trial that the phase asked for is to stop."""
         return False
 
-    def is_asked_after_cut(self) -> bool:
-        """Return True if the phase is asked also once the search's part of a budget is spent."""
-        return False
-
     def go_on(self, trials: int | None) -> None:
         """Begin again after a cut, or with ``trials`` configs; what it did stays done."""
 
@@ -92,7 +98,7 @@ class Stages(Search):
 
     def __init__(self, problem: SearchProblem, phases: Sequence[Phase]) -> None:
         self._ledger = Ledger(problem=problem)
-        self.extends = any(isinstance(phase, Searching) and phase.extends for phase in phases)
+        self.extends = any(phase.extends for phase in phases)
         self._phases = list(phases)
         self._current = 0
         self._cut_at: int | None = None
@@ -105,7 +111,7 @@ class Stages(Search):
             return WAIT
         while self._current < len(self._phases):
             phase = self._phases[self._current]
-            if self._cut_at is None or phase.is_asked_after_cut():
+            if self._cut_at is None or phase.after_cut:
                 proposal = phase.ask(self._ledger)
                 if isinstance(proposal, Proposal):
                     return self._registered(proposal)
@@ -146,8 +152,8 @@ class Stages(Search):
 
     def go_on(self, trials: int | None) -> None:
         """Go back to where the search was cut, or ended, and on from there."""
-        of_search = [isinstance(phase, Searching) and phase.is_last for phase in self._phases]
-        back = of_search.index(True) if self._cut_at is None else self._cut_at
+        ends = [phase.ends_search for phase in self._phases]
+        back = ends.index(True) if self._cut_at is None else self._cut_at
         self._current, self._cut_at = min(self._current, back), None
         for phase in self._phases[self._current :]:
             phase.go_on(trials)
@@ -194,30 +200,17 @@ class Searching(Phase):
     ) -> None:
         self._search = search
         self._left = num_trials
-        self._enumerates = enumerates
         self._ending = ending
-
-    @property
-    def is_last(self) -> bool:
-        """Return True if it asks for all trials of the search that are left."""
-        return self._left is None
-
-    @property
-    def extends(self) -> bool:
-        """Return True if the search can go on to more configs."""
-        return self._search.extends
+        self.after_cut, self.extends = enumerates, search.extends
+        self.ends_search = num_trials is None
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
         """Return the stages of the search; the first trials of it are counted with the rest."""
-        return scope.searched if self.is_last else ()
-
-    def is_asked_after_cut(self) -> bool:
-        """Return True where each config is to have a row."""
-        return self._enumerates
+        return scope.searched if self.ends_search else ()
 
     def go_on(self, trials: int | None) -> None:
         """Extend the search to ``trials`` configs."""
-        if trials is not None and self.is_last and self.extends:
+        if trials is not None and self.ends_search and self.extends:
             self._search.extend(trials)
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:

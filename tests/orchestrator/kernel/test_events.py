@@ -7,7 +7,6 @@ import json
 import pytest
 
 from orchestrator.kernel.events import (
-    DAMAGED,
     Asked,
     Continued,
     Cut,
@@ -65,20 +64,3 @@ def test_blocks_and_output_are_not_in_the_journal() -> None:
 
 def test_a_kind_of_a_later_version_is_none() -> None:
     assert decode(line("of a later version", more=[1])) is None
-
-
-@pytest.mark.parametrize(
-    ("event", "why"),
-    [
-        (line("asked", trial=TRIAL.to_json() | {"repeat": "0"}), r"`\$\.trial\.repeat`"),
-        (line("asked", trial=TRIAL.to_json() | {"config": {"lr": [[1]]}}), "got `array`"),
-        (line("note"), "text"),
-        (line("cut", part="search", by="b", text="t"), "limits"),
-        (line("cut", part="search", by="b", limits={"time_s": "1"}, text="t"), "limits"),
-        (line("note", text=3), r"`\$\.text`"),
-        (line("blocks", trial_id="a", blocks=[[0, 0, 8, 80, 0.5]]), "length 6"),
-    ],
-)
-def test_an_event_of_wrong_types_is_refused(event: bytes, why: str) -> None:
-    with pytest.raises(DAMAGED, match=why):
-        decode(event)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -140,16 +139,3 @@ def test_a_journal_that_is_removed_meanwhile_takes_nothing(tmp_path: Path) -> No
     with pytest.raises(FileNotFoundError, match="it was removed while the run wrote to it"):
         journal.append(Noted(text="two"))
     journal.close()
-
-
-def test_a_pipe_or_a_link_in_its_place_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.write_text("a line without an end")
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to(other)
-    (tmp_path / "dangling").symlink_to(tmp_path / "absent")
-    for name in ("pipe", "link", "dangling"):
-        with pytest.raises(OSError, match=r"seekable|symbolic links"):
-            Journal(tmp_path / name)
-    assert other.read_text() == "a line without an end"
-    assert not (tmp_path / "absent").exists()

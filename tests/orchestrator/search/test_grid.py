@@ -1,7 +1,9 @@
-"""Grid search: every combination once, each round in a new order; extension."""
+"""Grid and random search: each config once, each round in a new order; draws; extension."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -83,3 +85,20 @@ def test_new_configs_are_repeated_as_the_others_and_a_used_up_space_has_no_more(
     assert [trial.repeat for trial in trials] == [0, 0, 1, 1, 0, 0, 1, 1]
     assert len(play(extended(Grid(trials=5).start(six_configs()), 100)).trials) == 6
     assert len(play(extended(Grid(trials=5).start(six_configs()), 3)).trials) == 5
+
+
+def test_values_are_drawn_on_the_domains_own_scale() -> None:
+    configs = play(Random(1001).start(problem())).configs[1:]
+
+    halves = Counter(math.log10(config["lr"]) < -1.5 for config in configs)
+    assert abs(halves[True] - 500) < 60
+    assert abs(Counter(config["batch"] for config in configs)[100] - 500) < 60
+
+
+def test_what_ten_thousand_draws_miss_is_gone_through() -> None:
+    """Of 5,000 configs the last few are drawn so rarely that the draws alone give up before."""
+    space = Config(batch=integers(1, 5000))
+    found = Random(6000).candidates(problem(space=space))
+
+    assert len(found.keys) == 5000
+    assert len(Random(4990).candidates(problem(space=space)).keys) == 4990

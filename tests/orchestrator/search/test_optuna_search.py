@@ -19,9 +19,9 @@ import pytest
 from orchestrator.kernel.problem import EarlierConfig, Key, SearchProblem, key_of
 from orchestrator.metrics import at_least, maximize, minimize
 from orchestrator.search import Optuna, Random, Sampler
+from orchestrator.search.grid import MAX_ENUMERATED
 from orchestrator.search.optuna_search import OptunaSearch, Unasked
 from orchestrator.search.optuna_study import is_ordered, place
-from orchestrator.search.random import MAX_ENUMERATED
 from orchestrator.space.domains import Choice, Interval, choice, integers, loguniform
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (

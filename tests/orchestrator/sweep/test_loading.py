@@ -46,7 +46,6 @@ def test_a_space_may_be_a_mapping_and_hold_ray_tunes_domains(tmp_path: Path) -> 
         ("", "there is no SWEEP"),
         (GOOD.replace("SWEEP", "sweep"), "there is no SWEEP; did you mean 'sweep'?"),
         (GOOD.replace("SWEEP", "QUESTION"), "there is no SWEEP; did you mean 'QUESTION'?"),
-        ("SWEEPS = [3]", "there is no SWEEP; did you mean 'SWEEPS'?"),
         ("SWEEP = {'lr': 3}", "SWEEP is of type dict, not Sweep"),
         ("SWEEP = Sweep", "SWEEP is of type type, not Sweep"),
     ],
@@ -150,7 +149,7 @@ def test_a_missing_file_names_the_nearest(tmp_path: Path) -> None:
         "product_loader.py: no such file; did you mean 'products_loader.py'?"
     )
     assert error.hint == f"in {tmp_path}: mnist.py, products_loader.py"
-    assert "there is no folder" in refusal(tmp_path / "nowhere" / "a.py").message
+    assert "no such file" in refusal(tmp_path / "nowhere" / "a.py").message
     (tmp_path / "empty").mkdir()
     assert "there is no .py file in" in refusal(tmp_path / "empty" / "a.py").hint
 
@@ -159,7 +158,7 @@ def test_a_folder_or_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     written(tmp_path)
     (tmp_path / "notes.txt").write_text("SWEEP")
 
-    assert refusal(tmp_path).message == f"{tmp_path} is a folder, not a sweep file"
+    assert refusal(tmp_path).message == f"{tmp_path} is not a Python file"
     assert refusal(tmp_path).hint == f"in {tmp_path}: my_sweep.py"
     assert refusal(tmp_path / "notes.txt").message.endswith("notes.txt is not a Python file")
 

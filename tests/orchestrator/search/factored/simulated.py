@@ -19,6 +19,8 @@ from typing import Any
 from orchestrator.kernel.problem import SearchProblem, key_of
 from orchestrator.kernel.search import Proposal, Search
 from orchestrator.metrics import maximize
+from orchestrator.search import Factored
+from orchestrator.search.factored.findings import Findings
 from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.problem import search_problem
@@ -68,6 +70,11 @@ def problem(space: Config = SMALL, **changes: object) -> SearchProblem:
     """Return a search problem over a space, with some fields of its sweep changed."""
     sweep = sweep_of(TRAINABLE, **{"space": space, "epochs": EPOCHS, **changes})
     return search_problem(sweep, MACHINE)
+
+
+def findings(space: Config = SMALL, **changes: object) -> Findings:
+    """Return the findings of a search that has seen nothing."""
+    return Findings(Factored().factors(problem(space, **changes)))
 
 
 @dataclass

@@ -19,9 +19,8 @@ from orchestrator.search.factored.curves import (
 )
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.goals import goals_of
-from orchestrator.search.factored.speeds import Speeds
 from orchestrator.trial import Stage, Trial
+from tests.orchestrator.search.factored import simulated
 from tests.orchestrator.search.factored.simulated import Machine, Truth, problem
 from tests.orchestrator.search.playing import completed
 
@@ -36,9 +35,7 @@ def test_rungs_are_whole_epochs(epochs: int, expected: tuple[int, ...]) -> None:
 
 def findings(*objectives: str) -> Findings:
     named = [maximize("samples_per_s"), *map(maximize, objectives or ("val_acc",))]
-    factors = Factored().factors(problem(objectives=named))
-    goals = goals_of(factors.problem)
-    return Findings(factors, goals, Speeds(goals, 4, 0.05))
+    return simulated.findings(objectives=named)
 
 
 def curves(*figures: tuple[float, ...] | None) -> list[Curve]:

@@ -1,4 +1,4 @@
-"""The race to a target on the composed clock: lossless, and shorter."""
+"""The race to a target on the composed clock; further probes of the front's settings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.rules import fastest_within
 from orchestrator.search import Factored
 from orchestrator.search.factored.findings import Findings
-from orchestrator.search.factored.goals import goals_of
+from orchestrator.search.factored.probes import SETTLING
 from orchestrator.search.factored.race import value_to_reach
 from orchestrator.search.factored.search import FactoredSearch
-from orchestrator.search.factored.speeds import Speeds
 from orchestrator.trial import Stage
 from tests.orchestrator.search.factored import simulated
 from tests.orchestrator.search.factored.simulated import SAMPLES, Machine, Truth, problem
@@ -86,9 +85,7 @@ def test_a_target_that_nothing_reaches_is_said() -> None:
 def made(*curves: list[float], **changes: Any) -> Findings:  # noqa: ANN401
     """Findings with a curve of so many epochs for each list of accuracies."""
     objectives = (minimize("time_to_accuracy_s"), maximize("val_acc"))
-    factors = Factored().factors(problem(objectives=objectives, **changes))
-    goals = goals_of(factors.problem)
-    findings = Findings(factors, goals, Speeds(goals, 4, 0.05))
+    findings = simulated.findings(objectives=objectives, **changes)
     for number, figures in enumerate(curves):
         curve = findings.curve((number,))
         for epoch, figure in enumerate(figures, start=1):
@@ -115,3 +112,30 @@ def test_what_is_raced_to_is_what_the_tables_count_to(
     target = findings.goals.target
     assert target is not None
     assert value_to_reach(findings, target) == pytest.approx(value)
+
+
+NOISE = 0.16
+
+
+def searched(spread: float, seed: int = 1) -> tuple[Machine, FactoredSearch]:
+    search = Factored().start(problem())
+    assert isinstance(search, FactoredSearch)
+    return Machine(Truth(seed, spread=spread), problem(), draw=seed).run(search), search
+
+
+def num_probes(machine: Machine) -> tuple[int, int]:
+    """Return the probes before the first training, and those after it."""
+    stages = [trial.stage for trial, _ in machine.results]
+    first = stages.index(Stage.TRAIN)
+    return stages[:first].count(Stage.PROBE), stages[first:].count(Stage.PROBE)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_speeds_that_differ_from_run_to_run_are_probed_until_a_third_more(seed: int) -> None:
+    before, after = num_probes(searched(NOISE, seed)[0])
+    assert 0.2 * before < after <= math.ceil(SETTLING * before)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_speeds_that_hardly_differ_are_known_already(seed: int) -> None:
+    assert num_probes(searched(0.005, seed)[0])[1] == 0
