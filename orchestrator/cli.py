@@ -7,16 +7,10 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import (
-    EXIT_WRONG_REQUEST,
-    Parser,
-    a_path,
-    require_utf8,
-)
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, require_utf8
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.driver.options.settings import as_today
@@ -26,10 +20,6 @@ from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED = 130
-TRAIN = "train"
-"""First argument of the command that trains with a run's recommended settings."""
-INIT = "init"
-"""First argument of the command that writes a sweep and a trainable to begin with."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,16 +32,16 @@ def main(arguments: Sequence[str]) -> int:
     """
     try:
         require_utf8(arguments)
-        if arguments[:1] == [TRAIN]:
+        if arguments[:1] == ["train"]:
             from orchestrator.train import main as train
 
             with refusing_os_errors():
                 return train(arguments[1:])
-        if arguments[:1] == [INIT]:
+        if arguments[:1] == ["init"]:
             from orchestrator.templates.init import main as init
 
             return init(arguments[1:])
-        _require_no_command(arguments)
+        _require_no_run(arguments)
         options = parse(arguments)
         from orchestrator.driver.planning.command import print_plan
         from orchestrator.driver.run import run
@@ -65,34 +55,13 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
 
 
-def _require_no_command(arguments: Sequence[str]) -> None:
-    """Refuse a first word that is meant as a command: it would be taken for a sweep file.
-
-    Raises:
-        SweepError: Names the command that is meant.
-    """
+def _require_no_run(arguments: Sequence[str]) -> None:
+    """Refuse the folder of a run as the sweep file, with what may be meant."""
     word = arguments[0] if arguments else ""
     if word and os.path.isfile(f"{word}/{RunFile.SWEEP}"):  # noqa: PTH113 - of any length
         raise SweepError(
             f"{word} is the folder of a run, not a sweep file",
             f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
-        )
-    if not word or word[0] == "-" or Path(word).suffix or os.path.lexists(word):
-        return
-    from orchestrator.analysis.commands.parser import COMMANDS
-
-    program, analysis = "python -m orchestrator", "python -m orchestrator.analysis"
-    meant = {
-        "run": f"{program} SWEEP.py", "plan": f"{program} SWEEP.py --plan",
-        "resume": f"{program} --resume RUN_DIR", TRAIN: f"{program} train ...",
-        INIT: f"{program} init ...", "report": f"{analysis} RUN_DIR",
-        "analysis": f"{analysis} RUN_DIR",
-        **{name: f"{analysis} {name} RUN_DIR" for name in COMMANDS},
-    }  # fmt: skip
-    for name in get_close_matches(word, meant, n=1):
-        close = "" if name == word else f"; did you mean {name!r}?"
-        raise SweepError(
-            f"{word!r} is neither a sweep file nor a command of this program{close}", meant[name]
         )
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from orchestrator.arguments import Parser, a_path, whole_number
 from orchestrator.data import DataFolders, find_data, is_present, prepared
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.inline import InlineExecutor
@@ -22,21 +24,39 @@ from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Launch, Needs, Source
 from orchestrator.space.configs import values_of
 from orchestrator.storage.replacing import renamed_to, replace_file
-from orchestrator.sweep.definition import NODE
+from orchestrator.sweep.definition import MAX_SEED, NODE
 from orchestrator.sweep.loading import require_modules
 from orchestrator.system.private_folder import private_folder
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialState, trial_id
 
 
-def prepare_data(
+def add_options(parser: Parser, *, epochs: str, save: str, data: str = "") -> None:
+    """Add the options of a training; each text is the end of one's help, ``data`` all of it.
+
+    Without ``data`` there are none for data.
+    """
+    parser.add_argument(
+        "--epochs", metavar="N", type=whole_number(1), help=f"passes over the training data{epochs}"
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=whole_number(0, MAX_SEED), default=0,
+        help="seed of every random choice (default: 0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--save", metavar="FILE", type=a_path, help=f"keep the trained weights{save}"
+    )
+    parser.set_defaults(data="", data_root=None, download=False, test=True)
+    parser.set_defaults(ceilings=False, retry_contaminated=False)
+    if data:
+        parser.add_argument("--data", help=data)
+        parser.add_argument("--data-root", metavar="DIR", type=a_path, help="where data sets live")
+        parser.add_argument("--download", action="store_true", help="fetch the data if absent")
+
+
+def _prepare_data(
     trainable: Trainable[Any], name: str, folders: DataFolders, *, download: bool
 ) -> None:
-    """Make a data set ready to be read.
-
-    Raises:
-        DataError: It is unknown, or absent and not to be downloaded.
-    """
     with refusing_os_errors():
         dataset = find_data(trainable.data, name)
         if not (download or is_present(dataset, folders)):
@@ -45,12 +65,8 @@ def prepare_data(
         prepared(dataset, folders, download=download)
 
 
-def check_save(trainable: Trainable[Any], path: Path) -> None:
-    """Refuse, before anything is trained, to save what could not be saved.
-
-    Raises:
-        SweepError: The trainable keeps no checkpoints, there is such a file, or no such folder.
-    """
+def _check_save(trainable: Trainable[Any], path: Path) -> None:
+    """Refuse, before anything is trained, to save what could not be saved."""
     if not trainable.keeps_checkpoints:
         raise SweepError(
             f"{trainable.name} keeps no weights, so that there is nothing to save",
@@ -65,48 +81,46 @@ def check_save(trainable: Trainable[Any], path: Path) -> None:
 
 def train_once(
     trainable: Trainable[Any],
+    options: Namespace,
     *,
     source: Source,
     config: object,
     budget: Budget,
+    data: str,
     folders: DataFolders,
-    seed: int = 0,
-    evaluate_test: bool = False,
-    data: str = "",
-    ceilings: bool = False,
-    rerun_contaminated: bool = False,
-    save: Path | None = None,
 ) -> int:
     """Train it and print its output, its reports, its result and where its weights are.
 
     Args:
         trainable: Its training function.
+        options: Those of :func:`add_options`.
         source: Where a child process finds it.
         config: Its canonical config.
         budget: How long it is trained.
-        folders: Where data sets live.
-        seed: Seed of every random choice.
-        evaluate_test: True if it is evaluated on the test split too.
         data: Name of the data set, or a folder; "" for a trainable without data.
-        ceilings: True if its loader alone and its model alone are timed after it.
-        rerun_contaminated: True if it is trained once more where other load contaminated it.
-        save: File for the trained weights, or None.
+        folders: Where data sets live.
 
     Returns:
         Exit code of the command: 0 once it has completed.
 
     Raises:
-        SweepError: The config cannot run here, or the weights cannot be written.
+        SweepError: The config cannot run here, its data are absent, or the weights cannot be
+            written.
     """
+    save = options.save
+    if save is not None:
+        _check_save(trainable, save)
+    if data:
+        _prepare_data(trainable, data, folders, download=options.download)
     require_modules(trainable)
     values = values_of(config)
     trial = Trial(
-        id=trial_id({"config": values, "seed": seed, "process": os.getpid()}),
+        id=trial_id({"config": values, "seed": options.seed, "process": os.getpid()}),
         stage=Stage.TRAIN,
         config=values,
         budget=budget,
-        seed=seed,
-        evaluate_test=evaluate_test,
+        seed=options.seed,
+        evaluate_test=options.test,
     )
     folder, _ = private_folder()  # removed with its servers
     executor = InlineExecutor(servers=ForkServers(folder=folder))
@@ -125,8 +139,8 @@ def train_once(
                 preload=trainable.imports,
                 scratch=folder / "scratch",
                 kept_dir=None if save is None else kept,
-                ceilings_from_s=0.0 if ceilings else None,
-                rerun_contaminated=rerun_contaminated,
+                ceilings_from_s=0.0 if options.ceilings else None,
+                rerun_contaminated=options.retry_contaminated,
                 watched=True,
             )
             printer = Printer(launch, [objective.metric for objective in trainable.reports])
@@ -141,7 +155,7 @@ def train_once(
                 "config": dict(trial.config),
                 "trainable": trainable.name,
                 "data": data,
-                "seed": seed,
+                "seed": options.seed,
                 "metrics": dict(result.metrics),
             }
             with refusing_os_errors("train again with another --save FILE"):

@@ -12,20 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import (
-    EXIT_WRONG_REQUEST,
-    Parser,
-    a_path,
-    require_utf8,
-    whole_number,
-)
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, require_utf8, whole_number
 from orchestrator.data import DataFolders
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.kernel.executor import Source
-from orchestrator.single_run import check_save, prepare_data, train_once
+from orchestrator.single_run import add_options, train_once
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob
-from orchestrator.sweep.definition import MAX_SEED
 from orchestrator.system.streams import outlast_readers
 from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
@@ -51,16 +44,12 @@ def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> N
 
 
 def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
-    parser = Parser(
-        prog=_command(trainable), formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
-    parser.add_argument(
-        "--epochs", type=whole_number(1), default=1, help="passes over the training data"
-    )
+    parser = Parser(prog=_command(trainable))
+    names = ", ".join(data.name for data in trainable.data)
+    data = f"{names}, or a folder (default: the first)" if names else ""
+    add_options(parser, epochs=" (default: 1)", save=", with torch.save", data=data)
+    parser.set_defaults(epochs=1, data=trainable.data[0].name if names else "")
     parser.add_argument("--steps", type=whole_number(1), help="limit of optimizer steps")
-    parser.add_argument(
-        "--seed", type=whole_number(0, MAX_SEED), default=0, help="seed of every random choice"
-    )
     parser.add_argument("--test", action="store_true", help="evaluate on the test split too")
     parser.add_argument(
         "--ceilings", action="store_true", help="then time the loader alone and the model alone"
@@ -70,28 +59,21 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
         action="store_true",
         help="train once more, from the beginning, if other load took part of its cores",
     )
-    parser.add_argument(
-        "--save", metavar="FILE", type=a_path, help="keep the trained weights, with torch.save"
-    )
-    if trainable.data:
-        names = ", ".join(data.name for data in trainable.data)
-        parser.add_argument("--data", default=trainable.data[0].name, help=f"{names}, or a folder")
-        parser.add_argument("--data-root", type=a_path, help="where data sets live")
-        parser.add_argument("--download", action="store_true", help="fetch the data if absent")
+    parser.set_defaults(test=False)
     group = parser.add_argument_group("knobs")
     for knob in knobs_of(trainable.config).values():
         flag = f"--{knob.name.replace('_', '-')}"
         if flag in parser.options:
             flag = f"--knob-{flag[2:]}"
         unit = f" [{knob.unit}]" if knob.unit else ""
-        text = f"{knob.doc}{unit}; {knob.allowed}; {knob.role}".replace("%", "%%")
+        text = f"{knob.doc}{unit}; {knob.allowed}; {knob.role} (default: {knob.default})"
         group.add_argument(
             flag,
             dest=_KNOB + knob.name,
             metavar=knob.name.upper(),
             type=_reader(knob),
             default=knob.default,
-            help=text,
+            help=text.replace("%", "%%"),
         )
     return parser
 
@@ -115,23 +97,14 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
     used, given = values_of(config), values_of(asked).items()
     if unused := [f"{name}={value}" for name, value in given if value != used[name]]:
         sys.stderr.write(f"NOTE: without effect beside the other knobs: {', '.join(unused)}\n")
-    folders = DataFolders.default(getattr(options, "data_root", None))
-    if options.save is not None:
-        check_save(trainable, options.save)
-    if trainable.data:
-        prepare_data(trainable, options.data, folders, download=options.download)
     return train_once(
         trainable,
+        options,
         source=_source(trainable),
         config=config,
         budget=Budget(epochs=options.epochs, steps=options.steps),
-        seed=options.seed,
-        evaluate_test=options.test,
-        data=getattr(options, "data", ""),
-        folders=folders,
-        ceilings=options.ceilings,
-        rerun_contaminated=options.retry_contaminated,
-        save=options.save,
+        data=options.data,
+        folders=DataFolders.default(options.data_root),
     )
 
 

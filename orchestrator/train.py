@@ -10,16 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import Parser, a_path, whole_number
+from orchestrator.arguments import Parser, a_path
 from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
-from orchestrator.single_run import check_save, prepare_data, train_once
+from orchestrator.single_run import add_options, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
-from orchestrator.sweep.definition import MAX_SEED
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
 
@@ -40,11 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     config = _config(trainable, _recommended(run_dir))
     root = options.data_root or record.options.get("data_root")
     folders = DataFolders.default(Path(root) if root else None)
-    save = options.save or run_dir / "model.pt"
-    check_save(trainable, save)
-    data = options.data or record.data
-    if data:
-        prepare_data(trainable, data, folders, download=options.download)
+    options.save = options.save or run_dir / "model.pt"
     if record.source_hash not in ("", source_hash(trainable)):
         sys.stderr.write(f"NOTE: {trainable.name} has changed since that run: so may its figures\n")
     # Neither the sweep's budget nor that of so many epochs ends early.
@@ -53,14 +48,12 @@ def main(arguments: Sequence[str]) -> int:
         budget = replace(budget, epochs=options.epochs, steps=None)
     return train_once(
         trainable,
+        options,
         source=Source(file=record.file),
         config=config,
         budget=budget,
-        seed=options.seed,
-        evaluate_test=True,
-        data=data,
+        data=options.data or record.data,
         folders=folders,
-        save=save,
     )
 
 
@@ -71,27 +64,10 @@ def _parser() -> argparse.ArgumentParser:
         "keeps the weights.",
     )
     parser.add_argument("run_dir", metavar="RUN_DIR", type=a_path, help="runs/<sweep>/<time>")
-    parser.add_argument(
-        "--epochs",
-        metavar="N",
-        type=whole_number(1),
-        help="passes over the training data (default: as in the sweep)",
+    data = "another data set, or a folder (default: the run's)"
+    add_options(
+        parser, epochs=" (default: as in the sweep)", save=" (default: RUN_DIR/model.pt)", data=data
     )
-    parser.add_argument(
-        "--save", metavar="FILE", type=a_path, help="of the weights (default: RUN_DIR/model.pt)"
-    )
-    parser.add_argument(
-        "--seed",
-        metavar="N",
-        type=whole_number(0, MAX_SEED),
-        default=0,
-        help="seed of every random choice (default: 0)",
-    )
-    parser.add_argument("--data", help="another data set, or a folder (default: the run's)")
-    parser.add_argument(
-        "--data-root", metavar="DIR", type=a_path, help="where data sets live (default: the run's)"
-    )
-    parser.add_argument("--download", action="store_true", help="fetch the data if absent")
     return parser
 
 

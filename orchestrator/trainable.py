@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -240,13 +239,6 @@ def _problem_of_train(train: Any) -> str:  # noqa: ANN401 - any function
     shown_as = f"train = {getattr(train, '__name__', type(train).__name__)}"
     if isinstance(train, type):
         return f"{shown_as} is a class"
-    inner = train
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
-        return f"{shown_as} is a generator: nothing of it would run"
-    if inspect.iscoroutinefunction(inner):
-        return f"{shown_as} is an async function: nothing of it would run"
     try:
         inspect.signature(train, follow_wrapped=False).bind(None, None)
     except TypeError:

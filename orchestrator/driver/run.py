@@ -200,9 +200,7 @@ def _run_trials(parts: _Parts) -> int:
     loop, search, analyst = make_loop(
         factory, parts.record, journal, limits, parts.request.warm_start
     )
-    trackers = make_trackers(
-        parts.request, factory, analyst, parts.load, parts.directory.path, parts.past
-    )
+    trackers = make_trackers(parts.request, analyst, parts.load, parts.directory.path, parts.past)
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
         parts.directory.write_sweep(parts.record)

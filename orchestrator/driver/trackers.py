@@ -14,14 +14,13 @@ from typing import Final
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.driver.machine_load import MachineLoad
-from orchestrator.driver.planning.durations import expected_trial_s
 from orchestrator.driver.request import Request
-from orchestrator.driver.trials import TrialFactory
 from orchestrator.formats import clock
 from orchestrator.kernel.events import Event
 from orchestrator.kernel.parts import Fold
 from orchestrator.rules import SelectionRule
-from orchestrator.tracking.console.tracker import ConsoleTracker
+from orchestrator.tracking.console.live import console
+from orchestrator.tracking.console.log import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.tracking.mlflow.uris import shown
 
@@ -56,7 +55,7 @@ class Trackers:
         uri: Its URI, without secrets.
     """
 
-    console: ConsoleTracker
+    console: Lines
     mlflow: MlflowMirror | None
     uri: str = ""
 
@@ -78,7 +77,6 @@ class Trackers:
 
 def make_trackers(
     request: Request,
-    factory: TrialFactory,
     analyst: Analyst,
     load: MachineLoad | None,
     run_dir: Path,
@@ -88,26 +86,24 @@ def make_trackers(
 
     Args:
         request: What was asked for.
-        factory: Makes the run's trials.
         analyst: Knows the candidates of a factored search.
         load: Reads the load of this machine; None where trials run elsewhere.
         run_dir: The run directory.
         past: Events of earlier processes.
     """
     options = request.options
-    console = ConsoleTracker(
+    view = console(
         past=past,
         find_best=lambda so_far: best_so_far(so_far, analyst.candidates),
         read_load=lambda: None if load is None else load.read(),
-        expected_s=lambda: expected_trial_s(request, factory.num_cores, factory.data_name),
     )
     if options.no_mlflow:
-        return Trackers(console=console, mlflow=None)
+        return Trackers(console=view, mlflow=None)
     assert options.tracking_uri is not None
     uri = options.tracking_uri
     name = options.experiment or ""
-    mirror = MlflowMirror(run_dir, uri, experiment=name, say=console.note, bound_s=MLFLOW_S)
-    return Trackers(console=console, mlflow=mirror, uri=shown(uri))
+    mirror = MlflowMirror(run_dir, uri, experiment=name, say=view.note, bound_s=MLFLOW_S)
+    return Trackers(console=view, mlflow=mirror, uri=shown(uri))
 
 
 def write_results(

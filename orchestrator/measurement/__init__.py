@@ -4,9 +4,8 @@ A training function sees :class:`~orchestrator.measurement.run.Run` and ``Phase`
 
 ==============  ===================================================================
 run             ``Run``: epochs, batches, phases, reports
-reported        figures of the training function, checked where they are reported
-context         place of a run (seed, device, cores, rank, data), channel of its reports
-resumable       its progress up to a pause, and from a checkpoint on
+context         a trial's place in the sweep, channel of its reports
+resumable       that place (seed, device, cores, rank, data); progress up to a pause
 progress        epochs, steps and samples, up to the budget; checkpoints
 recorder        everything that is measured, epoch by epoch
 step_timer      marks of a clock within steps, turned into blocks
@@ -16,7 +15,7 @@ blocks          steps, their phases, and consecutive ones: the grain of stored t
 throughput      the steady rate, its interval, and the end of a run once it is narrow
 time_slices     time slices of an interleaved trial
 usage           memory, CPU time, page faults, torch's settings
-trial_figures   the trials table's figures and tags, from a recording
+trial_figures   the trials table's figures and tags, from a recording; reported figures
 ceilings        rates of the loader alone and of the model alone
 fingerprint     hash of the first batches and the first loss of a trial of speed alone
 compute_share   the part of a step that computes

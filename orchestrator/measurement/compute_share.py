@@ -8,9 +8,8 @@ kind (NumPy) outside of ``torch.autograd.Function``.
 
 On CUDA the profiler says when the device ran each kernel; for the rest of a step it has waited
 for the host, or copied. A read-back in each step makes the host wait for the device instead, so
-the order in which the two finish tells nothing. Where kernels cannot be traced (a container without
-the permission) the order decides all the same: a device that is done as soon as the host is has
-waited for it.
+the order in which the two finish shows nothing. The share is not known where kernels cannot be
+traced, in a container without the permission say.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import math
 import re
 import statistics
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -37,8 +35,6 @@ NUM_TINY = 5
 """Tiny steps over which the time to ask for an operation is measured."""
 USUAL = "aten::addmm"
 """Operation whose time is subtracted from those that the tiny steps do not have."""
-HOST_BOUND_SHARE = 0.9
-"""Share of the time that the host was busy, from which on the device has waited for it."""
 
 # Python around operations, and torch's own nodes of the backward pass, which call them.
 _NO_OPERATION = re.compile(r"#|^Optimizer\.|^autograd::|Backward\d+$|^torch::autograd::")
@@ -50,17 +46,15 @@ class ComputeTime:
 
     Attributes:
         computing_s: Time in operations, without the time to ask for them; on CUDA in kernels.
-        is_compute_bound: True or False where kernels could not be traced and only the order in
-            which host and device finished is known.
+            None where kernels could not be traced.
     """
 
-    computing_s: float = 0.0
-    is_compute_bound: bool | None = None
+    computing_s: float | None = None
 
-    def share(self, step_s: float, *, num_steps: int) -> float:
+    def share(self, step_s: float, *, num_steps: int) -> float | None:
         """Return the share of a step of ``step_s`` in which something computes."""
-        if self.is_compute_bound is not None:
-            return float(self.is_compute_bound)
+        if self.computing_s is None:
+            return None
         return min(self.computing_s / num_steps / step_s, 1.0)
 
 
@@ -83,15 +77,10 @@ def compute_time_on_cuda(device: torch.device) -> Iterator[ComputeTime]:
     found = ComputeTime()
     torch.cuda.synchronize(device)
     with trace(activities=[ProfilerActivity.CUDA]) as steps:
-        began = time.perf_counter()
         yield found
-        asked = time.perf_counter()
         torch.cuda.synchronize(device)
-        done = time.perf_counter()
     if kernels := list(kernels_of(steps.events())):
         found.computing_s = busy_s(kernels)
-    else:
-        found.is_compute_bound = asked - began < HOST_BOUND_SHARE * (done - began)
 
 
 def busy_s(spans: Iterable[tuple[float, float]]) -> float:

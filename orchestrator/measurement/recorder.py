@@ -15,7 +15,7 @@ from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
 from orchestrator.measurement.progress import Counts, Progress
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.trial_figures import Recording
-from orchestrator.measurement.usage import NO_USAGE, MemoryAtEnds, peak_gpu_bytes, usage_now
+from orchestrator.measurement.usage import MemoryAtEnds, Usage, peak_gpu_bytes, usage_now
 from orchestrator.trial import Stage
 
 
@@ -29,7 +29,6 @@ class Recorder:
     """
 
     def __init__(self, context: Context, now: Callable[[], float]) -> None:
-        self._context = context
         self._now = now
         self._device = torch.device(context.device)
         self.timer = StepTimer(clock_for(self._device, now), burst=context.burst)
@@ -38,22 +37,26 @@ class Recorder:
         self._memory = MemoryAtEnds()
         self._began = now()
         self._epoch_began = 0.0
-        self._usage = self._usage_before = NO_USAGE
-        self._train_s = 0.0
-        self._set_up_s: float | None = None
-        self._eval_s: float | None = None
-        self._earlier = Counts(epochs=0, steps=0, samples=0)
+        self._earlier_s = 0.0
+        self._usage_before = Usage()
         self._num_sent = 0
+        self._so_far = Recording(
+            context=context,
+            blocks=self.timer.blocks,
+            epochs=self.timer.epochs,
+            memory=self._memory.readings,
+            fingerprint=self.fingerprint,
+        )
 
     def expect_burst(self, burst: int) -> None:
         """Take the steps that the loader works ahead, before its epoch begins."""
-        self._context = replace(self._context, burst=burst)
+        self._so_far.context = replace(self._so_far.context, burst=burst)
         self.timer.expect_burst(burst)
 
     def expect_workers(self, num_workers: int) -> None:
         """Take the loader's worker processes where they are more than the demand says."""
-        if num_workers > self._context.num_workers:
-            self._context = replace(self._context, num_workers=num_workers)
+        if num_workers > self._so_far.context.num_workers:
+            self._so_far.context = replace(self._so_far.context, num_workers=num_workers)
 
     @property
     def elapsed_s(self) -> float:
@@ -64,20 +67,21 @@ class Recorder:
         self, *, elapsed_s: float, train_s: float = 0.0, eval_s: float | None = None
     ) -> None:
         """Take over the times of a process before this one; see :class:`Counts`."""
-        self._earlier = replace(self._earlier, elapsed_s=elapsed_s, train_s=train_s, eval_s=eval_s)
+        self._earlier_s = elapsed_s
+        self._so_far.earlier_train_s, self._so_far.earlier_eval_s = train_s, eval_s
 
     def times_of(self, counts: Counts) -> Counts:
         """Return ``counts`` with the times up to here."""
         return replace(
             counts,
             elapsed_s=self.elapsed_s,
-            train_s=self._earlier.train_s + self._train_s,
-            eval_s=_added(self._earlier.eval_s, self._eval_s),
+            train_s=self._so_far.whole_train_s,
+            eval_s=self._so_far.whole_eval_s,
         )
 
     def end_set_up(self) -> None:
         """Record that the first epoch is about to begin."""
-        self._set_up_s = self.elapsed_s
+        self._so_far.set_up_s = self.elapsed_s
         self.resume_clock()
 
     def resume_clock(self) -> None:
@@ -85,8 +89,8 @@ class Recorder:
 
         A second set-up is no part of the training.
         """
-        if self._earlier.elapsed_s:
-            self._began = self._now() - self._earlier.elapsed_s
+        if self._earlier_s:
+            self._began = self._now() - self._earlier_s
 
     def begin_epoch(self) -> None:
         """Record that an epoch begins, before its loader is started."""
@@ -110,11 +114,12 @@ class Recorder:
         # The epoch's last kernels and copies are in its time.
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
-        self._train_s += self._now() - self._epoch_began
-        self._usage += usage_now() - self._usage_before
+        so_far = self._so_far
+        so_far.train_s += self._now() - self._epoch_began
+        so_far.usage = so_far.usage.grown(self._usage_before, usage_now())
         self.timer.end_epoch(index, is_whole=is_whole, has_ended=has_ended, ended=mark)
         self.copies.end_epoch()
-        self._memory.end_epoch(index, self._train_s, is_last=is_last)
+        self._memory.end_epoch(index, so_far.train_s, is_last=is_last)
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
@@ -127,7 +132,7 @@ class Recorder:
             # begin with the evaluation's.
             if self._device.type == "cuda":
                 torch.cuda.synchronize(self._device)
-            self._eval_s = (self._eval_s or 0.0) + self._now() - began
+            self._so_far.eval_s = (self._so_far.eval_s or 0.0) + self._now() - began
 
     def take_rows(self) -> list[Row]:
         """Return the blocks of steps since this was last called."""
@@ -137,24 +142,14 @@ class Recorder:
 
     def recording(self, progress: Progress) -> Recording:
         """Return everything measured so far."""
-        return Recording(
-            context=self._context,
-            blocks=self.timer.blocks,
+        return replace(
+            self._so_far,
             num_timed=self.timer.num_steps,
-            epochs=self.timer.epochs,
-            memory=self._memory.readings,
             num_epochs=progress.epoch + 1,
             num_steps=progress.steps,
-            train_s=self._train_s,
-            eval_s=self._eval_s,
-            earlier_train_s=self._earlier.train_s,
-            earlier_eval_s=self._earlier.eval_s,
-            usage=self._usage,
             peak_gpu_bytes=peak_gpu_bytes(self._device),
-            set_up_s=self._set_up_s,
             copied_s=self.copies.total_s,
             copies_are_waited_for=self.copies.are_waited_for,
-            fingerprint=self.fingerprint,
         )
 
 
@@ -165,9 +160,3 @@ def _fingerprint(context: Context) -> Fingerprint:
     """
     has_batches = context.stage is Stage.PROBE and context.world_size == 1
     return Fingerprint(NUM_BATCHES if has_batches else 0)
-
-
-def _added(*seconds: float | None) -> float | None:
-    """Return the sum of what is known; None where nothing is."""
-    known = [each for each in seconds if each is not None]
-    return sum(known) if known else None

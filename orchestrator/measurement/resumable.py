@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from orchestrator.measurement.context import Context, Place
+import torch
+
+from orchestrator.data import PreparedData
+from orchestrator.measurement.context import Context
 from orchestrator.measurement.progress import (
     Progress,
     load_checkpoint,
@@ -13,10 +19,11 @@ from orchestrator.measurement.progress import (
     set_random_state,
 )
 from orchestrator.measurement.recorder import Recorder
+from orchestrator.trial import Budget
 
 
-class Resumable(Place):
-    """Progress of a run through its budget, up to its pause, and from a checkpoint on.
+class Resumable:
+    """Place of a run in the sweep, and its progress through its budget, from a checkpoint on.
 
     Args:
         context: Its place in the sweep.
@@ -24,10 +31,78 @@ class Resumable(Place):
     """
 
     def __init__(self, context: Context, recorder: Recorder) -> None:
-        super().__init__(context)
+        self._context = context
         self._progress = Progress(context.budget)
         self._recorder = recorder
         self._random: Mapping[str, Any] | None = None  # of a checkpoint, until training goes on
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random choice in the trial; the same on every rank."""
+        return self._context.seed
+
+    @property
+    def device(self) -> torch.device:
+        """Device on which this rank trains."""
+        return torch.device(self._context.device)
+
+    @property
+    def num_cores(self) -> int:
+        """Cores of this rank, for its threads and its loader workers."""
+        return self._context.num_cores
+
+    @property
+    def rank(self) -> int:
+        """Index of this rank, from 0."""
+        return self._context.rank
+
+    @property
+    def world_size(self) -> int:
+        """Number of ranks that train together."""
+        return self._context.world_size
+
+    @property
+    def data(self) -> PreparedData:
+        """Prepared data set.
+
+        Raises:
+            LookupError: The trainable was declared without data.
+        """
+        if self._context.data is None:
+            raise LookupError("this trainable declares no data sets, so its run has no data")
+        return self._context.data
+
+    @property
+    def trial_id(self) -> str:
+        """Id of the trial in the tables; empty outside of a sweep."""
+        return self._context.trial_id
+
+    @property
+    def evaluates(self) -> bool:
+        """True where what is learned is to be evaluated; False for a trial of speed alone."""
+        return self._context.budget.evaluated
+
+    @property
+    def checkpoint_dir(self) -> Path | None:
+        """Folder of what the trial needs to continue if its process dies, or None."""
+        return self._context.checkpoint_dir
+
+    @cached_property
+    def folder(self) -> Path:
+        """Folder for whatever else the trial writes, logs say; removed with the trial."""
+        folder = self._context.folder
+        if folder is None:
+            self._temporary = TemporaryDirectory(prefix="trial-")
+            return Path(self._temporary.name)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @property
+    def budget(self) -> Budget:
+        """Length of the training, for a loop that is not driven by :meth:`Run.epochs`."""
+        return self._context.budget
+
+    # -- its progress
 
     @property
     def last_epoch(self) -> bool:
@@ -41,7 +116,8 @@ class Resumable(Place):
     @property
     def evaluate_test(self) -> bool:
         """True where the test split may be looked at: for selected configs, at the budget's end."""
-        return super().evaluate_test and not self._progress.may_pause
+        is_asked = self._context.evaluate_test and self.evaluates
+        return is_asked and not self._progress.may_pause
 
     @property
     def pause_reason(self) -> str:

@@ -24,12 +24,11 @@ from orchestrator.measurement.blocks import Phase, Row, burst_of, workers_of
 from orchestrator.measurement.context import Channel, Context, TrialStopped
 from orchestrator.measurement.phase_hooks import PhaseHooks
 from orchestrator.measurement.recorder import Recorder
-from orchestrator.measurement.reported import checked_figures
 from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.throughput import StopRule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
-from orchestrator.measurement.trial_figures import PacedFigures, Recording
+from orchestrator.measurement.trial_figures import PacedFigures, Recording, checked_figures
 from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Report
 
@@ -203,7 +202,7 @@ class Run(Resumable):
         Raises:
             TrialStopped: The trial is to end here.
             TypeError, FloatingPointError, ValueError: A figure is no number, is not finite, or is
-                an accuracy that is no fraction of 1; see :mod:`orchestrator.measurement.reported`.
+                an accuracy that is no fraction of 1.
         """
         checked = checked_figures(metrics, self._progress.steps)
         self.reported = self._kept(checked)

@@ -7,67 +7,79 @@ always of all of it.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.measurement.blocks import Block, Epoch, Phase
 from orchestrator.measurement.bound import bound_by_phases
 from orchestrator.measurement.fingerprint import Fingerprint
 from orchestrator.measurement.throughput import HALF_WIDTH, Throughput, measure_throughput
 from orchestrator.measurement.usage import Memory, Usage, memory_figures
-from orchestrator.metrics import FIRST_LOSS
+from orchestrator.metrics import FIRST_LOSS, is_accuracy
 from orchestrator.trial import Stage
 
 if TYPE_CHECKING:
     from orchestrator.measurement.context import Context
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Recording:
     """Recording of a run so far.
 
     Attributes:
         context: The trial's place in the sweep.
         blocks: All steps of this process in blocks, in order.
-        num_timed: Steps in them.
         epochs: All epochs of this process, in order.
         memory: Readings at ends of these epochs.
+        fingerprint: What it is trained on, as far as that is known.
+        num_timed: Steps in the blocks.
         num_epochs: Epochs trained, those before a restored checkpoint included.
         num_steps: Optimizer steps taken, likewise.
         train_s: Time in training epochs of this process.
         eval_s: Time in evaluation of this process, None without any.
+        earlier_train_s: Time in training epochs before a restored checkpoint.
+        earlier_eval_s: Time in evaluation before it, None without any.
         usage: CPU time and faults within training epochs.
         peak_gpu_bytes: Peak memory allocated on the device, None without one.
         set_up_s: Time from the run's beginning to its first epoch, None without a loop
             over ``run.epochs()``.
         copied_s: Time of copies that overlap steps, None where none was counted.
         copies_are_waited_for: True where the next batch is not fetched before a copy is done.
-        earlier_train_s: Time in training epochs before a restored checkpoint.
-        earlier_eval_s: Time in evaluation before it, None without any.
-        fingerprint: What it is trained on, as far as that is known.
     """
 
     context: Context
     blocks: Sequence[Block]
-    num_timed: int
     epochs: Sequence[Epoch]
-    memory: Sequence[Memory]
-    num_epochs: int
-    num_steps: int
-    train_s: float
-    eval_s: float | None
-    usage: Usage
-    peak_gpu_bytes: int | None
-    set_up_s: float | None
-    copied_s: float | None
-    copies_are_waited_for: bool = False
+    memory: Sequence[Memory] = ()
+    fingerprint: Fingerprint = field(default_factory=Fingerprint)
+    num_timed: int = 0
+    num_epochs: int = 0
+    num_steps: int = 0
+    train_s: float = 0.0
+    eval_s: float | None = None
     earlier_train_s: float = 0.0
     earlier_eval_s: float | None = None
-    fingerprint: Fingerprint = field(default_factory=Fingerprint)
+    usage: Usage = field(default_factory=Usage)
+    peak_gpu_bytes: int | None = None
+    set_up_s: float | None = None
+    copied_s: float | None = None
+    copies_are_waited_for: bool = False
+
+    @property
+    def whole_train_s(self) -> float:
+        """Time in training epochs, before a restored checkpoint too."""
+        return self.earlier_train_s + self.train_s
+
+    @property
+    def whole_eval_s(self) -> float | None:
+        """Time in evaluation, before a restored checkpoint too; None without any."""
+        known = [s for s in (self.earlier_eval_s, self.eval_s) if s is not None]
+        return sum(known) if known else None
 
     @cached_property
     def throughput(self) -> Throughput | None:
@@ -88,16 +100,15 @@ def totals(recording: Recording) -> dict[str, float]:
 def _totals(recording: Recording) -> Iterator[tuple[str, float]]:
     yield "epochs", recording.num_epochs
     yield "steps", recording.num_steps
-    evaluations = [s for s in (recording.earlier_eval_s, recording.eval_s) if s is not None]
-    if evaluations:
-        yield "eval_s", sum(evaluations)
+    if recording.whole_eval_s is not None:
+        yield "eval_s", recording.whole_eval_s
     first_loss = recording.fingerprint.first_loss
     if recording.context.stage is Stage.PROBE and first_loss is not None:
         yield FIRST_LOSS, first_loss
     if recording.peak_gpu_bytes is not None:
         yield "peak_gpu_gib", recording.peak_gpu_bytes / 2**30
     if recording.epochs:
-        yield "train_s", recording.earlier_train_s + recording.train_s
+        yield "train_s", recording.whole_train_s
 
 
 def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tuple[str, float]]:
@@ -192,3 +203,50 @@ class PacedFigures:
             self._due_at = ended + (ended - began) / MAX_SHARE
         made, tags = self._made
         return {**made, **totals(recording)}, tags
+
+
+# -- figures of the training function
+
+_ROUNDING: Final = 1e-6
+"""How far beyond 0 and 1 a sum of shares comes in 32 bits."""
+
+
+def checked_figures(metrics: Mapping[str, Any], num_steps: int) -> dict[str, float]:
+    """Return the figures as plain numbers.
+
+    Args:
+        metrics: By name: a number, or what holds a single one, such as a tensor.
+        num_steps: Steps taken so far, for the message.
+
+    Raises:
+        TypeError: A figure is no single number.
+        FloatingPointError: It is infinite, or a loss that is not a number.
+        ValueError: It is an accuracy that is no fraction of 1.
+    """
+    return {name: _checked(name, value, num_steps) for name, value in metrics.items()}
+
+
+def _single(value: Any) -> float:  # noqa: ANN401 - whatever it is
+    """Return a number, or the only one of an array of any shape."""
+    item = getattr(value, "item", None) if getattr(value, "shape", None) else None
+    return float(value if item is None else item())
+
+
+def _checked(name: str, value: Any, num_steps: int) -> float:  # noqa: ANN401 - whatever it is
+    kind = type(value).__name__
+    refused = TypeError(f"{name} is reported as a {kind}: report one number")
+    if isinstance(value, (str, bytes)):
+        raise refused
+    try:
+        figure = _single(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        raise refused from None
+    if math.isinf(figure) or (math.isnan(figure) and name.endswith("loss")):
+        raise FloatingPointError(f"{name} is {figure} after step {num_steps}")
+    if is_accuracy(name) and (figure > 1 or figure < 0):
+        nearest = min(max(figure, 0.0), 1.0)
+        if abs(figure - nearest) < _ROUNDING:
+            return nearest
+        hint = ": divide it by 100" if 1 < figure <= 100 else ""
+        raise ValueError(f"{name} is {figure:g}, and accuracies are fractions of 1{hint}")
+    return figure

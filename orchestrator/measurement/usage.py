@@ -17,14 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import psutil
 import torch
 
 
-@dataclass(frozen=True, kw_only=True)
-class Usage:
+class Usage(NamedTuple):
     """Counters of a process and of its children, ended ones included.
 
     Attributes:
@@ -33,26 +32,17 @@ class Usage:
         minor_faults: Minor page faults of the process itself.
     """
 
-    user_s: float
-    system_s: float
-    minor_faults: int
+    user_s: float = 0.0
+    system_s: float = 0.0
+    minor_faults: int = 0
 
-    def __sub__(self, earlier: Usage) -> Usage:
+    def grown(self, before: Usage, after: Usage) -> Usage:
+        """Return it with what was used between two readings."""
         return Usage(
-            user_s=self.user_s - earlier.user_s,
-            system_s=self.system_s - earlier.system_s,
-            minor_faults=self.minor_faults - earlier.minor_faults,
+            self.user_s + after.user_s - before.user_s,
+            self.system_s + after.system_s - before.system_s,
+            self.minor_faults + after.minor_faults - before.minor_faults,
         )
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            user_s=self.user_s + other.user_s,
-            system_s=self.system_s + other.system_s,
-            minor_faults=self.minor_faults + other.minor_faults,
-        )
-
-
-NO_USAGE = Usage(user_s=0.0, system_s=0.0, minor_faults=0)
 
 
 def usage_now() -> Usage:

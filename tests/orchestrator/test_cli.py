@@ -23,15 +23,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "hollow.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "choice()"))
     (tmp_path / "misspelt.py").write_text(SWEEP.replace("lr=choice(0.1, 0.2)", "lrr=0.1"))
     (tmp_path / "mistyped.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "'0.1'"))
-    (tmp_path / "outside.py").write_text(SWEEP.replace("choice(0.1, 0.2)", "-1.0"))
     (tmp_path / "barred.py").write_text(
         SWEEP.replace('question="?"', 'question="?", constraints=[lambda *_: "not today"]')
     )
     for name, own in (
         ("raising", "constraints=[lambda c, m: {}[c.lr]]"),
-        ("answering", "constraints=[lambda c, m: True]"),
         ("demanding", "demand=lambda c, m: 1 // 0"),
-        ("undemanding", "demand=lambda c, m: 3"),
         ("unequipped", "preload=['torch', 'turch.nn']"),
     ):
         text = SWEEP.replace('name="never"', f'name="never", {own}')
@@ -46,44 +43,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ([], ["no sweep file given", "--help"]),
         (["nevr.py"], ["nevr.py: no such file", "did you mean 'never.py'?"]),
-        (["trian", "runs/x"], ["'trian' is neither", "did you mean 'train'?"]),
-        (["compare", "a", "b"], ["python -m orchestrator.analysis compare RUN_DIR"]),
-        (["plan", "never.py"], ["'plan' is neither", "python -m orchestrator SWEEP.py --plan"]),
         (["broken.py"], ["broken.py:16", "choise(0.1, 0.2)", "'choise' is not defined"]),
         (["unnamed.py"], ["unnamed.py", "no SWEEP"]),
         (["hollow.py"], ["hollow.py:16", "choice() of no values", "a float > 0"]),
         (["barred.py", "--plan"], ["constraints exclude all of the 2 configs", "not today"]),
         (["never.py", "--set", "lr=nan"], ["--set lr=nan", "a float > 0"]),
-        (["never.py", "--set", "lr=-1"], ["--set lr=-1", "a float > 0"]),
         (["never.py", "--set", "lr=fast"], ["'fast' is not allowed for lr"]),
-        (["never.py", "--set", "num_workers=1.5"], ["'1.5' is not allowed for num_workers"]),
         (["never.py", "--set", "num_worker=1"], ["did you mean 'num_workers'?"]),
         (["never.py", "--set", "lr"], ["expected KNOB=VALUE"]),
-        (["never.py", "--set", "lr=0.2", "num_worker=1"], ["did you mean 'num_workers'?"]),
         (["never.py", "--set", "lr=0.2", "lr=0.1"], ["--set lr=0.1", "also set to 0.2"]),
         (["misspelt.py"], ["misspelt.py:16", "'lrr' is not a knob", "did you mean 'lr'?"]),
         (["mistyped.py"], ["mistyped.py:16", "Config.lr = '0.1' is not allowed", "a float > 0"]),
-        (["outside.py"], ["outside.py:16", "Config.lr = -1.0 is not allowed", "a float > 0"]),
         (["never.py", "--search", "gird"], ["gird", "did you mean 'grid'?"]),
-        (["never.py", "--max-concurrent", "0"], ["--max-concurrent", "at least 1"]),
-        (["never.py", "--trials", "0"], ["--trials", "at least 1"]),
-        (["never.py", "--epochs", "-2"], ["--epochs", "at least 1"]),
         (["never.py", "--cores-per-trial", "0"], ["--cores-per-trial", "at least 1"]),
         (["never.py", "--time-budget", "soon"], ["--time-budget", "30m"]),
         (["never.py", "--isolation", "lonely"], ["--isolation", "'lonely'", "exclusive"]),
-        (["never.py", "--isolation", "leasd"], ["did you mean 'leased'?"]),
-        (["never.py", "--executor", "slurm"], ["--executor", "inline"]),
         (["never.py", "--executor", "inlin"], ["did you mean 'inline'?"]),
         (["never.py", "--data", "cifar"], ["unknown data 'cifar'", "declares no data"]),
         (["never.py", "--out", "file/run"], ["file/run", "cannot be written"]),
         (["never.py", "--resume", "empty"], ["empty: is not a run directory", "sweep.json"]),
-        (["never.py", "--resume", "nowhere"], ["nowhere: is not a run directory"]),
         (["never.py", "--tracking-uri", "sqlit:///x.db"], ["--tracking-uri", "'sqlite'"]),
-        (["never.py", "--max-concurrent", "abc"], ["'abc' is not allowed", "of at least 1"]),
         (["never.py", "--trials", "1.5"], ["'1.5' is not allowed", "of at least 1"]),
-        (["never.py", "--seed", "x"], ["'x' is not allowed", "a whole number of at least 0"]),
-        (["never.py", "--seed", "-1"], ["'-1' is not allowed", "a whole number of at least 0"]),
-        (["never.py", "--seed", "1e3"], ["'1e3' is not allowed", "a whole number of at least 0"]),
         (["never.py", "--out", "a", "--resume", "empty"], ["--out and --resume", "leave one"]),
         (
             ["never.py", "--address", "a:1", "--executor", "inline"],
@@ -93,13 +73,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             ["never.py", "--tracking-uri", "sqlite:///a.db", "--no-mlflow"],
             ["--tracking-uri and --no-mlflow", "leave one"],
         ),
-        (["never.py", "--unknown"], ["unrecognized arguments: --unknown"]),
         (["never.py", "--epoch=3"], ["--epoch=3", "did you mean '--epochs'?"]),
         (["raising.py"], ["raising.py:15: a constraint raised KeyError", "for Config("]),
-        (["answering.py"], ["answering.py:15: a constraint returned True", "allowed: a reason"]),
         (["demanding.py"], ["demanding.py:15: demand raised ZeroDivisionError", "for Config("]),
         (["unequipped.py", "--plan"], ["never preloads turch, which is not installed", "preload"]),
-        (["undemanding.py"], ["undemanding.py:15: demand returned 3", "allowed: Demand(...)"]),
     ],
 )
 def test_a_bad_request_is_refused(folder: Path, arguments: list[str], said: list[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -103,21 +101,11 @@ def test_a_demand_of_wrong_types_is_refused_with_its_config(
 # -- fields of wrong types
 
 
-async def awaited(config: Config, run: object) -> None:
-    """Do nothing, once it is awaited."""
-
-
-def generator(config: Config, run: object) -> Iterator[int]:
-    yield 1
-
-
 @pytest.mark.parametrize(
     ("field", "value", "said", "allowed"),
     [
         ("train", None, "train = None is not allowed", "def train(config, run)"),
         ("train", Config, "train = Config is a class", "is taken by from_ray"),
-        ("train", functools.partial(awaited), "is an async function: nothing of it would run", ""),
-        ("train", generator, "is a generator: nothing of it would run", "is taken by from_ray"),
         ("train", lambda config: None, "cannot be called with a config and a run", ""),
         ("config", Config(), "config = Config() is not allowed", "a class made with @knobs"),
         ("config", dict, "config = dict has no knobs", "a class made with @knobs"),

@@ -1,10 +1,12 @@
-"""The live view: a block of lines at the bottom of a terminal, drawn again on each tick."""
+"""The console: a live view on a terminal, a block that is drawn again on each tick; else lines."""
 
 from __future__ import annotations
 
 import atexit
+import os
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TextIO
 
 from rich.console import Console
@@ -14,7 +16,7 @@ from rich.text import Text
 
 from orchestrator.formats import clock
 from orchestrator.kernel.events import Event, Finished
-from orchestrator.storage.history import SweepHistory, TrialHistory
+from orchestrator.storage.history import TrialHistory
 from orchestrator.tracking.console.block import Scene, block
 from orchestrator.tracking.console.log import COLOURS, NOTE, QUIET, Line, Lines, header_lines
 from orchestrator.tracking.console.progress import (
@@ -30,6 +32,28 @@ _SHARE_OF_TIME = 0.05
 """Share of the driver's time that looking for the best config may take."""
 
 
+def console(
+    stream: TextIO | None = None,
+    *,
+    past: Iterable[Event] = (),
+    find_best: FindBest = lambda _: BestSoFar(),
+    read_load: ReadLoad = lambda: None,
+) -> Lines:
+    """Return the console's tracker: a live view on a terminal, else lines.
+
+    Args:
+        stream: The stream to write to. Default: standard output.
+        past: Events of earlier processes, which are counted and not shown.
+        find_best: Finds the best configs so far, for the live view.
+        read_load: Reads the machine's load, for the live view.
+    """
+    stream = stream or sys.stdout
+    is_notebook = "JPY_PARENT_PID" in os.environ  # the output of its cells looks like a terminal
+    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not is_notebook:
+        return LiveView(stream, past, find_best, read_load)
+    return Lines(stream, past)
+
+
 class LiveView(Lines):
     """A view that is drawn on ticks only, so that it costs the trials next to nothing.
 
@@ -38,14 +62,12 @@ class LiveView(Lines):
     meanwhile, such as a library's warning, comes above it as well.
     """
 
+    has_starts = False
+
     def __init__(
-        self,
-        stream: TextIO,
-        find_best: FindBest,
-        read_load: ReadLoad,
-        expected_s: Callable[[], float | None],
+        self, stream: TextIO, past: Iterable[Event], find_best: FindBest, read_load: ReadLoad
     ) -> None:
-        super().__init__(stream, starts=False)
+        super().__init__(stream, past)
         self._console = Console(file=stream, highlight=False, force_terminal=True)
         self._live = Live(
             console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
@@ -56,25 +78,21 @@ class LiveView(Lines):
         self._is_stale = False  # finding the best imports the analysis: not before a trial's end
         self._find_at = 0.0
         self._read_load = read_load
-        self._expected = expected_s
-        self._expected_s: float | None = None
         self._reasons: set[tuple[TrialState, str]] = set()
-        self._is_stopping = False
 
-    def header(self, history: SweepHistory) -> None:
+    def header(self) -> None:
         """Write what is run, and start the view."""
-        for line in header_lines(history):
+        for line in header_lines(self._history):
             self._console.print(Text("  ".join(line.parts), style=line.style))
-        self._is_stale = history.num_concluded > 0
-        self._expected_s = self._expected()
+        self._is_stale = self._history.num_concluded > 0
         self._live.start()
         atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
-        self.refresh(history)
+        self._draw()
 
-    def happened(self, event: Event, trial: TrialHistory, history: SweepHistory) -> None:
+    def happened(self, event: Event, trial: TrialHistory) -> None:
         """Count; write a line for an end, and for configs that cannot run one a reason."""
-        self._most_running = max(self._most_running, num_occupied(history))
-        shown = [each for each in self.lines_of(event, trial, history) if each.style != NOTE]
+        self._most_running = max(self._most_running, num_occupied(self._history))
+        shown = [each for each in self.lines_of(event, trial) if each.style != NOTE]
         if isinstance(event, Finished):
             self._is_stale = True
             state, reason = event.result.state, event.result.reason
@@ -84,37 +102,33 @@ class LiveView(Lines):
                 shown = [line for line in shown if line.state is None]
         self.write(shown)
 
-    def refresh(self, history: SweepHistory) -> None:
+    def tick(self) -> None:
         """Draw the view."""
+        super().tick()
+        if self._live.is_started:
+            self._draw()
+
+    def _draw(self) -> None:
+        history = self._history
         at = time.time() if not history.sweep.replayed else history.last_at or 0.0
         if self._is_stale and time.monotonic() >= self._find_at:
-            self._find(history)
+            self._find()
         scene = Scene(
             history=history,
-            now=progress_of(
-                history, most_running=self._most_running, now=at, expected_s=self._expected_s
-            ),
+            now=progress_of(history, most_running=self._most_running, now=at),
             at=at,
             best=self._best,
             elapsed_s=time.monotonic() - self._began,
             load=self._read_load(),
-            is_stopping=self._is_stopping,
+            is_stopping=bool(self._interrupt),
         )
         self._live.update(block(scene, self._console.width), refresh=True)
 
-    def stopping(self, text: str) -> None:
-        """Write that the sweep is interrupted, and keep showing it."""
-        self._is_stopping = True
-        self.note(text)
-
-    def phase(self, text: str) -> None:
-        """Write what is done after the last trial."""
-        self._console.print(Text(text, style=QUIET))
-
-    def close(self) -> None:
-        """Take the view away: nothing in it moves any more."""
+    def close(self, exit_code: int) -> list[str]:
+        """Take the view away; what is worth keeping stands above it."""
         self._live.stop()
         atexit.unregister(self._live.stop)
+        return []
 
     def write(self, lines: Iterable[Line]) -> None:
         """Write lines above the view, each with the time so far."""
@@ -127,11 +141,11 @@ class LiveView(Lines):
             row.add_row(at, text)
             self._console.print(row)
 
-    def _find(self, history: SweepHistory) -> None:
+    def _find(self) -> None:
         """Find the best configs again; that takes at most one twentieth of the time."""
         began, self._is_stale = time.monotonic(), False
         try:
-            self._best = self._find_best(history)
+            self._best = self._find_best(self._history)
         except Exception as error:  # noqa: BLE001 - a view ends no sweep
             self.note(f"the best so far is not known: {type(error).__name__}: {error}")
             self._best, self._find_best = BestSoFar(), lambda _: BestSoFar()

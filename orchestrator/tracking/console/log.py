@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
 from orchestrator.formats import clock, counted, rate
-from orchestrator.kernel.events import Event, Finished, Started, Waiting
+from orchestrator.kernel.events import Ended, Event, Finished, Noted, Started, Waiting
+from orchestrator.kernel.parts import Fold
 from orchestrator.metric_table import unit_of
 from orchestrator.storage.history import SweepHistory, TrialHistory, cell_text
 from orchestrator.tracking.console.progress import SEARCH, phase_of_trial
@@ -50,47 +51,85 @@ class Line:
     state: TrialState | None = None
 
 
-class Lines:
-    """A view of lines that stay, for a file, a pipe, or a terminal that cannot move its cursor.
+class Lines(Fold):
+    """A sweep as lines that stay: in a file, a pipe, or a terminal that cannot move its cursor."""
 
-    Args:
-        stream: The stream to write to.
-        starts: True where starts have lines as well, since nothing else shows them.
-    """
+    has_starts = True
+    """True where starts have lines as well, since nothing else shows them."""
 
-    def __init__(self, stream: TextIO, *, starts: bool = True) -> None:
+    def __init__(self, stream: TextIO, past: Iterable[Event] = ()) -> None:
+        """Write nothing before the first event.
+
+        Args:
+            stream: The stream to write to.
+            past: Events of earlier processes, which are counted and not shown.
+        """
         self._stream = stream
-        self._starts = starts
         self._began = time.monotonic()
         self._phases = {SEARCH}
-        self._waits: set[tuple[str, str]] = set()
+        self._once: set[tuple[str, ...]] = set()
+        self._history = SweepHistory(keeps_reports=False)
+        for event in past:
+            self._history.apply(event)
+        self._has_header = False
+        self._interrupt = ""
 
-    def header(self, history: SweepHistory) -> None:
+    def apply(self, event: Event) -> None:
+        """Show an event."""
+        trial = self._history.apply(event)
+        self.tick()
+        match event:
+            case Noted():
+                self.note(event.text)
+            case Ended():
+                self.close(event.exit_code)
+            case _ if trial is not None and self._history.has_begun:
+                self.happened(event, trial)
+
+    def tick(self) -> None:
+        """Show the first lines, once, and an interrupt."""
+        if not self._history.has_begun:
+            return
+        if not self._has_header:
+            self._has_header = True
+            self.header()
+        if self._interrupt:
+            self.note(self._interrupt)
+
+    def header(self) -> None:
         """Write what is run, and how much of it an earlier process has done."""
-        self.write(header_lines(history))
+        self.write(header_lines(self._history))
 
-    def happened(self, event: Event, trial: TrialHistory, history: SweepHistory) -> None:
+    def happened(self, event: Event, trial: TrialHistory) -> None:
         """Write the lines of an event of a trial."""
-        self.write(self.lines_of(event, trial, history))
+        self.write(self.lines_of(event, trial))
 
     def note(self, text: str) -> None:
-        """Write something that the user should know, with a mark that can be searched for."""
-        self.write([Line(parts=(f"! {printable(text)}",), style=NOTE)])
+        """Write something that the user should know, once, with a mark to search for."""
+        if self._is_first(text):
+            self.write([Line(parts=(f"! {printable(text)}",), style=NOTE)])
 
-    def refresh(self, history: SweepHistory) -> None:
-        """Bring the view up to date, about twice a second; lines come with events."""
+    def interrupted(self, text: str) -> None:
+        """Take what to show of an interrupt, at the next event or tick.
 
-    def stopping(self, text: str) -> None:
-        """Write that the sweep was interrupted, and what happens now."""
-        self.note(text)
+        A signal's handler may call it: nothing is written here, since the signal may have come
+        amid another write.
+        """
+        self._interrupt = text
 
     def phase(self, text: str) -> None:
         """Write what is done after the last trial."""
         self.write([Line(parts=(text,))])
 
-    def close(self) -> None:
+    def close(self, exit_code: int) -> list[str]:
         """Flush the stream: no trial runs any more."""
         self._stream.flush()
+        return []
+
+    def _is_first(self, *words: str) -> bool:
+        is_first = words not in self._once
+        self._once.add(words)
+        return is_first
 
     def write(self, lines: Iterable[Line]) -> None:
         """Write lines, each with the time so far."""
@@ -100,19 +139,19 @@ class Lines:
             self._stream.write(text.encode(encoding, "replace").decode(encoding))
         self._stream.flush()
 
-    def lines_of(self, event: Event, trial: TrialHistory, history: SweepHistory) -> Iterator[Line]:
+    def lines_of(self, event: Event, trial: TrialHistory) -> Iterator[Line]:
         """Yield a line for a start, an end, a wait; and for a phase's first trial one before."""
+        history = self._history
         phase = phase_of_trial(trial.trial, history.sweep)
         if phase not in self._phases:
             self._phases.add(phase)
             yield Line(parts=(f"phase: {phase}",))
         planned = history.sweep.num_planned
-        width = max(5 * self._starts, 2 * len(str(planned or "")) + 1)  # ids below each other
+        width = max(5 * self.has_starts, 2 * len(str(planned or "")) + 1)  # ids below each other
         match event:
-            case Waiting() if (trial.trial.id, trial.waits_for) not in self._waits:
-                self._waits.add((trial.trial.id, trial.waits_for))
+            case Waiting() if self._is_first(trial.trial.id, trial.waits_for):
                 yield Line(parts=(f"! {wait(trial)}",), style=NOTE)
-            case Started() if self._starts:
+            case Started() if self.has_starts:
                 yield Line(parts=(f"{'start':{width}}", *label(trial, history)))
             case Finished():
                 result = event.result

@@ -29,8 +29,7 @@ class Progress:
         running: Trials that run now.
         held_up: Trials that cannot start yet.
         num_waiting: Trials that are still to be started; None where the search decides.
-        left_s: Time that the rest may take, by the trials so far, else by those of earlier runs;
-            None if unknown.
+        left_s: Time that the rest may take, by the trials so far; None if unknown.
     """
 
     states: Counter[TrialState]
@@ -52,22 +51,18 @@ class Progress:
         return self.num_done + len(self.running) + self.num_waiting
 
 
-def progress_of(
-    history: SweepHistory, *, most_running: int, now: float, expected_s: float | None = None
-) -> Progress:
+def progress_of(history: SweepHistory, *, most_running: int, now: float) -> Progress:
     """Return the progress of a sweep at Unix time ``now``.
 
     Args:
         history: The sweep so far.
         most_running: The most trials that have been seen to run at the same time.
         now: Unix time.
-        expected_s: Expected time of a trial, used until one of this run has ended or reported.
     """
     running = _in_order(history.running)
     planned, num_known = history.sweep.num_planned, history.num_concluded + len(running)
     num_waiting = None if planned is None else max(planned, len(history.trials)) - num_known
     typical_s = _typical_s(history, running, now)
-    typical_s = expected_s if typical_s is None else typical_s
     return Progress(
         states=history.states,
         running=running,

@@ -2,8 +2,8 @@
 
 ============  ===================================================================
 driver        starts that process and has it finish; never imports mlflow
-__main__      the process: ``python -m orchestrator.tracking.mlflow RUN_DIR``
-follow        reads the journal while trials run, then to its end; priority
+__main__      the process: ``python -m orchestrator.tracking.mlflow RUN_DIR``; it reads
+              the journal while trials run, at low priority, then to its end
 mirror        the fold that writes what MLflow lacks, in a safe order
 content       a trial's history as MLflow's params, metrics and tags
 parent        the parent run: tags, note, and the answer that the analysis left

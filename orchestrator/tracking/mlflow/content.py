@@ -37,8 +37,6 @@ COMPOSED_TAG = "sweep.composed"
 BASELINE_ROLE, RECOMMENDED_ROLE, FRONT_ROLE = "baseline", "recommended", "front"
 
 MAX_TEXT = 6000
-ALL_UP_TO = 1000
-"""Reports of a trial up to which MLflow gets each of them."""
 _NOT_IN_NAMES = re.compile(r"[^\w\-. :/]")
 
 
@@ -150,29 +148,16 @@ def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:
     """Return the figures of a trial's reports after the first ``num_known``, and of its result.
 
     Figures of the result that its reports end with are left out. The others come last, because
-    MLflow shows the latest. Reports beyond the first thousand are thinned.
+    MLflow shows the latest.
     """
     known = (*_reported(trial, num_known), *_concluded(trial))
     return [point._replace(name=_name(point.name)) for point in known]
 
 
-def _is_shown(index: int) -> bool:
-    """Return True if MLflow gets the report of a trial with this index, from 0.
-
-    It gets the first thousand, every second of the next thousand, every fourth of the next two
-    thousand: a curve of 50,000 reports has 4,000 points. MLflow takes 0.1 ms for each.
-    """
-    stride = 1
-    while index >= ALL_UP_TO * stride:
-        stride *= 2
-    return index % stride == 0
-
-
 def _reported(trial: TrialHistory, num_known: int) -> Iterator[Point]:
-    for index, (at, report) in enumerate(trial.reports[num_known:], start=num_known):
-        if _is_shown(index):
-            for name, value in report.metrics.items():
-                yield Point(name, float(value), milliseconds(at), report.step)
+    for at, report in trial.reports[num_known:]:
+        for name, value in report.metrics.items():
+            yield Point(name, float(value), milliseconds(at), report.step)
 
 
 def _concluded(trial: TrialHistory) -> Iterator[Point]:
@@ -180,10 +165,9 @@ def _concluded(trial: TrialHistory) -> Iterator[Point]:
     if result is None:
         return
     at_ms, step, reported = milliseconds(trial.finished_at), 0, dict[str, float]()
-    for index, (at, report) in enumerate(trial.reports):
+    for at, report in trial.reports:
         at_ms, step = max(at_ms, milliseconds(at) + 1), report.step
-        if _is_shown(index):
-            reported |= report.metrics
+        reported |= report.metrics
     for name, value in result.metrics.items():
         # As text, in which NaN is NaN.
         if name not in reported or str(float(reported[name])) != str(float(value)):

@@ -34,7 +34,7 @@ from orchestrator.tracking.mlflow.content import (
     user,
 )
 from orchestrator.tracking.mlflow.store import Store
-from orchestrator.tracking.mlflow.views import links, shown_of, view_tags
+from orchestrator.tracking.mlflow.views import links, view_tags
 
 NOTE_TAG: Final = "mlflow.note.content"
 """Tag that MLflow shows at the top of a run's page, as Markdown."""
@@ -198,7 +198,7 @@ def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
         if role != child.role:
             store.write(child.run_id, tags={ROLE_TAG: role})
             child.role = role
-    for name, view in view_tags(shown_of(run, at_ms)).items():
+    for name, view in view_tags(run, at_ms).items():
         store.client.set_experiment_tag(store.experiment_id, name, view)
 
 

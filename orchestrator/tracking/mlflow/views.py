@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.metrics import Goal, Objective, is_learned
 from orchestrator.storage.history import TrialHistory
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.mlflow.content import BASELINE_ROLE, MirroredRun, is_same
 from orchestrator.tracking.mlflow.uris import MODEL_TRAINING
 from orchestrator.trial import Stage, TrialState
@@ -37,66 +37,26 @@ _MAX_RUNS: Final = 100
 """Most runs in a scatter plot; the page itself loads as many at first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shown:
-    """Knobs, figures and ids of a run that the views show.
-
-    Attributes:
-        key: The run's key, which the tag ``sweep.run`` of its children has.
-        speed: The objective that is shown first.
-        accuracy: The objective that is shown with it; empty where there is none.
-        is_speed_maximized: True if a larger ``speed`` is better.
-        knobs: The knobs that vary between the trials that completed.
-        all_knobs: The knobs that vary between all trials.
-        others: Further metrics to show, that some trial has.
-        baseline: MLflow's id of a run of the baseline, or empty.
-        at_ms: Time of the views, as MLflow shows it.
-    """
-
-    key: str
-    speed: str
-    accuracy: str
-    is_speed_maximized: bool
-    knobs: Sequence[str]
-    all_knobs: Sequence[str]
-    others: Sequence[str]
-    baseline: str
-    at_ms: int
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics that have a column, the first ones first."""
-        return [name for name in dict.fromkeys((self.speed, self.accuracy, *self.others)) if name]
+def view_tags(run: MirroredRun, at_ms: int) -> dict[str, str]:
+    """Return the experiment's tags that are its views, by name; ``at_ms`` is their time."""
+    times = {"createdAt": at_ms, "updatedAt": at_ms}
+    return {
+        f"{VIEW_TAG}{view_id}": json.dumps(
+            {"name": NAMES[view_id], **times, "state": json.dumps(state)}
+        )
+        for view_id, state in _states(run).items()
+    }
 
 
-def shown_of(run: MirroredRun, at_ms: int) -> Shown:
-    """Return what the views of a run show, at a time."""
-    sweep = run.history.sweep
-    aims = [o for o in sweep.objectives if o.bound is None] or list(sweep.objectives)
-    speed = aims[0]
-    trials = list(run.history.trials.values())
-    completed = [trial for trial in trials if _is_completed(trial)]
+def _metrics(sweep: SweepRecord, speed: Objective, completed: list[TrialHistory]) -> list[str]:
+    """Return the metrics that have a column: speed, what is shown of learning, the others."""
     measured = {name for trial in completed for name in trial.figures()}
     others = [o.metric for o in sweep.objectives if o is not speed]
-    return Shown(
-        key=run.history.key,
-        speed=speed.metric,
-        accuracy=_accuracy(sweep.objectives, speed, measured),
-        is_speed_maximized=speed.goal is Goal.MAXIMIZE,
-        knobs=_varied(completed),
-        all_knobs=_varied(trials),
-        others=[*others, *(name for name in _FURTHER if name in measured)],
-        baseline=_baseline_run(run),
-        at_ms=at_ms,
-    )
-
-
-def _accuracy(objectives: tuple[Objective, ...], speed: Objective, measured: set[str]) -> str:
-    """Return what is shown of learning, as the report does it."""
-    others = [o.metric for o in objectives if o is not speed]
     learned = [name for name in others if is_learned(name)]
-    known = ["val_acc"] if "val_acc" in measured else []
-    return next(iter([*learned, *others, *known]), "")
+    known = [name for name in ("val_acc",) if name in measured]
+    accuracy = [*learned, *others, *known][:1]
+    further = [name for name in _FURTHER if name in measured]
+    return list(dict.fromkeys([speed.metric, *accuracy, *others, *further]))
 
 
 def _varied(trials: list[TrialHistory]) -> list[str]:
@@ -125,17 +85,6 @@ def _is_completed(trial: TrialHistory) -> bool:
     return trial.concluded is not None and trial.concluded.state is TrialState.COMPLETED
 
 
-def view_tags(shown: Shown) -> dict[str, str]:
-    """Return the experiment's tags that are its views, by name."""
-    times = {"createdAt": shown.at_ms, "updatedAt": shown.at_ms}
-    return {
-        f"{VIEW_TAG}{view_id}": json.dumps(
-            {"name": NAMES[view_id], **times, "state": json.dumps(state)}
-        )
-        for view_id, state in _states(shown).items()
-    }
-
-
 def links(experiment_id: str) -> str:
     """Return links to the views, as Markdown for a run's note."""
     page = f"#/experiments/{experiment_id}/runs?{MODEL_TRAINING}"
@@ -147,26 +96,30 @@ def links(experiment_id: str) -> str:
     return f"Views of this experiment's latest run: {', '.join(texts)}"
 
 
-def _states(shown: Shown) -> dict[str, dict[str, Any]]:
-    of_run = f"tags.`sweep.run` = '{shown.key}'"
+def _states(run: MirroredRun) -> dict[str, dict[str, Any]]:
+    sweep, trials = run.history.sweep, list(run.history.trials.values())
+    completed = [trial for trial in trials if _is_completed(trial)]
+    knobs, all_knobs = _varied(completed)[:MAX_KNOBS], _varied(trials)[:MAX_KNOBS]
+    speed = next((o for o in sweep.objectives if o.bound is None), sweep.objectives[0])
+    metrics = _metrics(sweep, speed, completed)
+    of_run = f"tags.`sweep.run` = '{run.history.key}'"
     trained = f"{of_run} and tags.stage != 'probe' and tags.state = 'completed'"
-    order = {"orderByKey": f"metrics.`{shown.speed}`", "orderByAsc": not shown.is_speed_maximized}
-    knobs, all_knobs = (
-        [f"params.`{name}`" for name in names[:MAX_KNOBS]]
-        for names in (shown.knobs, shown.all_knobs)
-    )
-    figures = [f"metrics.`{name}`" for name in shown.metrics]
-    places = ["tags.`sweep.role`", "tags.`stage`"]
-    results = [*places, *figures, *knobs, "tags.`repeat`"]
-    reasons = ["tags.`state`", "tags.`reason`", "tags.`stage`", *all_knobs, "attributes.`Duration`"]
+    is_ascending = speed.goal is Goal.MINIMIZE
+    order = {"orderByKey": f"metrics.`{speed.metric}`", "orderByAsc": is_ascending}
+    params, all_params = ([f"params.`{n}`" for n in names] for names in (knobs, all_knobs))
+    figures = [f"metrics.`{name}`" for name in metrics]
+    results = ["tags.`sweep.role`", "tags.`stage`", *figures, *params, "tags.`repeat`"]
+    reasons = ["tags.`state`", "tags.`reason`", "tags.`stage`", *all_params]
+    has_accuracy = len(sweep.objectives) > 1 or metrics[1:2] == ["val_acc"]
+    charts = _charts(_drawn(metrics, knobs, _baseline_run(run), has_accuracy))
     return {
         ANSWER: {"searchFilter": trained, **order, **_columns(results)},
-        CHARTS: {"searchFilter": trained, **order, **_columns(results), **_charts(shown)},
+        CHARTS: {"searchFilter": trained, **order, **_columns(results), **charts},
         INCOMPLETE: {
             "searchFilter": f"{of_run} and tags.state != 'completed'",
             "orderByKey": "tags.`state`",  # sorted by time the page would show parents instead
             "orderByAsc": True,
-            **_columns(reasons),
+            **_columns([*reasons, "attributes.`Duration`"]),
         },
     }
 
@@ -177,14 +130,14 @@ def _columns(columns: Sequence[str]) -> dict[str, Any]:
     return {"selectedColumns": list(columns), "columnOrder": order, "columnWidths": widths}
 
 
-def _charts(shown: Shown) -> dict[str, Any]:
+def _charts(drawn: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the charts; those that MLflow generates, one a metric, are folded in below."""
     common = {"runsCountToCompare": _MAX_RUNS, "metricSectionId": "answer", "deleted": False}
     sections = (("answer", "Speed and accuracy", True), ("rest", "Model metrics", False))
     return {
         "compareRunCharts": [
             {**common, "uuid": f"{CHARTS}-{chart['type'].lower()}", "isGenerated": False, **chart}
-            for chart in _drawn(shown)
+            for chart in drawn
         ],
         "compareRunSections": [
             {"uuid": uuid, "name": name, "display": is_open, "isReordered": False,
@@ -197,21 +150,20 @@ def _charts(shown: Shown) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _drawn(shown: Shown) -> list[dict[str, Any]]:
+def _drawn(
+    metrics: list[str], knobs: list[str], baseline: str, has_accuracy: bool
+) -> list[dict[str, Any]]:
     parallel: dict[str, Any] = {
         "type": "PARALLEL",
-        "selectedParams": list(shown.knobs[:MAX_KNOBS]),
-        "selectedMetrics": shown.metrics[2::-1],  # the last one colours the lines: the speed
+        "selectedParams": knobs,
+        "selectedMetrics": metrics[2::-1],  # the last one colours the lines: the speed
         "showAllRuns": True,
     }
     charts: list[dict[str, Any]] = [parallel]
-    if shown.accuracy:
-        axes = {
-            "xaxis": {"key": shown.accuracy, "type": "METRIC"},
-            "yaxis": {"key": shown.speed, "type": "METRIC"},
-        }
-        charts.insert(0, {"type": "SCATTER", **axes})
-    if shown.baseline:
+    if has_accuracy:
+        speed, accuracy = ({"key": name, "type": "METRIC"} for name in metrics[:2])
+        charts.insert(0, {"type": "SCATTER", "xaxis": accuracy, "yaxis": speed})
+    if baseline:
         charts.append(
             {
                 "type": "DIFFERENCE",
@@ -219,7 +171,7 @@ def _drawn(shown: Shown) -> list[dict[str, Any]]:
                 "compareGroups": ["Parameters", "Model metrics"],
                 "showChangeFromBaseline": True,
                 "showDifferencesOnly": True,
-                "baselineColumnUuid": shown.baseline,
+                "baselineColumnUuid": baseline,
             }
         )
     return charts

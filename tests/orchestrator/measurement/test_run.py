@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from orchestrator.data import PreparedData
-from orchestrator.measurement.context import Place
 from orchestrator.measurement.run import Context, Phase, Run, TrialStopped
 from orchestrator.trial import Budget
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, SlowLoader, context
@@ -253,33 +252,32 @@ def test_a_report_has_the_blocks_since_the_one_before_it() -> None:
 
 def test_a_run_without_data_says_so() -> None:
     with pytest.raises(LookupError, match="declares no data sets"):
-        _ = Place(context()).data
+        _ = Run(context(), Listener()).data
 
 
 def test_a_training_function_sees_its_place(tmp_path: Path) -> None:
     data = PreparedData(name="digits", path=tmp_path, fingerprint="f00d")
-    place = Place(
-        context(
-            seed=7, device="cuda:1", num_cores=3, rank=1, world_size=2, data=data,
-            evaluate_test=True, checkpoint_dir=tmp_path,
-        )
+    of = context(
+        seed=7, device="cpu", num_cores=3, rank=1, world_size=2, data=data,
+        evaluate_test=True, checkpoint_dir=tmp_path,
     )  # fmt: skip
+    place = Run(of, Listener())
     assert (place.seed, place.num_cores, place.rank, place.world_size) == (7, 3, 1, 2)
-    assert place.device == torch.device("cuda", 1)
+    assert place.device == torch.device("cpu")
     assert place.data is data
     assert place.evaluate_test
     assert place.checkpoint_dir == tmp_path
 
 
 def test_a_trials_own_folder_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
-    place = Place(context(folder=tmp_path / "trial" / "files"))
+    place = Run(context(folder=tmp_path / "trial" / "files"), Listener())
     assert list(tmp_path.iterdir()) == []
     assert place.folder.is_dir()
     assert place.folder == tmp_path / "trial" / "files"
 
 
 def test_without_a_supervisor_that_folder_lives_as_long_as_the_run() -> None:
-    place = Place(context())
+    place = Run(context(), Listener())
     folder = place.folder
     assert folder.is_dir()
     del place

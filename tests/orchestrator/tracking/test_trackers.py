@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from orchestrator.kernel.events import Event
-from orchestrator.tracking.console.tracker import ConsoleTracker
+from orchestrator.tracking.console.live import console
+from orchestrator.tracking.console.log import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.console.terminals import Terminal
 from tests.orchestrator.tracking.in_mlflow import sqlite
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
-Tracker = ConsoleTracker | MlflowMirror
+Tracker = Lines | MlflowMirror
 MakeTracker = Callable[..., Tracker]
 
 
@@ -32,11 +33,11 @@ def make(
     elif request.param == "terminal":
         monkeypatch.setenv("TERM", "xterm-256color")
         with closing(Terminal()) as terminal:
-            yield lambda run_dir, past=(): ConsoleTracker(terminal.stream, past=past)
+            yield lambda run_dir, past=(): console(terminal.stream, past=past)
     else:
         reading, writing = os.pipe()
         with os.fdopen(writing, "w") as stream, os.fdopen(reading):
-            yield lambda run_dir, past=(): ConsoleTracker(stream, past=past)
+            yield lambda run_dir, past=(): console(stream, past=past)
 
 
 def told_to(tracker: Tracker) -> Callable[[Event], None]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.storage.history import SweepHistory
+from orchestrator.tracking.console.live import console
 from orchestrator.tracking.console.progress import Best, BestSoFar
-from orchestrator.tracking.console.tracker import ConsoleTracker
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.console.terminals import Terminal, last_view
 from tests.orchestrator.tracking.journals import Scribe, config, make_trial
@@ -21,7 +21,7 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
     figures = {"samples_per_s": 1.5e4, "val_acc": 0.8667}
     leader = Best(title="recommended", config=config(1), figures=figures)
     found = BestSoFar(leaders=[leader], baseline=1e4, num_front=2)
-    tracker = ConsoleTracker(terminal.stream, find_best=lambda _: found)
+    tracker = console(terminal.stream, find_best=lambda _: found)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=6)
     trials = [make_trial(number) for number in range(5)]
@@ -47,7 +47,7 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
 
 
 def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = ConsoleTracker(terminal.stream)
+    tracker = console(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(1))
@@ -73,7 +73,7 @@ def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Pat
 def test_configs_that_cannot_run_leave_one_line_a_reason(
     terminal: Terminal, tmp_path: Path
 ) -> None:
-    tracker = ConsoleTracker(terminal.stream)
+    tracker = console(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     for number in range(8):
@@ -87,7 +87,7 @@ def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINES", "8")
-    tracker = ConsoleTracker(terminal.stream)
+    tracker = console(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=None)
     for number in range(10, 40):
@@ -105,7 +105,7 @@ def test_what_is_written_meanwhile_stands_above_the_view(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
-    tracker = ConsoleTracker(terminal.stream)
+    tracker = console(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=4)
     sys.stderr.write("an error of a library\n")
@@ -120,7 +120,7 @@ def test_what_is_written_meanwhile_stands_above_the_view(
 
 
 def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = ConsoleTracker(terminal.stream)
+    tracker = console(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=400)
     for number in range(200):
@@ -139,7 +139,7 @@ def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: P
 def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
     terminal: Terminal, tmp_path: Path
 ) -> None:
-    tracker = ConsoleTracker(terminal.stream)
+    tracker = console(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     trials = [scribe.asked(make_trial(number)) for number in (0, 1)]
@@ -166,7 +166,7 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
         now += 0.1  # it takes a while
         return BestSoFar()
 
-    tracker = ConsoleTracker(terminal.stream, find_best=find)
+    tracker = console(terminal.stream, find_best=find)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     assert num_looks == 0, "it would delay the first trial"
@@ -190,7 +190,7 @@ def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
     def find(_: SweepHistory) -> BestSoFar:
         raise ValueError("no such column")
 
-    tracker = ConsoleTracker(terminal.stream, find_best=find)
+    tracker = console(terminal.stream, find_best=find)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(0))

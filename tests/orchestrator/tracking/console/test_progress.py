@@ -18,12 +18,10 @@ def scribe(tmp_path: Path) -> Scribe:
     return Scribe(tmp_path / "run")
 
 
-def progress(scribe: Scribe, most_running: int = 1, expected_s: float | None = None) -> Progress:
+def progress(scribe: Scribe, most_running: int = 1) -> Progress:
     history = read_history(events_of(scribe.run_dir))
     assert history.last_at is not None
-    return progress_of(
-        history, most_running=most_running, now=history.last_at, expected_s=expected_s
-    )
+    return progress_of(history, most_running=most_running, now=history.last_at)
 
 
 @pytest.mark.parametrize(
@@ -47,15 +45,6 @@ def test_the_rest_takes_as_long_as_the_trials_so_far(
     scribe.sweep(num_planned=4)
     scribe.whole(make_trial(0))  # of 1.5 s
     assert progress(scribe, most_running).left_s == pytest.approx(left_s)
-
-
-def test_until_a_trial_has_told_its_time_is_the_expected_one(scribe: Scribe) -> None:
-    scribe.sweep(num_planned=4)
-    before = progress(scribe, expected_s=5.0)
-    assert (before.num_waiting, before.left_s) == (4, 20.0)
-    scribe.whole(make_trial(0))  # of 1.5 s
-    after = progress(scribe, expected_s=5.0)
-    assert (after.num_waiting, after.left_s) == (3, 4.5)
 
 
 def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe) -> None:

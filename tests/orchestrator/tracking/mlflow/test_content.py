@@ -9,8 +9,8 @@ from mlflow.utils.validation import _validate_metric_name
 
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.tracking.mlflow.content import child_name, points, tags
-from orchestrator.trial import Stage, TrialResult, TrialState
-from tests.orchestrator.tracking.journals import Scribe, events_of, figures, make_trial
+from orchestrator.trial import Stage
+from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
 
 @pytest.fixture
@@ -41,25 +41,6 @@ def test_each_point_is_given_once_and_figures_of_the_result_last(scribe: Scribe)
     assert len(every) == len(set(every)), "none twice"
     latest = max(every, key=lambda point: point.at_ms)
     assert (latest.name, latest.value) == ("peak_rss_gib", 1.25)
-
-
-def test_a_curve_of_very_many_reports_is_thinned_and_has_its_end(scribe: Scribe) -> None:
-    trial = scribe.asked(make_trial(0))
-    scribe.started(trial)
-    for epoch in range(1, 9_001):
-        scribe.reported(trial, epoch)
-    last = figures(trial, 9_000)
-    scribe.record(
-        "finished", trial_id=trial.id,
-        result=TrialResult(state=TrialState.COMPLETED, metrics=last).to_json(),
-    )  # fmt: skip
-    history = trial_of(scribe)
-    of_one = [point for point in points(history) if point.name == "val_acc"]
-    assert [point.step for point in of_one[:1000]] == [100 * epoch for epoch in range(1, 1001)]
-    assert 2000 < len(of_one) < 3000
-    assert of_one[-1].value == last["val_acc"]
-    parts = points(history, 5_000)
-    assert parts == points(history)[-len(parts) :], "what is left out depends on the report alone"
 
 
 def test_a_child_is_named_by_what_differs_from_the_baseline(scribe: Scribe) -> None:

@@ -4,77 +4,85 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from orchestrator.metrics import maximize, minimize
+from orchestrator.storage.history import read_history
+from orchestrator.tracking.mlflow.content import Child, MirroredRun
 from orchestrator.tracking.mlflow.views import (
     ANSWER,
     CHARTS,
     INCOMPLETE,
     MAX_KNOBS,
     VIEW_TAG,
-    Shown,
     links,
     view_tags,
 )
-
-SHOWN = Shown(
-    key="f00d",
-    speed="samples_per_s",
-    accuracy="val_acc",
-    is_speed_maximized=True,
-    knobs=["lr", "num_workers"],
-    all_knobs=["lr", "num_workers", "ranks"],
-    others=["val_acc", "peak_rss_gib", "epoch_s"],
-    baseline="b" * 32,
-    at_ms=1_790_000_000_000,
-)
+from orchestrator.trial import Trial, TrialState
+from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
 
-def state(shown: Shown, view_id: str) -> dict[str, Any]:
+def wide_trial(number: int) -> Trial:
+    names = [f"{'knob' * 50}_{each}" for each in range(10 * MAX_KNOBS)]
+    return replace(make_trial(number), config=dict.fromkeys(names, number))
+
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Scribe:
+    return Scribe(tmp_path / "run")
+
+
+def view_of(scribe: Scribe, view_id: str) -> dict[str, Any]:
     """Return the state of a view as MLflow's page reads it."""
-    found = json.loads(json.loads(view_tags(shown)[f"{VIEW_TAG}{view_id}"])["state"])
-    assert isinstance(found, dict)
+    run = MirroredRun(run_dir=scribe.run_dir, history=read_history(events_of(scribe.run_dir)))
+    run.children[make_trial(0).id] = Child("b" * 32, "", "baseline")
+    text = view_tags(run, 1_790_000_000_000)[f"{VIEW_TAG}{view_id}"]
+    assert len(text) <= 20_000, "MLflow takes no more"
+    found: dict[str, Any] = json.loads(json.loads(text)["state"])
     return found
 
 
-def test_the_answer_is_sorted_by_speed_in_its_own_direction() -> None:
-    first = state(SHOWN, ANSWER)
-    assert first["orderByKey"] == "metrics.`samples_per_s`"
-    assert first["orderByAsc"] is False
+def test_the_answer_is_sorted_by_speed_in_its_own_direction(scribe: Scribe) -> None:
+    scribe.sweep()
+    scribe.whole(make_trial(0))
+    scribe.whole(make_trial(1))
+    scribe.whole(make_trial(4), TrialState.FAILED)
+    first = view_of(scribe, ANSWER)
+    assert (first["orderByKey"], first["orderByAsc"]) == ("metrics.`samples_per_s`", False)
     assert "tags.stage != 'probe'" in first["searchFilter"]
-    assert "tags.`sweep.run` = 'f00d'" in first["searchFilter"]
     columns = first["selectedColumns"]
-    assert columns.index("metrics.`samples_per_s`") < columns.index("params.`lr`")
-    assert "params.`ranks`" not in columns, "it varies where nothing completed"
-    slow = replace(SHOWN, speed="epoch_s", is_speed_maximized=False)
-    assert state(slow, ANSWER)["orderByAsc"] is True
+    assert columns.index("metrics.`samples_per_s`") < columns.index("params.`num_workers`")
+    assert "params.`lr`" not in columns, "it varies where nothing completed"
+    failed = view_of(scribe, INCOMPLETE)
+    assert "tags.state != 'completed'" in failed["searchFilter"]
+    assert {"tags.`reason`", "params.`lr`"} <= set(failed["selectedColumns"])
 
 
-def test_the_charts_are_of_speed_accuracy_and_the_knobs_that_vary() -> None:
-    charts = state(SHOWN, CHARTS)["compareRunCharts"]
-    scatter, parallel, difference = charts
-    assert (scatter["xaxis"]["key"], scatter["yaxis"]["key"]) == ("val_acc", "samples_per_s")
-    assert parallel["selectedParams"] == ["lr", "num_workers"]
-    assert parallel["selectedMetrics"] == ["peak_rss_gib", "val_acc", "samples_per_s"]
-    assert difference["baselineColumnUuid"] == SHOWN.baseline
+def test_the_charts_are_of_speed_accuracy_and_the_knobs_that_vary(scribe: Scribe) -> None:
+    scribe.sweep(objectives=(minimize("epoch_s"), maximize("val_acc")))
+    scribe.whole(make_trial(0))
+    scribe.whole(make_trial(1))
+    found = view_of(scribe, CHARTS)
+    assert found["orderByAsc"] is True
+    scatter, parallel, difference = charts = found["compareRunCharts"]
+    assert (scatter["xaxis"]["key"], scatter["yaxis"]["key"]) == ("val_acc", "epoch_s")
+    assert parallel["selectedParams"] == ["num_workers"]
+    assert parallel["selectedMetrics"] == ["peak_rss_gib", "val_acc", "epoch_s"]
+    assert difference["baselineColumnUuid"] == "b" * 32
     assert len({chart["uuid"] for chart in charts}) == 3
-    sections = state(SHOWN, CHARTS)["compareRunSections"]
-    assert [section["display"] for section in sections] == [True, False]
+    sections = found["compareRunSections"]
     assert {chart["metricSectionId"] for chart in charts} == {sections[0]["uuid"]}
 
 
-def test_what_did_not_complete_has_its_reason_and_all_knobs() -> None:
-    found = state(SHOWN, INCOMPLETE)
-    assert "tags.state != 'completed'" in found["searchFilter"]
-    assert {"tags.`reason`", "params.`ranks`"} <= set(found["selectedColumns"])
-    assert found["orderByKey"] != "attributes.start_time", "the page would show parents"
-
-
-def test_a_sweep_of_very_many_knobs_has_views_that_mlflow_takes() -> None:
-    names = [f"{'knob' * 50}_{number}" for number in range(10 * MAX_KNOBS)]
-    wide = replace(SHOWN, knobs=names, all_knobs=names)
-    assert max(map(len, view_tags(wide).values())) <= 20_000
-    assert len(state(wide, CHARTS)["compareRunCharts"][1]["selectedParams"]) == MAX_KNOBS
+def test_a_sweep_of_very_many_knobs_has_views_that_mlflow_takes(scribe: Scribe) -> None:
+    scribe.sweep()
+    for number in (0, 1):
+        scribe.whole(wide_trial(number))
+    assert len(view_of(scribe, ANSWER)["selectedColumns"]) < 2 * MAX_KNOBS
+    assert len(view_of(scribe, CHARTS)["compareRunCharts"][1]["selectedParams"]) == MAX_KNOBS
 
 
 def test_the_links_open_the_charts_as_charts() -> None:
