@@ -13,7 +13,6 @@ from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.options.declaration import EXECUTORS
 from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.durations import expected_trial_s
@@ -61,34 +60,19 @@ def make_executor(request: Request, folder: Path) -> Executor:
         request: The request.
         folder: Private folder for the run's files outside its run directory.
     """
-    makers: dict[str, Callable[[Request, Path], Executor]] = {
-        "ray": _ray, "inline": _inline, "replay": _replay
-    }  # fmt: skip
-    return makers[request.options.executor_name](request, folder)
-
-
-def _inline(request: Request, folder: Path) -> Executor:
+    if request.replay is not None:
+        return request.replay.executor(request.options.max_concurrent)
     from orchestrator.execution.inline import InlineExecutor
     from orchestrator.execution.process.fork_servers import ForkServers
 
-    return InlineExecutor(_preload(request), servers=ForkServers(folder=folder))
-
-
-def _replay(request: Request, folder: Path) -> Executor:
-    assert request.replay is not None, "a replay has a table"
-    return request.replay.executor(request.options.max_concurrent)
-
-
-def _ray(request: Request, folder: Path) -> Executor:
-    from orchestrator.execution.process.fork_servers import ForkServers
-
     servers = ForkServers(folder=folder)
+    if request.options.executor_name == "inline":
+        return InlineExecutor(_preload(request), servers=servers)
     if request.options.address is not None:
         return _started_ray(request, folder, servers)
     servers.warm(_preload(request))  # their imports continue while Ray is imported and starts
     if _is_long(request):
         return _started_ray(request, folder, servers)
-    from orchestrator.execution.inline import InlineExecutor
     from orchestrator.execution.local import LocalExecutor
 
     return LocalExecutor(
@@ -162,7 +146,7 @@ def make_factory(
 ) -> TrialFactory:
     """Return the factory of the sweep's trials; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
-    recorded = None if request.replay is None else request.replay.table.sweep
+    recorded = None if request.replay is None else request.replay.record
     shipped = f"shipped/{request.file.name}" if options.address else str(request.file.resolve())
     return TrialFactory(
         sweep=sweep,
@@ -185,7 +169,7 @@ def make_factory(
 def fingerprint_of(request: Request, data: PreparedData | None) -> str:
     """Return the hash of the run's data; empty without data."""
     if request.replay is not None:
-        return request.replay.table.sweep.data_fingerprint
+        return request.replay.record.data_fingerprint
     return data.fingerprint if data else ""
 
 
@@ -212,19 +196,13 @@ def capacity_of_request(request: Request, machine: Machine) -> Capacity:
     """
     if request.before is not None:
         return request.before.capacity
-    one_at_a_time = EXECUTORS[request.options.executor_name].one_at_a_time
-    most = 1 if one_at_a_time else request.options.max_concurrent
-    num_cores = cores_of_trial(request.sweep.cores_per_trial, machine)
-    return capacity_of(request.sweep, machine, num_cores, most, _interleaved_gib(request))
-
-
-def _interleaved_gib(request: Request) -> float:
-    """Return half of this machine's memory; 0 on a cluster: its nodes may have less."""
-    if not request.sweep.rigor.interleaved or request.options.address:
-        return 0.0
-    if request.replay is not None:
-        return request.replay.table.sweep.capacity.interleaved_gib
-    return node_bytes() / 2 / 2**30
+    sweep, interleaved_gib = request.sweep, 0.0
+    if sweep.rigor.interleaved and not request.options.address:  # other nodes may have less memory
+        interleaved_gib = node_bytes() / 2 / 2**30
+        if request.replay is not None:
+            interleaved_gib = request.replay.record.capacity.interleaved_gib
+    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
+    return capacity_of(sweep, machine, num_cores, request.max_concurrent, interleaved_gib)
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:

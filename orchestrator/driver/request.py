@@ -20,6 +20,7 @@ from orchestrator.data import (
     prepared,
 )
 from orchestrator.driver.budgets.budgets import Budgets
+from orchestrator.driver.options.declaration import EXECUTORS
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.options.settings import contradictions
 from orchestrator.driver.resume import options_to_resume, record_to_resume
@@ -90,6 +91,12 @@ class Request:
         return Budgets(time_s=self.options.time_budget, core_hours=self.options.core_hours)
 
     @property
+    def max_concurrent(self) -> int | None:
+        """Return the most trials at the same time; None for as many as there is room for."""
+        one_at_a_time = EXECUTORS[self.options.executor_name].one_at_a_time
+        return 1 if one_at_a_time else self.options.max_concurrent
+
+    @property
     def here(self) -> Machine:
         """The machine that trials run on, unless another cluster's: this one, or a simulated."""
         return local_machine() if self.replay is None else self.replay.machine
@@ -153,7 +160,7 @@ def _replayed(request: Request, replay: Replay) -> Request:
     _check_search(sweep, replay.machine)
     require_recorded(sweep, replay)
     options = replace(request.options, no_mlflow=request.options.tracking_uri is None)
-    data = replay.table.sweep.data
+    data = replay.record.data
     return replace(
         request, replay=replay, options=options, sweep=sweep, data=data, notes=tuple(notes)
     )

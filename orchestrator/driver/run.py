@@ -60,7 +60,7 @@ from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
-from orchestrator.replay.setup import replay_lines
+from orchestrator.replay.setup import replay_line
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder
@@ -282,7 +282,7 @@ def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> bool:
     path, rule = parts.directory.path, parts.record.rule
     lines, recommends = write_results(path, rule, trackers, code)
     if parts.request.replay is not None:
-        lines += replay_lines(parts.executor)
+        lines.append(replay_line(parts.executor))
     if code:
         lines.append(parts.how_to_resume())
     sys.stdout.write("\n".join(lines) + "\n")

@@ -194,7 +194,7 @@ def _here(
     if replay is None:
         found = environment(file)
     else:
-        table = replay.table.sweep
+        table = replay.record
         found = {"hardware": table.hardware, "versions": table.versions}
     known = {name: found["hardware"].get(name) for name in _HARDWARE}
     known["cores per trial"] = cores_of_trial(sweep.cores_per_trial, machine)

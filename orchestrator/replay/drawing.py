@@ -68,7 +68,7 @@ class Drawing:
         if self._num_drawn[id(chosen)] and not self._reuse:
             raise ReplayError(
                 f"{self._source}: has {counted(len(able), 'run')} to draw for stage "
-                f"{trial.stage} of {self.named(trial.config)}, and one more is asked for",
+                f"{trial.stage} of {_named(trial.config)}, and one more is asked for",
                 "record more repeats, ask for fewer (--set, another search), or give "
                 "--set replay.reuse_repeats=true",
             )
@@ -89,7 +89,7 @@ class Drawing:
             recorded = ", ".join(sorted({one.trial.stage for one in pool}))
             only = f" for stage {stage}, only for {recorded}" if pool else ""
             raise ReplayError(
-                f"{self._source}: has no run of {self.named(config)}{only}",
+                f"{self._source}: has no run of {_named(config)}{only}",
                 "a replay tries what was recorded: leave it out of the space, or record it",
             )
         able = [
@@ -100,21 +100,11 @@ class Drawing:
         if not able:
             longest = max(of_stage, key=lambda one: one.run.num_epochs)
             raise ReplayError(
-                f"{self._source}: no run of {self.named(config)} is long enough: "
+                f"{self._source}: no run of {_named(config)} is long enough: "
                 f"{shortfall(longest.run, budget)}",
                 "ask for a budget that was recorded",
             )
         return able
-
-    def named(self, config: Mapping[str, Any]) -> str:
-        """Return a config by the knobs that tell it from a recorded one."""
-        recorded = [one.trial.config for pool in self._pools.values() for one in pool]
-        telling = {
-            name: value
-            for name, value in config.items()
-            if any(config_key({"": value}) != config_key({"": one.get(name)}) for one in recorded)
-        }
-        return " ".join(f"{name}={value}" for name, value in (telling or config).items())
 
     def _rank(self, trial: Trial, recording: Recording) -> tuple[Any, ...]:
         recorded = recording.trial
@@ -131,3 +121,7 @@ class Drawing:
 def config_key(config: Mapping[str, Any]) -> str:
     """Return a text that is the same for the same config, from a journal or not."""
     return json.dumps(dict(config), sort_keys=True, default=str)
+
+
+def _named(config: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in config.items())

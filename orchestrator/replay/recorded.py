@@ -103,49 +103,32 @@ class Recording:
     run: RecordedRun
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordedTable:
-    """The runs that a sweep has left.
+def machine_of(
+    sweep: SweepRecord, *, cores: int | None = None, nodes: int | None = None
+) -> Machine:
+    """Return the machine that a recorded sweep is replayed on.
 
-    Attributes:
-        path: Its run directory.
-        sweep: Its record.
-        recordings: Its runs, in the order in which they were asked for.
+    Args:
+        sweep: The recorded sweep.
+        cores: Cores of a node that trials may use. Default: those that the recorded trials had at
+            a time.
+        nodes: Number of nodes. Default: as many as there were.
     """
-
-    path: Path
-    sweep: SweepRecord
-    recordings: Sequence[Recording]
-
-    @property
-    def metrics(self) -> frozenset[str]:
-        """Return the names of the figures that any run has."""
-        return frozenset(name for one in self.recordings for name in one.run.metrics)
-
-    def machine(self, *, cores: int | None = None, nodes: int | None = None) -> Machine:
-        """Return the simulated machine.
-
-        Args:
-            cores: Cores of a node that trials may use. Default: those that the recorded trials
-                had at a time.
-            nodes: Number of nodes. Default: as many as there were.
-        """
-        sweep = self.sweep
-        names = sorted({*sweep.nodes}) or ["node"]
-        if nodes is not None:
-            names = [f"node-{index}" for index in range(nodes)]
-        gpus = list(sweep.hardware.get("gpus", ()))
-        own = Node(
-            name="",
-            cpus=cores or sweep.cores_per_trial * sweep.capacity.per_node,
-            gpus=len(gpus),
-            gpu_name=str(gpus[0]).partition(",")[0] if gpus else "",
-        )
-        return Machine(nodes=tuple(replace(own, name=name) for name in names))
+    names = sorted({*sweep.nodes}) or ["node"]
+    if nodes is not None:
+        names = [f"node-{index}" for index in range(nodes)]
+    gpus = list(sweep.hardware.get("gpus", ()))
+    own = Node(
+        name="",
+        cpus=cores or sweep.cores_per_trial * sweep.capacity.per_node,
+        gpus=len(gpus),
+        gpu_name=str(gpus[0]).partition(",")[0] if gpus else "",
+    )
+    return Machine(nodes=tuple(replace(own, name=name) for name in names))
 
 
-def read_recorded(run_dir: Path) -> RecordedTable:
-    """Return the recorded runs of a run directory.
+def read_recorded(run_dir: Path) -> tuple[SweepRecord, list[Recording]]:
+    """Return the record of a run directory, and its runs in the order in which they were asked for.
 
     Raises:
         RunDirectoryError: It is none, it is a replay itself, or no trial of it has ended.
@@ -155,17 +138,15 @@ def read_recorded(run_dir: Path) -> RecordedTable:
         raise RunDirectoryError(
             f"{where}: is itself a replay, of {sweep.replayed}", f"give --table {sweep.replayed}"
         )
-    if not (run_dir / RunFile.JOURNAL).is_file():
-        raise RunDirectoryError(f"{where}: has no {RunFile.JOURNAL}, which has the recorded runs")
-    history = read_history(read_journal(run_dir / RunFile.JOURNAL))
+    journal = run_dir / RunFile.JOURNAL
+    history = read_history(read_journal(journal) if journal.is_file() else ())
     pieces: dict[str, list[Recording]] = {}
     for trial in history.trials.values():
         if (recording := _recording(trial)) is not None:
             pieces.setdefault(trial.trial.curve or trial.trial.id, []).append(recording)
     if not pieces:
         raise RunDirectoryError(f"{where}: no trial of it has run to an end")
-    recordings = tuple(_joined(of_curve) for of_curve in pieces.values())
-    return RecordedTable(path=run_dir, sweep=sweep, recordings=recordings)
+    return sweep, [_joined(of_curve) for of_curve in pieces.values()]
 
 
 def _recording(history: TrialHistory) -> Recording | None:

@@ -6,7 +6,7 @@ grid that were not recorded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from orchestrator.machine import Machine
 from orchestrator.metric_table import DERIVED
 from orchestrator.replay.drawing import Drawing
 from orchestrator.replay.executor import ReplayExecutor
-from orchestrator.replay.recorded import RecordedTable, ReplayError, read_recorded
+from orchestrator.replay.recorded import Recording, machine_of, read_recorded
 from orchestrator.space.configs import built
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import NODE, Sweep
@@ -32,39 +32,39 @@ class Replay:
     """A replay of a run directory.
 
     Attributes:
-        table: Its recorded runs.
+        path: The run directory.
+        record: Its sweep.
+        recordings: Its recorded runs.
         machine: The simulated machine.
         seed: Seed of the order in which runs are drawn.
         reuse_repeats: True where a run may be drawn again once all were.
     """
 
-    table: RecordedTable
+    path: Path
+    record: SweepRecord
+    recordings: Sequence[Recording]
     machine: Machine
     seed: int = 0
     reuse_repeats: bool = False
 
     @property
-    def source(self) -> str:
-        """The table as it is named on the command line."""
-        return f"--table {self.table.path}"
-
-    @property
     def trials_s(self) -> list[float]:
         """Seconds that each recorded training held its cores."""
-        runs = [one.run for one in self.table.recordings if one.trial.stage is Stage.TRAIN]
+        runs = [one.run for one in self.recordings if one.trial.stage is Stage.TRAIN]
         return [run.held_s or run.wall_s for run in runs]
 
     def drawing(self) -> Drawing:
         """Return what hands out its runs."""
-        return Drawing(
-            self.table.recordings, source=self.source, seed=self.seed, reuse=self.reuse_repeats
-        )
+        source = f"--table {self.path}"
+        return Drawing(self.recordings, source=source, seed=self.seed, reuse=self.reuse_repeats)
 
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
         """Return its executor. The clock begins when the recorded sweep began."""
-        began_at = self.table.sweep.started_at
         return ReplayExecutor(
-            self.drawing(), self.machine, began_at=began_at, max_concurrent=max_concurrent
+            self.drawing(),
+            self.machine,
+            began_at=self.record.started_at,
+            max_concurrent=max_concurrent,
         )
 
 
@@ -79,8 +79,9 @@ def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> 
     Raises:
         RunDirectoryError: It cannot be replayed for this sweep.
     """
-    recorded = read_recorded(table)
-    name, known = recorded.sweep.trainable, recorded.metrics | {each.name for each in DERIVED}
+    record, recordings = read_recorded(table)
+    name, known = record.trainable, {each.name for each in DERIVED}
+    known |= {metric for one in recordings for metric in one.run.metrics}
     if name != sweep.trainable.name:
         raise RunDirectoryError(
             f"--table {table}: is of the trainable {name}, not {sweep.trainable.name}",
@@ -94,8 +95,10 @@ def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> 
                 f"recorded: {', '.join(sorted(known))}",
             )
     return Replay(
-        table=recorded,
-        machine=recorded.machine(cores=settings.get("cores"), nodes=settings.get("nodes")),
+        path=table,
+        record=record,
+        recordings=recordings,
+        machine=machine_of(record, cores=settings.get("cores"), nodes=settings.get("nodes")),
         seed=sweep.seed,
         reuse_repeats=settings.get("reuse_repeats", False),
     )
@@ -107,12 +110,12 @@ def as_recorded(sweep: Sweep[Any], replay: Replay) -> tuple[Sweep[Any], list[str
     A trial has as many cores as the recorded ones had. The interference check is left out unless
     the table has its isolated runs.
     """
-    recorded, notes = replay.table.sweep, list[str]()
+    recorded, notes = replay.record, list[str]()
     cores = recorded.cores_per_trial
     if sweep.cores_per_trial is not NODE and sweep.cores_per_trial != cores:
         notes.append(f"trials have {cores} cores each, as the recorded ones had")
     sweep = replace(sweep, cores_per_trial=cores)
-    trials = [one.trial for one in replay.table.recordings]
+    trials = [one.trial for one in replay.recordings]
     checked = any(trial.isolated and trial.stage is Stage.TRAIN for trial in trials)
     if sweep.rigor.check_isolated and not checked:
         sweep = replace(sweep, rigor=replace(sweep.rigor, check_isolated=0))
@@ -128,22 +131,15 @@ def require_recorded(sweep: Sweep[Any], replay: Replay) -> None:
         ReplayError: One was not recorded, or not long enough.
     """
     candidates = sweep.search.candidates(search_problem(sweep, replay.machine))
-    drawing, errors = replay.drawing(), list[ReplayError]()
+    drawing = replay.drawing()
     for config in map(candidates.config, candidates.keys) if candidates else ():
-        if sweep.trainable.infeasible(built(sweep.trainable.config, config), replay.machine):
-            continue
-        try:
+        if not sweep.trainable.infeasible(built(sweep.trainable.config, config), replay.machine):
             drawing.able(config, Stage.TRAIN, sweep.budget)
-        except ReplayError as error:
-            errors.append(error)
-    if errors:
-        more = f" (and {counted(len(errors) - 1, 'more config')} like it)" if errors[1:] else ""
-        raise ReplayError(f"{errors[0].message}{more}", errors[0].hint)
 
 
 def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
     """Return the record of a replay: where and on what the recorded runs were measured."""
-    table = replay.table.sweep
+    table = replay.record
     return replace(
         record,
         data=table.data,
@@ -155,17 +151,17 @@ def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
         hardware=table.hardware,
         git=table.git,
         started_at=table.started_at,
-        replayed=str(replay.table.path),
+        replayed=str(replay.path),
     )
 
 
-def replay_lines(executor: object) -> list[str]:
+def replay_line(executor: object) -> str:
     """Return the last line of a replay: what was simulated, and what the replay itself took."""
     assert isinstance(executor, ReplayExecutor), "a replay is played by its own"
     spent, machine = executor.spent, executor.machine()
     nodes = f"{counted(len(machine.nodes), 'node')} of {counted(machine.cpus, 'core')}"
-    return [
+    return (
         f"simulated:   {clock(spent.simulated_s)} on {nodes}, "
         f"{spent.core_s / _HOUR_S:.3g} core-hours; the replay took {spent.own_s:.1f} s, "
         "which are not in it"
-    ]
+    )

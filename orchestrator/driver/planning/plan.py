@@ -8,7 +8,6 @@ from typing import Any
 
 from orchestrator.driver.budgets.budgets import Expectation
 from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.options.declaration import EXECUTORS
 from orchestrator.driver.phases import capacity_of, make_phases, searched_stages
 from orchestrator.driver.planning.durations import Earlier, earlier_of
 from orchestrator.driver.request import Request
@@ -211,10 +210,8 @@ def _infeasible(
 
 def planned(request: Request, machine: Machine, data: str) -> Plan:
     """Return the plan of a request on ``machine``; ``data`` is the name of its data set."""
-    options, sweep = request.options, request.sweep
-    one_at_a_time = EXECUTORS[options.executor_name].one_at_a_time
+    sweep, most = request.sweep, request.max_concurrent
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    most = 1 if one_at_a_time else options.max_concurrent
     plan = make_plan(sweep, machine, num_cores=num_cores, max_concurrent=most, data=data)
     return replace(plan, earlier=earlier_of(request, num_cores, data))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
@@ -17,14 +16,11 @@ from orchestrator.driver.planning.totals import (
 from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.problem import Candidates
 from orchestrator.kernel.search import PlannedStage
-from orchestrator.search.factored import Factored
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
 
 _LABEL = 12
 _NUM_REASONS = 8
 _NO_CLAIM = "no trials, so no speed-up will be claimed"
-_PAYS_FROM = 100
-"""Configs below which a grid is about as cheap as a search that probes and composes."""
 
 
 def note(text: str) -> str:
@@ -33,14 +29,7 @@ def note(text: str) -> str:
 
 
 def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> list[str]:
-    """Return the plan as lines of text; the last line contains the totals over all stages.
-
-    Args:
-        plan: The plan.
-        data: The data set in words, or empty.
-        budgets: Limits of what the trials may take together.
-    """
-    limits = budgets or Budgets()
+    """Return the plan, on ``data`` in words; the last line has the totals over all stages."""
     parts = {
         "sweep": _sweep(plan),
         "data": [data] if data else [],
@@ -50,7 +39,7 @@ def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> li
         **_around(plan),
         "cores": _cores(plan),
         "time": [_time(plan)],
-        "budget": _budget(plan, limits),
+        "budget": _budget(plan, budgets or Budgets()),
         "in all": [_in_all(plan)],
     }
     return labelled(parts)
@@ -97,13 +86,9 @@ def _search(plan: Plan) -> dict[str, list[str]]:
 def _around(plan: Plan) -> dict[str, list[str]]:
     """Return the lines of the phases around the search, by their words."""
     lines: dict[str, list[str]] = {}
-    if isinstance(plan.sweep.search, Factored):
-        effect = "has no effect in a factored search"
-        lines["check"] = [f"none: probes run isolated; check_isolated {effect}"]
-        lines["repeats"] = [f"the search has its own; max_repeats {effect}"]
     for stage in plan.around:
         lines.setdefault(stage.name, []).extend(stage.lines)
-    return lines | ({} if plan.confirm else {"confirm": [_NO_CLAIM]})
+    return lines if plan.confirm else lines | {"confirm": [_NO_CLAIM]}
 
 
 def _stage(stage: PlannedStage) -> str:
@@ -119,18 +104,12 @@ def _composed(plan: Plan) -> Iterator[str]:
     """Yield how the stages together compare with the grid, and what is left out."""
     if plan.candidates is None:
         return
-    num_configs = len(plan.candidates.keys)
     if shares := share_of_grid(plan):
         low, high = (percent(share, digits=int(share < 0.1)) for share in shares)
         both = low if low == high else f"{low} to {high}"
-        yield f"about {both} of the core-time of the grid of {counted(num_configs, 'config')}"
-    if num_configs < _PAYS_FROM:
-        yield (
-            f"with fewer than about {_PAYS_FROM} configs the grid is as cheap, and measures each "
-            "of them: --search grid"
-        )
-    yield from _left_out(plan.candidates)
-    yield from _cannot_run(plan, "not run if chosen")
+        num_configs = counted(len(plan.candidates.keys), "config")
+        yield f"about {both} of the core-time of the grid of {num_configs}"
+    yield from _left_out(plan, plan.candidates)
 
 
 def _train(plan: Plan) -> Iterator[str]:
@@ -138,45 +117,41 @@ def _train(plan: Plan) -> Iterator[str]:
     each = f", {plan.sweep.rigor.repeats} runs each" if plan.sweep.rigor.repeats > 1 else ""
     counts = "as many trials as it asks for"
     if trials is not None and configs is not None:
-        counts = f"up to {counted(trials, 'trial')} of {counted(configs, 'config')}"
-        if plan.exact:
-            added = ", the baseline added" if candidates and candidates.baseline_added else ""
-            counts = f"{counted(trials, 'trial')}: {counted(configs, 'config')}{added}"
-    chooses = f": {type(plan.sweep.search).__name__} chooses as results come"
-    yield f"{counts}{each}{'' if plan.exact else chooses}"
+        up_to, of = ("", ":") if plan.exact else ("up to ", " of")
+        counts = f"{up_to}{counted(trials, 'trial')}{of} {counted(configs, 'config')}"
+    if plan.exact:
+        yield f"{counts}{', the baseline added' if _adds_baseline(plan) else ''}{each}"
+    else:
+        yield f"{counts}{each}: {type(plan.sweep.search).__name__} chooses as results come"
     limit = getattr(plan.sweep.search, "trials", None)
     if limit is not None and configs is not None and configs < limit:
         yield f"fewer than the {limit:,} asked for: the space has no more"
-    if candidates is None:
-        return
+    if candidates is not None:
+        yield from _left_out(plan, candidates)
+
+
+def _adds_baseline(plan: Plan) -> bool:
+    return plan.candidates is not None and plan.candidates.baseline_added
+
+
+def _left_out(plan: Plan, candidates: Candidates) -> Iterator[str]:
+    """Yield the configs that are not run, of the space or of those that the search knows."""
     if not plan.exact and plan.num_infeasible + candidates.num_excluded:
-        total = len(candidates.keys) + candidates.num_excluded
+        num_configs = len(candidates.keys) + candidates.num_excluded
         middle = "" if plan.is_whole else " (the middle of each interval taken)"
-        yield f"of {total:,} configs of the space{middle}:"
-    if plan.exact or plan.num_infeasible + candidates.num_excluded:
-        yield from _left_out(candidates)
-        yield from _cannot_run(plan, "one row each, not run" if plan.exact else "not run if chosen")
-
-
-def _left_out(candidates: Candidates) -> Iterator[str]:
+        yield f"of {num_configs:,} configs of the space{middle}:"
     if candidates.num_merged:
         what = "draws" if candidates.drawn else "combinations"
-        total = f"{candidates.num_merged:,} of {candidates.num_combinations:,} {what}"
-        yield f"merged as the same: {total}"
+        total = f"{candidates.num_combinations:,} {what}"
+        yield f"merged as the same: {candidates.num_merged:,} of {total}"
     if candidates.num_excluded:
         yield f"excluded by the sweep's constraints: {counted(candidates.num_excluded, 'config')}"
-
-
-def _cannot_run(plan: Plan, what_then: str) -> Iterator[str]:
-    if not plan.cannot_run:
-        return
-    yield f"cannot run here: {counted(plan.num_infeasible, 'config')}, {what_then}"
-    shown = plan.cannot_run[:_NUM_REASONS]
-    for group in shown:
-        example = f" (as {_settings(group.example)})" if group.example else ""
-        yield f"  {group.num_configs:>5,}  {group.reason}{example}"
-    if len(shown) < len(plan.cannot_run):
-        yield f"         and {counted(len(plan.cannot_run) - len(shown), 'other reason')}"
+    if plan.cannot_run:
+        what_then = "one row each, not run" if plan.exact else "not run if chosen"
+        yield f"cannot run here: {counted(plan.num_infeasible, 'config')}, {what_then}"
+    for group in plan.cannot_run[:_NUM_REASONS]:
+        settings = " ".join(format_setting(name, value) for name, value in group.example.items())
+        yield f"  {group.num_configs:>5,}  {group.reason}{f' (as {settings})' if settings else ''}"
 
 
 def _stopping(plan: Plan) -> Iterator[str]:
@@ -184,17 +159,15 @@ def _stopping(plan: Plan) -> Iterator[str]:
     sweep, stopping = plan.sweep, plan.sweep.stopping
     if stopping is None:
         return
-    *others, last = map(str, stopping.rungs(sweep.epochs))
-    rungs = f"{', '.join(others)} and {last}" if others else last
+    rungs = " and ".join(map(str, stopping.rungs(sweep.epochs)))
     goals = " and ".join(goal.metric for goal in stopping.goals(sweep.objectives))
     yield f"after {rungs} of {counted(sweep.epochs, 'epoch')} configs are compared by {goals}"
     yield f"a trial that is not among the best 1 in {stopping.factor} so far ends there"
     if plan.num_train:
-        num_others = plan.num_train - sweep.rigor.repeats
-        trained = sweep.rigor.repeats * sweep.epochs + stopping.epochs_trained(
-            num_others, sweep.epochs
-        )
-        yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
+        runs = sweep.rigor.repeats
+        others = stopping.epochs_trained(plan.num_train - runs, sweep.epochs)
+        total = plan.num_train * sweep.epochs
+        yield f"about {runs * sweep.epochs + others:,} of {total:,} epochs of the search"
     yield "the baseline trains to the end; rows that are stopped are results up to where they ended"
 
 
@@ -218,10 +191,6 @@ def _time(plan: Plan) -> str:
     if plan.earlier is not None:
         source = f"median of {counted(plan.earlier.num_trials, 'earlier trial')}"
     return f"{duration(plan.trial_s)} a trial ({source})"
-
-
-def _settings(values: Mapping[str, Any]) -> str:
-    return " ".join(format_setting(name, value) for name, value in values.items())
 
 
 def _budget(plan: Plan, budgets: Budgets) -> Iterator[str]:

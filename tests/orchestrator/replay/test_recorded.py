@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.journal import Journal
-from orchestrator.replay.recorded import RecordedTable, read_recorded
+from orchestrator.replay.recorded import Recording, machine_of, read_recorded
 from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
@@ -55,9 +55,9 @@ class Recorder:
         )  # fmt: skip
         append(self._journal, "finished", trial_id=trial.id, result=result.to_json())
 
-    def table(self) -> RecordedTable:
+    def recordings(self) -> list[Recording]:
         self._journal.close()
-        return read_recorded(self.folder)
+        return read_recorded(self.folder)[1]
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_run_has_its_reports_and_times(recorder: Recorder) -> None:
     recorder.reports(trial, 2, 9.0)
     recorder.at += 12
     recorder.ends(trial, 10.0)
-    (recording,) = recorder.table().recordings
+    (recording,) = recorder.recordings()
     run = recording.run
     assert recording.trial == trial
     assert [(report.elapsed_s, report.epoch) for report in run.reports] == [(5.0, 1), (9.0, 2)]
@@ -90,7 +90,7 @@ def test_the_pieces_of_a_curve_are_one_run(recorder: Recorder) -> None:
         for epoch in epochs:
             recorder.reports(trial, epoch, 5.0 * (epoch - restored), restored)
         recorder.ends(trial, 12.0, "stopped" if trial is first else "completed")
-    (recording,) = recorder.table().recordings
+    (recording,) = recorder.recordings()
     assert [r.epoch for r in recording.run.reports] == [1, 2, 3]
     assert [r.elapsed_s for r in recording.run.reports] == [5.0, 17.0, 22.0]
     assert recording.run.wall_s == 24.0
@@ -108,7 +108,7 @@ def test_a_piece_that_failed_before_its_first_report_is_how_the_curve_ended(
         if trial is first:
             recorder.reports(trial, 1, 5.0)
         recorder.ends(trial, 12.0, "stopped" if trial is first else "failed")
-    (recording,) = recorder.table().recordings
+    (recording,) = recorder.recordings()
     assert [r.epoch for r in recording.run.reports] == [1]
     assert (recording.run.state, recording.run.wall_s) == (TrialState.FAILED, 24.0)
 
@@ -130,7 +130,7 @@ def test_a_trial_that_stopped_itself_ended_by_itself(
     recorder.starts(trial)
     recorder.reports(trial, 1, 5.0)
     recorder.ends(trial, 12.0, "stopped", reason)
-    (recording,) = recorder.table().recordings
+    (recording,) = recorder.recordings()
     assert recording.run.ended_by_itself is gave_up
 
 
@@ -142,7 +142,7 @@ def test_a_retry_goes_on_behind_the_attempt_before(recorder: Recorder) -> None:
     recorder.starts(trial, restored_epochs=1)
     recorder.reports(trial, 2, 4.0, restored=1)
     recorder.ends(trial, 60.0)
-    (recording,) = recorder.table().recordings
+    (recording,) = recorder.recordings()
     assert [report.elapsed_s for report in recording.run.reports] == [50.0, 54.0]
 
 
@@ -153,30 +153,20 @@ def test_what_has_not_run_to_an_end_is_no_run(recorder: Recorder) -> None:
         recorder.starts(trial)
     recorder.ends(finished, 1.0, "failed")
     recorder.ends(left, None, "not_run")
-    assert [one.trial.id for one in recorder.table().recordings] == ["a-0"]
+    assert [one.trial.id for one in recorder.recordings()] == ["a-0"]
 
 
 def test_a_run_without_an_end_a_replay_and_one_without_a_journal_are_no_table(
     recorder: Recorder, tmp_path: Path
 ) -> None:
     with pytest.raises(RunDirectoryError, match="no trial of it has run to an end"):
-        recorder.table()
-    (recorder.folder / "journal.jsonl").unlink()
-    with pytest.raises(RunDirectoryError, match=r"has no journal\.jsonl"):
-        read_recorded(recorder.folder)
+        recorder.recordings()
     nested = Recorder(tmp_path / "nested", replace(make_record(), replayed="runs/other"))
     with pytest.raises(RunDirectoryError, match="is itself a replay, of runs/other"):
-        nested.table()
+        nested.recordings()
 
 
-def test_the_machine_is_the_recorded_one_unless_stated(tmp_path: Path) -> None:
-    capacity = Capacity(per_node=3, total=3)
-    recorder = Recorder(
-        tmp_path / "run", replace(make_record(), cores_per_trial=2, capacity=capacity)
-    )
-    trial = made_trial()
-    recorder.asks(trial)
-    recorder.ends(trial, 1.0)
-    table = recorder.table()
-    assert [node.cpus for node in table.machine().nodes] == [6]
-    assert [node.cpus for node in table.machine(cores=40, nodes=2).nodes] == [40, 40]
+def test_the_machine_is_the_recorded_one_unless_stated() -> None:
+    record = replace(make_record(), cores_per_trial=2, capacity=Capacity(per_node=3, total=3))
+    assert [node.cpus for node in machine_of(record).nodes] == [6]
+    assert [node.cpus for node in machine_of(record, cores=40, nodes=2).nodes] == [40, 40]

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.planning.durations import Earlier
-from orchestrator.driver.planning.plan import CannotRun
 from orchestrator.driver.planning.text import note, plan_lines
-from orchestrator.search import Asha, Factored, Grid, Random
+from orchestrator.search import Asha, Grid, Random
 from orchestrator.space.domains import choice, loguniform
 from tests.orchestrator.driver.plans import WIDE, Config, Staged, plan
 
@@ -84,16 +83,6 @@ def test_a_note_of_several_lines_is_indented_under_its_first() -> None:
     assert note("no data\nrun --download") == "NOTE: no data\n      run --download"
 
 
-def test_reasons_beyond_the_first_eight_are_counted() -> None:
-    def reasons_of(number: int) -> str:
-        groups = [CannotRun(reason=f"no {i}", num_configs=1, example={}) for i in range(number)]
-        return "\n".join(plan_lines(replace(plan(), cannot_run=tuple(groups))))
-
-    assert "other reason" not in reasons_of(8)
-    assert "and 1 other reason\n" in reasons_of(9)
-    assert "and 2 other reasons\n" in reasons_of(10)
-
-
 def test_the_check_of_interference_is_counted_where_trials_run_side_by_side() -> None:
     space = Config(workers=choice(0, 2))
     side_by_side = "\n".join(plan_lines(plan(num_cores=1, space=space)))
@@ -104,21 +93,12 @@ def test_the_check_of_interference_is_counted_where_trials_run_side_by_side() ->
 def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
     lines = plan_lines(plan(search=Staged(), space=Config(workers=choice(0, 2, 4))))
     train = next(number for number, line in enumerate(lines) if line.startswith("probe "))
-    assert lines[train : train + 4] == [
+    assert lines[train : train + 3] == [
         "probe       2 to 8 trials, one at a time and isolated, each about 5 % of a whole "
         "training: speeds",
         "train       1 to 2 trials",
         "            about 37 % to 80 % of the core-time of the grid of 3 configs",
-        "            with fewer than about 100 configs the grid is as cheap, and measures each of "
-        "them: --search grid",
     ]
-
-
-def test_what_a_factored_search_does_itself_is_said_to_have_no_effect() -> None:
-    lines = plan_lines(plan(search=Factored(), num_cores=1, space=Config(workers=choice(0, 2, 4))))
-    assert "check       none: probes run isolated; check_isolated has no effect" in "\n".join(lines)
-    (repeats,) = (line for line in lines if line.startswith("repeats "))
-    assert "max_repeats has no effect" in repeats
 
 
 def test_the_rungs_are_named_with_what_they_save() -> None:
