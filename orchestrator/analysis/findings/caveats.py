@@ -39,26 +39,25 @@ def busy_text(load: Finding) -> str:
 
 def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
     """Yield the caveats of a run, whichever config is recommended."""
-    sweep = tables.sweep
+    sweep, trials = tables.sweep, tables.trials
     if sweep.replayed:
         text = f"recorded runs of {sweep.replayed}: nothing was measured"
-        yield Finding(code=Caveat.REPLAY, text=text)
-    is_asked_for = not sweep.data_note
-    yield Finding(
-        code=Caveat.DATA,
-        health=Health.PASS if is_asked_for else Health.WARNING,
-        text=(sweep.data or "made by the trainable")
-        + ("" if is_asked_for else ", a stand-in for the set that was asked for"),
-    )
-    yield from (_both(Caveat.BUDGET, text) for text in sweep.cuts)
+        yield Finding(Caveat.REPLAY, text)
+    data = sweep.data or "made by the trainable"
+    if sweep.data_note:
+        yield Finding(Caveat.DATA, f"{data}, a stand-in for the set that was asked for")
+    else:
+        yield Finding(Caveat.DATA, data, health=Health.PASS)
+    for text in sweep.cuts:
+        yield Finding(Caveat.BUDGET, text, text)
     for text in group_notes(tables.grouped, tables.main_group, sweep):
-        yield _both(Caveat.CONDITIONS, text)
-    yield _other_load(tables.trials)
+        yield Finding(Caveat.CONDITIONS, text, text)
+    yield _other_load(trials)
     yield _drift(tables)
-    yield from _short_epochs(tables.trials)
+    yield from _short_epochs(trials)
     yield from _interference(tables)
     yield _noise(tables, choice)
-    yield _lost_trials(tables.trials)
+    yield _lost_trials(trials)
 
 
 def caveats_of_choice(
@@ -78,15 +77,10 @@ def caveats_of_choice(
     yield from _short_of_the_rule(choice, tables, figures if stage is Stage.CONFIRM else {})
     if choice.row.get("interval") == OVER_ONE_RUN:
         note = "selected from one run of each config: the noise between runs was not known then"
-        yield Finding(code=Caveat.ONE_RUN, note=note)
+        yield Finding(Caveat.ONE_RUN, note=note)
     yield from _contaminated(choice.row)
     yield from _shared(choice, tables)
     yield from _edges(tables, choice.config)
-
-
-def _both(code: Caveat, text: str, **figures: object) -> Finding:
-    """Return a warning whose check and note have the same words."""
-    return Finding(code=code, text=text, note=text, figures=figures)
 
 
 def _composed(
@@ -100,15 +94,10 @@ def _composed(
     if choice.row.get(COMPOSED, False):
         since = "" if is_composed else "; confirm runs trained it since"
         note = f"selected by composed figures, {rests_on(choice.row, learned)}{since}"
-    return Finding(
-        code=Caveat.COMPOSED,
-        health=Health.WARNING if is_composed else Health.PASS,
-        text=f"{rests} of other settings"
-        if is_composed
-        else "the settings were trained end to end",
-        note=note,
-        figures={"rests": rests},
-    )
+    text, health = "the settings were trained end to end", Health.PASS
+    if is_composed:
+        text, health = f"{rests} of other settings", Health.WARNING
+    return Finding(Caveat.COMPOSED, text, note, health, {"rests": rests})
 
 
 def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -125,7 +114,7 @@ def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding
                 f"in {num} of {whose} {counted(len(known), 'run')} the model predicts one class "
                 "for the whole validation split: its accuracy is that class's share"
             )
-            yield _both(Caveat.ONE_CLASS, text, whose=whose)
+            yield Finding(Caveat.ONE_CLASS, text, text, figures={"whose": whose})
 
 
 def _short_of_the_rule(
@@ -152,7 +141,7 @@ def _short_of_the_rule(
                     f"{start} {metric} {shown(metric, value)}, short of the {shown(metric, limit)} "
                     "that the rule asks for"
                 )
-                yield _both(code, text, value=value, limit=limit)
+                yield Finding(code, text, text, figures={"value": value, "limit": limit})
 
 
 def _contaminated(row: Mapping[Any, Any]) -> Iterator[Finding]:
@@ -163,7 +152,7 @@ def _contaminated(row: Mapping[Any, Any]) -> Iterator[Finding]:
         note = f"its speed leaves out {counted(num, 'contaminated run')}, what it learned does not"
     else:
         return
-    yield Finding(code=Caveat.CONTAMINATED, note=note, figures={"num": num})
+    yield Finding(Caveat.CONTAMINATED, note=note, figures={"num": num})
 
 
 def _shared(choice: Choice, tables: RunTables) -> Iterator[Finding]:
@@ -176,7 +165,7 @@ def _shared(choice: Choice, tables: RunTables) -> Iterator[Finding]:
         is_shared |= bool((done.loc[both, "isolation"] == Isolation.SHARED).any())
     if is_shared:
         note = "runs of it or of the baseline were timed on shared cores, which nothing isolates"
-        yield Finding(code=Caveat.SHARED, note=note)
+        yield Finding(Caveat.SHARED, note=note)
 
 
 def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -185,18 +174,16 @@ def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
     Knobs that were drawn from an interval are left out: one of the draws is always the
     largest. So are values that are as small as the knob allows at all.
     """
-    trials, sweep = tables.trials, tables.sweep
+    trials, sweep, is_inside = tables.trials, tables.sweep, True
     trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
     if tables.is_composed:  # settings were tried by probes, not by trainings
         trained = tables.configs
-    is_inside = True
     for name, domain in sweep.space.items():
         value, column = config.get(name), f"params.{name}"
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not domain.startswith("choice(") or column not in trained.columns or not is_number:
+        if not domain.startswith("choice(") or column not in trained or isinstance(value, bool):
             continue
         tried = trained[column].unique()
-        if len(tried) < 3:
+        if len(tried) < 3 or not isinstance(value, (int, float)):
             continue
         smallest = re.search(r">= (\S+)", sweep.knobs[name].allowed)
         is_least = smallest is not None and value == float(smallest[1])
@@ -205,10 +192,11 @@ def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
             is_inside = False
             most, way = ("largest", "beyond") if is_largest else ("smallest", "below")
             text = f"the {most} {name} tried, {short(value)}, was chosen: the best may lie {way} it"
-            yield _both(Caveat.EDGE, text, knob=name, is_largest=is_largest)
+            figures = {"knob": name, "is_largest": is_largest}
+            yield Finding(Caveat.EDGE, text, text, figures=figures)
     if is_inside:
         text = "no recommended value lies at the edge of what was tried"
-        yield Finding(code=Caveat.EDGE, health=Health.PASS, text=text)
+        yield Finding(Caveat.EDGE, text, health=Health.PASS)
 
 
 def _other_load(trials: pd.DataFrame) -> Finding:
@@ -222,27 +210,23 @@ def _other_load(trials: pd.DataFrame) -> Finding:
     others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"
     text = f"{disturbed} of {counted(watched, 'run')} disturbed{others}"
     health = Health.WARNING if disturbed else Health.PASS
-    return Finding(
-        code=Caveat.OTHER_LOAD,
-        health=health if watched else Health.UNKNOWN,
-        text=text if watched else "no run was watched for other load",
-        figures={"disturbed": disturbed, "watched": watched},
-    )
+    if not watched:
+        text, health = "no run was watched for other load", Health.UNKNOWN
+    figures = {"disturbed": disturbed, "watched": watched}
+    return Finding(Caveat.OTHER_LOAD, text, health=health, figures=figures)
 
 
 def _drift(tables: RunTables) -> Finding:
     drift = tables.drift
     if drift is None or not drift.is_known:
         text = "too few configs were repeated, or their runs differ too much"
-        return Finding(code=Caveat.DRIFT, health=Health.UNKNOWN, text=text)
-    is_large = drift.is_significant and abs(drift.change) > tables.rule.tie_margin
+        return Finding(Caveat.DRIFT, text, health=Health.UNKNOWN)
     change = f"{100 * drift.change:+.1f} %"
-    return Finding(
-        code=Caveat.DRIFT,
-        health=Health.WARNING if is_large else Health.PASS,
-        text=f"speeds changed by {change}" if drift.is_significant else f"none shown ({change})",
-        note=drift.text if drift.is_significant else "",
-    )
+    if not drift.is_significant:
+        return Finding(Caveat.DRIFT, f"none shown ({change})", health=Health.PASS)
+    is_large = abs(drift.change) > tables.rule.tie_margin
+    health = Health.WARNING if is_large else Health.PASS
+    return Finding(Caveat.DRIFT, f"speeds changed by {change}", drift.text, health)
 
 
 def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
@@ -257,7 +241,7 @@ def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
             "their speeds are of whole epochs, starts included; on a larger set they would be "
             "higher"
         )
-        yield Finding(code=Caveat.SHORT_EPOCHS, note=note)
+        yield Finding(Caveat.SHORT_EPOCHS, note=note)
 
 
 def _interference(tables: RunTables) -> Iterator[Finding]:
@@ -266,34 +250,27 @@ def _interference(tables: RunTables) -> Iterator[Finding]:
         return
     if not effect.is_known:
         text = f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
-        yield Finding(code=Caveat.INTERFERENCE, health=Health.UNKNOWN, text=text)
-        return
-    ratio, is_shown = percent(effect.ratio), effect.is_shown
-    yield Finding(
-        code=Caveat.INTERFERENCE,
-        health=Health.WARNING if is_shown and not effect.acted_on else Health.PASS,
-        text=f"co-located trials have {ratio} of the isolated speed"
-        if is_shown
-        else f"not shown ({ratio})",
-        note=effect.text if is_shown else "",
-    )
+        yield Finding(Caveat.INTERFERENCE, text, health=Health.UNKNOWN)
+    elif effect.is_shown:
+        text = f"co-located trials have {percent(effect.ratio)} of the isolated speed"
+        health = Health.PASS if effect.acted_on else Health.WARNING
+        yield Finding(Caveat.INTERFERENCE, text, effect.text, health)
+    else:
+        text = f"not shown ({percent(effect.ratio)})"
+        yield Finding(Caveat.INTERFERENCE, text, health=Health.PASS)
 
 
 def _noise(tables: RunTables, choice: Choice | None) -> Finding:
     noise = tables.noise_floor
     if noise is None:
-        text = "the baseline was not repeated"
-        return Finding(code=Caveat.NOISE, health=Health.UNKNOWN, text=text)
-    within = choice is not None and choice.speedup.is_within(noise)
+        return Finding(Caveat.NOISE, "the baseline was not repeated", health=Health.UNKNOWN)
+    is_within = choice is not None and choice.speedup.is_within(noise)
     size = f"more than a factor of {MOST_FACTOR:g}"
     if noise.is_known:
         size = f"up to {percent(noise.largest_ratio - 1, digits=1)}"
-    return Finding(
-        code=Caveat.NOISE,
-        health=Health.WARNING if within or not noise.is_known else Health.PASS,
-        text=f"runs of the baseline differ by {size}"
-        + (": the speed-up is within it" if within else ""),
-    )
+    text = f"runs of the baseline differ by {size}" + ": the speed-up is within it" * is_within
+    is_warning = is_within or not noise.is_known
+    return Finding(Caveat.NOISE, text, health=Health.WARNING if is_warning else Health.PASS)
 
 
 def _lost_trials(trials: pd.DataFrame) -> Finding:
@@ -302,14 +279,11 @@ def _lost_trials(trials: pd.DataFrame) -> Finding:
         TrialState.INFEASIBLE: "cannot run here",
         TrialState.NOT_RUN: "were not run",
     }
+    if trials.empty:
+        return Finding(Caveat.TRIALS, "no trial ran")
     counts = {state: int((trials["state"] == state).sum()) for state in words}
     lost = ", ".join(f"{count} {words[state]}" for state, count in counts.items() if count)
-    if trials.empty:
-        return Finding(code=Caveat.TRIALS, text="no trial ran")
     total = counted(len(trials), "trial")
     is_whole = not counts[TrialState.FAILED] + counts[TrialState.NOT_RUN]
-    return Finding(
-        code=Caveat.TRIALS,
-        health=Health.PASS if is_whole else Health.WARNING,
-        text=f"{lost} of {total}" if lost else f"{total}, each with a result",
-    )
+    text = f"{lost} of {total}" if lost else f"{total}, each with a result"
+    return Finding(Caveat.TRIALS, text, health=Health.PASS if is_whole else Health.WARNING)

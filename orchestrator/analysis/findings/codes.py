@@ -82,22 +82,22 @@ _CHECKS: Final[Mapping[Enum, str]] = {
 """Names of the checks, the gravest first."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     """One thing that a run shows.
 
     Attributes:
         code: What it is.
-        health: How grave it is.
         text: It as a clause without a full stop; of a caveat its check, or "".
         note: Of a caveat its note on the answer, or "".
+        health: How grave it is.
         figures: Its figures by name.
     """
 
     code: Reason | Caveat
-    health: Health = Health.WARNING
     text: str = ""
     note: str = ""
+    health: Health = Health.WARNING
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - figures are of several types

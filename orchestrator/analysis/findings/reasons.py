@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of, rows_of, text_of
-from orchestrator.analysis.findings.codes import Finding, Health, Reason
+from orchestrator.analysis.findings.codes import Finding, Reason
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.cost import dearest_difference
 from orchestrator.analysis.recommendation.selection import Selection
@@ -158,10 +158,6 @@ def why_no_front(tables: RunTables) -> str:
     return "no config completed with every objective measured"
 
 
-def _found(code: Reason, text: str) -> Finding:
-    return Finding(code=code, health=Health.UNKNOWN, text=text)
-
-
 def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[Finding, ...]:
     """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
     if speedup.leads or speedup.basis is Basis.SAME:
@@ -175,7 +171,7 @@ def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[Finding, ...]:
             text = "no confirm run was made"
         if len(confirm):
             text = f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})"
-        return (_found(Reason.NOT_CONFIRMED, text),)
+        return (Finding(Reason.NOT_CONFIRMED, text),)
     return tuple(_why_open(speedup.pairs, tables.rule))
 
 
@@ -184,22 +180,22 @@ def _why_open(pairs: Pairs, rule: Rule) -> Iterator[Finding]:
     num, interval = counted(len(pairs), "pair"), pairs.interval
     if pairs.num_contaminated:
         text = f"other load disturbed {pairs.num_contaminated} of {num} of confirm runs"
-        yield _found(Reason.OTHER_LOAD, text)
+        yield Finding(Reason.OTHER_LOAD, text)
     if not interval.is_known:
-        yield _found(Reason.ONE_PAIR, "one pair of confirm runs is too few for an interval")
+        yield Finding(Reason.ONE_PAIR, "one pair of confirm runs is too few for an interval")
     elif not is_narrow(interval.low, interval.high):
         text = (
             f"its {num} of confirm runs allow for ratios that differ by more than a factor of "
             f"{MOST_FACTOR:g}"
         )
-        yield _found(Reason.WIDE, text)
+        yield Finding(Reason.WIDE, text)
     elif interval.low <= 1 <= interval.high:
         like = f"times as {'fast' if rule.is_of_speed else 'good'}"
         text = (
             f"{num} of confirm runs do not tell it from the baseline "
             f"({interval.low:.2f} to {interval.high:.2f} {like})"
         )
-        yield _found(Reason.NOT_TOLD_APART, text)
+        yield Finding(Reason.NOT_TOLD_APART, text)
 
 
 def _why_no_ratio(speedup: Speedup, tables: RunTables) -> Finding:
@@ -210,24 +206,24 @@ def _why_no_ratio(speedup: Speedup, tables: RunTables) -> Finding:
             f"its confirm runs {have} in {pairs.num_ours} of {counted(pairs.num_rounds, 'round')}, "
             f"the baseline's in {pairs.num_theirs}"
         )
-        return _found(Reason.ONE_SIDED, text)
+        return Finding(Reason.ONE_SIDED, text)
     rows = tables.trials[rows_of(tables.trials, tables.sweep.baseline)]
     lost = rows[rows["state"] != TrialState.COMPLETED]
     is_whole = len(rows) > 0 and lost.empty
     if pairs is not None or (is_whole and (tables.searched[rule.speed_column] <= 0).any()):
         text = f"a ratio takes figures above 0, and {metric} of it or of the baseline is not"
-        return _found(Reason.NOT_POSITIVE, text)
+        return Finding(Reason.NOT_POSITIVE, text)
     if rows.empty:
-        return _found(Reason.BASELINE_NOT_RUN, "the baseline was not run")
+        return Finding(Reason.BASELINE_NOT_RUN, "the baseline was not run")
     if lost.empty:
         text = f"the baseline has no {'speed of its own' if rule.is_of_speed else metric}"
         if rule.target is not None and metric in OF_THE_TARGET:
             text = f"the baseline did not reach the target: {condition_text(rule.target)}"
-        return _found(Reason.BASELINE_WITHOUT, text)
+        return Finding(Reason.BASELINE_WITHOUT, text)
     last = lost.iloc[-1]
     reason = text_of(last["reason"]).partition("\n")[0]
     text = f"the baseline is {last['state']}{f': {reason}' if reason else ''}"
-    return _found(Reason.BASELINE_LOST, text)
+    return Finding(Reason.BASELINE_LOST, text)
 
 
 def _states(rows: pd.DataFrame) -> str:

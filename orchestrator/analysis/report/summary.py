@@ -60,12 +60,8 @@ def summary(
     lines += [f"{f'{name}:':<{_INDENT}}{text}" for name, text in texts.items() if text]
     if width is None:
         return lines
-    wrapper = textwrap.TextWrapper(
-        max(width, 2 * _INDENT),
-        subsequent_indent=" " * _INDENT,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    wrapper = textwrap.TextWrapper(max(width, 2 * _INDENT), subsequent_indent=" " * _INDENT)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
     return [part for line in lines for part in wrapper.wrap(line)]
 
 

@@ -22,7 +22,7 @@ _PLAIN: Final = re.compile(r"-?[\d,]+(\.\d+)?(e[-+]?\d+)?")
 Row = Mapping[Any, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Cell:
     """Text of a cell, its number if it has one; a style and a file to open, or ""."""
 
@@ -82,7 +82,7 @@ class Table:
         return pd.DataFrame(cells, columns=names)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Section:
     """A section of the page: its content, or a sentence why there is none.
 
@@ -130,7 +130,7 @@ def table_of_configs(
     knobs = telling_knobs([config_of(row, view.sweep) for row in records], view.sweep)
     cells = [
         (
-            Cell(text=role_of(row)),
+            Cell(role_of(row)),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             *(cell_of(row) for _, cell_of in columns),
         )
@@ -158,7 +158,7 @@ def role_of(row: Row) -> str:
 def knob_cell(value: object) -> Cell:
     """Return a knob's value."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return Cell(text=short(value), number=float(value) if is_number else None)  # type: ignore[arg-type]
+    return Cell(short(value), number=float(value) if is_number else None)  # type: ignore[arg-type]
 
 
 def figure_of(row: Row, metric: str, sign: str = "") -> Cell:
@@ -175,12 +175,12 @@ def figure_cell(metric: str, value: float, sign: str = "") -> Cell:
         sign: Text after it.
     """
     if pd.isna(value):
-        return Cell(text="")
+        return Cell("")
     unit = unit_of(metric)
     text = shown(metric, value).removesuffix(" samples/s").removesuffix(f" {unit}")
-    return Cell(text=text + sign, number=float(value))
+    return Cell(text + sign, number=float(value))
 
 
 def count_cell(count: int) -> Cell:
     """Return a count."""
-    return Cell(text=f"{count:,}", number=float(count))
+    return Cell(f"{count:,}", number=float(count))

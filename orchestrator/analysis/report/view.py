@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import configs_of, rows_of
@@ -42,10 +41,11 @@ def thinned(configs: pd.DataFrame, *, seed: int, most: int) -> pd.DataFrame:
     """
     if len(configs) <= most:
         return configs
-    kept = are_marked(configs).to_numpy().copy()
-    others, left = np.flatnonzero(~kept), max(most - int(kept.sum()), 0)
-    kept[np.random.default_rng(seed).permutation(others)[:left]] = True
-    return configs[kept]
+    marked = are_marked(configs)
+    others = configs[~marked]
+    room = max(most - int(marked.sum()), 0)
+    drawn = others.sample(min(room, len(others)), random_state=seed).index
+    return configs[marked | configs.index.isin(drawn)]
 
 
 def are_marked(configs: pd.DataFrame) -> pd.Series[bool]:

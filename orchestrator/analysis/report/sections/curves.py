@@ -52,7 +52,7 @@ def curves_of(view: View) -> Section:
         reports = reports[of_trial.transform("size") > 1]
     if reports.empty or column not in reports.columns:
         missing = f"no trial reported {metric} twice while it trained, so that there is no curve"
-        return Section(name="curves", title=title, missing=missing)
+        return Section("curves", title, missing=missing)
     last = reports.groupby("trial_id", sort=False)[column].last()
     kinds = pd.Series(_kinds(view, train), index=train.index)[last.index]
     kept: list[str] = []
@@ -76,7 +76,7 @@ def curves_of(view: View) -> Section:
         if reports[over].notna().any()
     ]
     lines = (line,) if is_cut else ()
-    return Section(name="curves", title=title, lines=lines, figures=tuple(figures))
+    return Section("curves", title, lines=lines, figures=tuple(figures))
 
 
 def _kinds(view: View, train: pd.DataFrame) -> npt.NDArray[np.str_]:

@@ -56,7 +56,7 @@ def front_of(view: View) -> Iterator[Section]:
     table = front_table(view, view.shown)
     nothing = "" if table.rows else "no config completed with every objective measured"
     figures = tuple(scatter_figures(view))
-    yield Section(name="speed", title=title, missing=nothing, figures=figures)
+    yield Section("speed", title, missing=nothing, figures=figures)
     if table.rows:
         notes = (
             "with the recommended settings, the baseline, and the configs that are not shown to be "
@@ -64,8 +64,8 @@ def front_of(view: View) -> Iterator[Section]:
             *_composed_notes(view),
         )
         yield Section(
-            name="front",
-            title="The front",
+            "front",
+            "The front",
             level=3,
             table=table,
             notes=notes,
@@ -77,8 +77,8 @@ def front_of(view: View) -> Iterator[Section]:
     )
     for n, (name, configs) in enumerate(view.others.items(), start=1):
         if n == 1:
-            yield Section(name="others", title="Under other conditions", lines=(why,))
-        yield Section(name=f"others-{n}", title=name, level=3, table=front_table(view, configs))
+            yield Section("others", "Under other conditions", lines=(why,))
+        yield Section(f"others-{n}", name, level=3, table=front_table(view, configs))
 
 
 def front_table(view: View, configs: pd.DataFrame) -> Table:
@@ -92,21 +92,21 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
     rows = rows.sort_values(order, ascending=up, kind="stable")
     columns: list[tuple[str, Callable[[Row], Cell]]] = [
         (metric, lambda row: figure_of(row, metric, _sign_of_speed(row))),
-        (INTERVAL, lambda row: Cell(text=interval_text(row, metric))),
+        (INTERVAL, lambda row: Cell(interval_text(row, metric))),
     ]
     for name in measured(rows, [o.metric for o in view.objectives[1:]]):
         columns.append((name, lambda row, name=name: figure_of(row, name, sign_of(row))))  # type: ignore[misc]
         if measured(rows, [f"{name}_low"]):
-            columns.append((INTERVAL, lambda row, name=name: Cell(text=interval_text(row, name))))  # type: ignore[misc]
+            columns.append((INTERVAL, lambda row, name=name: Cell(interval_text(row, name))))  # type: ignore[misc]
     columns += [
         ("against the best", lambda row: _verdict_cell(row, view)),
         ("ratio to the best", _ratio_cell),
-        ("runs", lambda row: Cell(text=_runs(row, view), number=float(row["num_runs"]))),
+        ("runs", lambda row: Cell(_runs(row, view), number=float(row["num_runs"]))),
     ]
     if measured(rows, ["epoch_s"]):
         columns.append(("epoch_s", lambda row: figure_of(row, "epoch_s", sign_of(row))))
     if "tags.bound" in rows and (rows["tags.bound"].map(text_of) != "").any():
-        columns.append(("bound by", lambda row: Cell(text=text_of(row["tags.bound"]))))
+        columns.append(("bound by", lambda row: Cell(text_of(row["tags.bound"]))))
     table = table_of_configs(view, rows, columns, num_all=len(keep))
     marks = [
         mark or ("" if on_front else "off")
@@ -123,17 +123,17 @@ def _verdict_cell(row: Row, view: View) -> Cell:
     verdict, rule = text_of(row.get("verdict")), view.rule
     if row.get("is_recommended") and verdict == Verdict.TIED:
         best = "fastest" if rule.is_of_speed else "best"
-        return Cell(text=f"within {percent(rule.tie_margin)} of the {best}", style="verdict tied")
-    return Cell(text=verdict, style=f"verdict {verdict}" if verdict else "")
+        return Cell(f"within {percent(rule.tie_margin)} of the {best}", style="verdict tied")
+    return Cell(verdict, style=f"verdict {verdict}" if verdict else "")
 
 
 def _ratio_cell(row: Row) -> Cell:
     """Return the ratio to the best with its interval, if that is narrow enough to give a figure."""
     ratio, low, high = (row.get(f"ratio_{end}", float("nan")) for end in ("to_best", "low", "high"))
     if pd.isna(ratio):
-        return Cell(text="")
+        return Cell("")
     ends = f" ({low:.3f} to {high:.3f})" if is_narrow(low, high) and low < high else ""
-    return Cell(text=f"{ratio:.3f}{ends}" if ends or pd.isna(low) else "", number=float(ratio))
+    return Cell(f"{ratio:.3f}{ends}" if ends or pd.isna(low) else "", number=float(ratio))
 
 
 def _runs(row: Row, view: View) -> str:

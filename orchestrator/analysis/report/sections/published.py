@@ -42,7 +42,7 @@ def published_of(view: View) -> tuple[Section, ...]:
         for number, (source, some) in enumerate(entries.items(), start=1)
     ]
     lines, title = (_HOW,) * any(study.table for study in studies), "Published figures beside these"
-    return (Section(name="published", title=title, lines=lines), *studies)
+    return (Section("published", title, lines=lines), *studies)
 
 
 def _study(view: View, source: str, entries: list[Published], number: int) -> Section:
@@ -79,10 +79,10 @@ def _study(view: View, source: str, entries: list[Published], number: int) -> Se
                 ratio,
                 label,
             )
-            rows.append(tuple(Cell(text=text) for text in texts))
+            rows.append(tuple(Cell(text) for text in texts))
     return Section(
-        name=f"published-{number}",
-        title=source,
+        f"published-{number}",
+        source,
         level=3,
         table=Table(head=_HEAD, rows=tuple(rows)) if rows else None,
         notes=tuple(filter(None, notes)),

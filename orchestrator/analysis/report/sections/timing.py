@@ -74,13 +74,13 @@ def ceilings_of(view: View) -> Section | None:
             ("samples_per_s", lambda row: figure_of(row, "samples_per_s")),
             ("loader alone", lambda row: figure_of(row, LOADER.removeprefix("metrics."))),
             ("model alone", lambda row: figure_of(row, COMPUTE.removeprefix("metrics."))),
-            ("bound by", lambda row: Cell(text=text_of(row.get("tags.bound")))),
-            ("to gain", lambda row: Cell(text=row["gain"])),
+            ("bound by", lambda row: Cell(text_of(row.get("tags.bound")))),
+            ("to gain", lambda row: Cell(row["gain"])),
         ],
         num_all=num_known,
     )
     title = "What bounds each config"
-    return Section(name="ceilings", title=title, lines=(_CEILINGS,), table=table)
+    return Section("ceilings", title, lines=(_CEILINGS,), table=table)
 
 
 def gain_text(gain: Gain) -> str:
@@ -109,7 +109,7 @@ def steps_of(view: View) -> Section:
     name, title = "steps", "Where the time goes"
     rows, _ = _fastest(view, [_STEP, _FORWARD, SPEED])
     if rows.empty:
-        return Section(name=name, title=title, missing="the phases of a step were not measured")
+        return Section(name, title, missing="the phases of a step were not measured")
     left_out = len(view.configs) - len(rows)
     parts = phase_times(rows)
     names = [_name_of(row) for row in rows.to_dict("records")]
@@ -134,7 +134,7 @@ def steps_of(view: View) -> Section:
     table.insert(0, "config", rows["label"])
     caption = _PHASES + (f" {left_out} other configs are not drawn." if left_out else "")
     drawn = Figure(name="step-times", drawing=figure, table=table, caption=caption)
-    return Section(name=name, title=title, figures=(drawn,))
+    return Section(name, title, figures=(drawn,))
 
 
 def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
@@ -189,15 +189,15 @@ def times_of(view: View) -> Section | None:
         known[singled | ((~singled).cumsum() <= room)],
         [
             ("time to it (s)", _reached_cell),
-            ("runs there", lambda row: Cell(text=f"{row['num_reached']} of {row['num_runs']}")),
+            ("runs there", lambda row: Cell(f"{row['num_reached']} of {row['num_runs']}")),
             *then,
             ("trained for (s)", lambda row: figure_cell("train_s", row["trained_s"])),
         ],
         num_all=len(known),
     )
     return Section(
-        name="time-to-accuracy",
-        title=f"time to {metric} {shown(metric, times.target)}",
+        "time-to-accuracy",
+        f"time to {metric} {shown(metric, times.target)}",
         level=3,
         lines=(line,),
         table=table,
@@ -207,4 +207,4 @@ def times_of(view: View) -> Section | None:
 def _reached_cell(row: Row) -> Cell:
     if not pd.isna(row["reached_s"]):
         return figure_cell("train_s", row["reached_s"])
-    return Cell(text="by fewer than half" if row["num_reached"] else "never")
+    return Cell("by fewer than half" if row["num_reached"] else "never")

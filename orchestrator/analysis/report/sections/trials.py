@@ -75,7 +75,7 @@ def trials_of(view: View) -> Section:
     config, and the first of the others. Figures that are no objective are the table's rest.
     """
     if view.trials.empty:
-        return Section(name="trials", title="All trials", missing="no trial has run")
+        return Section("trials", "All trials", missing="no trial has run")
     trials = _some(view)
     records = trials.to_dict("records")
     knobs = telling_knobs([config_of(row, view.sweep) for row in records], view.sweep)
@@ -85,13 +85,13 @@ def trials_of(view: View) -> Section:
     groups = [GROUP] if view.trials[GROUP].nunique() > 1 else []
     rows = tuple(
         (
-            Cell(text=row["trial_id"], link=view.outputs.get(row["trial_id"], "")),
-            Cell(text=row["stage"]),
-            Cell(text=row["state"].replace("_", " ")),
+            Cell(row["trial_id"], link=view.outputs.get(row["trial_id"], "")),
+            Cell(row["stage"]),
+            Cell(row["state"].replace("_", " ")),
             *(knob_cell(row[f"params.{name}"]) for name in knobs),
             *(figure_of(row, metric) for metric in first),
-            *(Cell(text=row[group]) for group in groups),
-            Cell(text=remarks),
+            *(Cell(row[group]) for group in groups),
+            Cell(remarks),
             figure_cell("wall_s", row.get("wall_s", float("nan"))),
             *(figure_of(row, metric) for metric in rest),
         )
@@ -110,7 +110,7 @@ def trials_of(view: View) -> Section:
     notes = ["a click on a column title sorts. Empty: not measured. trials.csv has all trials"]
     if view.outputs:
         notes.append("a trial's name opens what it has printed, in output/ of the run directory")
-    return Section(name="trials", title="All trials", table=table, notes=tuple(notes))
+    return Section("trials", "All trials", table=table, notes=tuple(notes))
 
 
 def _rest(trials: pd.DataFrame) -> list[str]:
@@ -155,7 +155,7 @@ def lost_of(view: View) -> Section | None:
         return None
     rows.sort(key=lambda row: -(row[0].number or 0))
     table = Table(head=("trials", "state", "reason", "configs", "printed"), rows=tuple(rows))
-    return Section(name="lost", title="What did not complete", table=table)
+    return Section("lost", "What did not complete", table=table)
 
 
 def _lost(state: str, reason: str, rows: pd.DataFrame, view: View) -> tuple[Cell, ...]:
@@ -169,10 +169,10 @@ def _lost(state: str, reason: str, rows: pd.DataFrame, view: View) -> tuple[Cell
     output = next((file for trial in rows["trial_id"] if (file := view.outputs.get(trial))), "")
     return (
         count_cell(len(rows)),
-        Cell(text=state.replace("_", " ")),
-        Cell(text=reason, style="reason"),
-        Cell(text="\n".join(names), style="lines"),
-        Cell(text="output" if output else "", link=output),
+        Cell(state.replace("_", " ")),
+        Cell(reason, style="reason"),
+        Cell("\n".join(names), style="lines"),
+        Cell("output" if output else "", link=output),
     )
 
 
@@ -209,7 +209,7 @@ def environment_of(view: View) -> Section:
         else "",
     }
     known = tuple((name, str(value)) for name, value in facts.items() if value not in (None, ""))
-    return Section(name="environment", title="Environment", facts=known)
+    return Section("environment", "Environment", facts=known)
 
 
 def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:

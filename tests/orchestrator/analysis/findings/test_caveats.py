@@ -8,76 +8,15 @@ from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.findings.findings import findings
 from tests.orchestrator.analysis.findings.runs import (
     FAST,
-    findings_of,
     searched,
 )
-from tests.orchestrator.analysis.made_runs import ACCURACY, Config, MadeRun, config
+from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
 
 CLASSES = "metrics.val_classes_predicted"
 
 
 def caveats(run: MadeRun, code: Caveat) -> list[Finding]:
     return [one for one in findings(run.tables).caveats if one.code is code]
-
-
-def codes(run: MadeRun) -> set[object]:
-    return {one.code for one in findings(run.tables).caveats}
-
-
-def health_of(name: str, code: Caveat) -> Health | None:
-    found = findings_of(name).caveat(code)
-    return found and found.health
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "health"),
-    [
-        ("a whole run", Caveat.DATA, Health.WARNING),
-        ("a replay", Caveat.DATA, Health.PASS),
-        ("a replay", Caveat.REPLAY, Health.WARNING),
-        ("a factored run", Caveat.COMPOSED, Health.PASS),
-        ("a factored run without confirm runs", Caveat.COMPOSED, Health.WARNING),
-        ("a whole run", Caveat.COMPOSED, None),
-        ("a whole run", Caveat.DRIFT, Health.PASS),
-        ("a drift", Caveat.DRIFT, Health.WARNING),
-        ("no confirm run", Caveat.DRIFT, Health.UNKNOWN),
-        ("a whole run", Caveat.NOISE, Health.PASS),
-        ("not told apart", Caveat.NOISE, Health.WARNING),
-        ("disturbed and wide", Caveat.NOISE, Health.WARNING),
-        ("no confirm run", Caveat.NOISE, Health.UNKNOWN),
-        ("a whole run", Caveat.TRIALS, Health.WARNING),
-        ("no confirm run", Caveat.TRIALS, Health.PASS),
-        ("no confirm stage", Caveat.BUDGET, Health.WARNING),
-    ],
-)
-def test_the_health_of_a_run(name: str, code: Caveat, health: Health | None) -> None:
-    assert health_of(name, code) == health
-
-
-@pytest.mark.parametrize(
-    ("column", "cell", "code"),
-    [
-        ("tags.contaminated", "12 % of its cores' time", Caveat.CONTAMINATED),
-        ("isolation", "shared", Caveat.SHARED),
-        ("device", "NVIDIA H200", Caveat.CONDITIONS),
-        ("tags.rate", "epochs", Caveat.SHORT_EPOCHS),
-    ],
-)
-def test_a_cell_that_weakens_the_answer(column: str, cell: str, code: Caveat) -> None:
-    run = searched((FAST, 1000.0), (config(), 900.0), (config(num_workers=1), 800.0))
-    for row in run.rows:
-        row["tags.rate"] = "steady"
-    assert code not in codes(run)
-    for row in run.rows if code is Caveat.SHARED else run.rows[:1]:
-        row[column] = cell
-    assert code in codes(run)
-
-
-def test_contaminated_runs_that_were_left_out_are_counted() -> None:
-    run = searched((config(), 800.0))
-    run.add_runs(FAST, [1300.0, 1300.0])
-    run.add_runs(FAST, [900.0], first=2, **{"tags.contaminated": "30 %"})
-    assert [one["num"] for one in caveats(run, Caveat.CONTAMINATED)] == [1]
 
 
 @pytest.mark.parametrize("shared", [[], [FAST], [config()]], ids=["none", "its", "the baseline's"])
@@ -87,17 +26,6 @@ def test_a_claim_from_shared_cores_has_a_caveat(shared: list[Config]) -> None:
         cells = {"stage": "confirm", "isolation": "shared" if c in shared else "exclusive"}
         run.add_runs(c, [speed, speed * 1.001, speed * 0.999], **cells)
     assert len(caveats(run, Caveat.SHARED)) == len(shared)
-
-
-def test_the_baseline_and_confirm_runs_short_of_the_rule() -> None:
-    run = searched((config(), 1000.0), (FAST, 2000.0))
-    run.rows[0][ACCURACY] = 0.5
-    run.add_runs(FAST, [2000.0], stage="confirm", **{ACCURACY: 0.8})
-    (short,), (baseline,) = (
-        caveats(run, code) for code in (Caveat.CONFIRM_SHORT, Caveat.BASELINE_SHORT)
-    )
-    assert (short["value"], baseline["value"]) == (0.8, 0.5)
-    assert short["limit"] == baseline["limit"] == pytest.approx(0.895)
 
 
 @pytest.mark.parametrize(

@@ -211,13 +211,3 @@ def test_inside_mlflow_the_text_itself_is_shown(page: str, opened: Open) -> None
     copies.first.click()
     shown = frame.locator("#recommendation textarea")
     assert "python -m orchestrator" in shown.input_value()
-
-
-def test_everything_that_scrolls_is_reached_by_keyboard(page: str, opened: Open) -> None:
-    tab = opened(page, width=375)
-    scrolling = """areas => areas.filter((a) => a.scrollWidth > a.clientWidth
-        && ["auto", "scroll"].includes(getComputedStyle(a).overflowX))
-        .map((a) => [a.tabIndex, a.getAttribute("role"), Boolean(a.ariaLabel)])"""
-    areas = tab.eval_on_selector_all("main *", scrolling)
-    assert len(areas) > 3
-    assert all(area == [0, "region", True] for area in areas)

@@ -72,7 +72,7 @@ def effects_of(view: View) -> Section:
     """Return the section on the knobs."""
     name, title, effects = "effects", "What each knob does", main_effects(view)
     if effects.empty:
-        return Section(name=name, title=title, missing=_why_none(view))
+        return Section(name, title, missing=_why_none(view))
     with_pairs = effects[effects["num_pairs"] > 0]
     rows = _shown(with_pairs)
     notes = legend_of(rows)
@@ -82,11 +82,11 @@ def effects_of(view: View) -> Section:
     if left_out := len(with_pairs) - len(rows):
         notes.append(f"{counted(left_out, 'other pair')} of values: an.effects(run) has them all")
     if rows.empty:
-        return Section(name=name, title=title, missing="; ".join(notes))
+        return Section(name, title, missing="; ".join(notes))
     drawn = _drawn(rows)
     return Section(
-        name=name,
-        title=title,
+        name,
+        title,
         table=_table(rows, view),
         notes=tuple(notes),
         figures=tuple(forest(view, drawn, metric) for metric in drawn["metric"].unique()),
@@ -137,7 +137,7 @@ def _table(rows: pd.DataFrame, view: View) -> Table:
     for row in rows.to_dict("records"):
         effect, ends, verdict = effect_cells(row, view.rule)
         texts = (str(row["knob"]), _change_text(row), str(row["metric"]))
-        knob = [Cell(text=text) for text in texts]
+        knob = [Cell(text) for text in texts]
         cells.append((*knob, effect, ends, count_cell(row["num_pairs"]), verdict))
     head = ("knob", "change", "of", "effect", INTERVAL, "pairs", "verdict")
     return Table(head=head, rows=tuple(cells))
@@ -210,8 +210,8 @@ def importance_of(view: View) -> Section:
     tables = [importance_in(figures_of(view.tables, metric)) for metric in known]
     drawn = [table for table in tables if len(table)]
     return Section(
-        name="importance",
-        title="importance",
+        "importance",
+        "importance",
         missing="" if drawn else next(iter(map(_note, tables)), "no figure is known"),
         figures=(_importance_figure(drawn),) if drawn else (),
     )

@@ -40,7 +40,7 @@ def ladder_of(view: View) -> Section | None:
         return None
     steps = ladder(view.tables, config)
     if not steps.steps:
-        return Section(name=name, title=title, missing=f"there is no ladder ({steps.note})")
+        return Section(name, title, missing=f"there is no ladder ({steps.note})")
     figure = ladder_figure(view, steps)
     means = [mean for step in steps.steps for mean in (step.speed, step.accuracy) if mean]
     known = {name: [getattr(m, name) for m in means] for name in ("composed", "contaminated")}
@@ -51,8 +51,8 @@ def ladder_of(view: View) -> Section | None:
         if step.to_try
     ]
     return Section(
-        name=name,
-        title=title,
+        name,
+        title,
         table=_table(steps, view),
         notes=(_NOTE, *legend_of(pd.DataFrame(known)), *to_try),
         figures=(figure,) if figure else (),
@@ -63,7 +63,7 @@ def _table(steps: Ladder, view: View) -> Table:
     objectives = dict.fromkeys((view.rule.speed, view.rule.accuracy))
     heads = [head for o in objectives for head in (f"change of {o.metric}", INTERVAL, "verdict")]
     rows = tuple(
-        (Cell(text=step.text), *(cell for o in objectives for cell in _cells(step, o, view)))
+        (Cell(step.text), *(cell for o in objectives for cell in _cells(step, o, view)))
         for step in steps.steps
     )
     return Table(head=("step", *heads), rows=rows)
@@ -73,7 +73,7 @@ def _cells(step: Step, objective: Objective, view: View) -> tuple[Cell, ...]:
     mean = step.speed if objective == view.rule.speed else step.accuracy
     if mean is None:
         none = "none, by its role" if _is_none_by_role(step, objective, view) else NONE
-        return (Cell(text=none), Cell(text=""), Cell(text=""))
+        return (Cell(none), Cell(""), Cell(""))
     return effect_cells(row_of(mean, _kind(objective, view), objective.metric), view.rule)
 
 

@@ -133,12 +133,12 @@ def effect_cells(row: Mapping[Any, Any], rule: Rule) -> tuple[Cell, Cell, Cell]:
 
     A sign marks an effect with a config that was not itself measured.
     """
-    ends, effect = ends_text(row), Cell(text=NONE)
+    ends, effect = ends_text(row), Cell(NONE)
     if not is_too_wide(row):
-        effect = Cell(text=f"{effect_text(row)}{sign_of(row)}", number=float(row["effect"]))
+        effect = Cell(f"{effect_text(row)}{sign_of(row)}", number=float(row["effect"]))
         ends = ends or ("not known" if row["composed"] else "not known: no repeats")
     verdict = word_of(outcome_of(row, rule), row["metric"], rule)
-    return effect, Cell(text=ends or "too wide to tell"), Cell(text=verdict)
+    return effect, Cell(ends or "too wide to tell"), Cell(verdict)
 
 
 def legend_of(rows: pd.DataFrame) -> list[str]:

@@ -47,13 +47,6 @@ def test_the_page_has_a_legend_counts_and_the_measured_figures(made: MadeRun) ->
     assert "Selected by composed figures, speed from 3 probes, accuracy from 2 curves" in text
 
 
-def test_a_search_whose_configs_were_all_trained_has_none_of_it() -> None:
-    run = products_run()
-    text = text_of(page_of(run))
-    assert SIGN not in text
-    assert "composed:" not in text
-
-
 def test_without_confirm_runs_the_recommendation_says_that_its_figures_are_composed(
     tmp_path: Path,
 ) -> None:

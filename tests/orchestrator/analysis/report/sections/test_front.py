@@ -7,13 +7,6 @@ import pytest
 from orchestrator.analysis.report.sections.front import front_of, front_table
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.made_runs import (
-    MadeRun,
-    config,
-    partly_contaminated_run,
-    products_run,
-)
-from tests.orchestrator.analysis.report.pages import view_of_run
 
 
 def front_in(view: View) -> Section:
@@ -49,28 +42,6 @@ def test_the_lines_count_the_verdicts_and_name_the_noise(view: View) -> None:
         "noise floor: 3 confirm runs of the baseline differ from each other by up to 1.0 %",
     ):
         assert words in text
-
-
-def test_without_repeats_no_noise_is_known() -> None:
-    run = products_run()
-    run.rows = [row for row in run.rows if row["stage"] == "train"]
-    text = judged(view_of_run(run))
-    assert "no config was run twice" in text
-    assert "there is no noise floor" in text
-
-
-def test_without_a_completed_config_there_is_no_table() -> None:
-    run = MadeRun()
-    run.add(config(), state="failed", reason="no")
-    (section,) = front_of(view_of_run(run))
-    assert section.missing
-    assert section.figures == ()
-
-
-def test_the_runs_of_a_speed_are_counted_apart_where_an_accuracy_has_more() -> None:
-    view = view_of_run(partly_contaminated_run())
-    table = front_table(view, view.configs)
-    assert [cell.text for cell in table.column("runs")] == ["2 (accuracy 3)", "3"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.published import published_of
 from orchestrator.analysis.report.view import View
 from orchestrator.metrics import Published
-from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run, with_sweep
 
 SETTING, FIGURE, THEIRS, THEIR_RATIO, OURS, OUR_RATIO, OUR_CONFIG = range(7)
@@ -65,14 +65,6 @@ def test_configs_that_differ_in_more_than_the_study_names_have_no_ratio() -> Non
     assert [row[OUR_RATIO] for row in rows] == ["1.00", "", "", ""]
     assert rows[1][OUR_CONFIG] == "lr=0.003 batch_size=4000 num_workers=3"
     assert rows[1][OURS] != "not measured"
-
-
-def test_composed_figures_have_their_sign() -> None:
-    rows = rows_of(view_of_run(factored_run()))
-    signs = {row[SETTING]: row[OURS].endswith("†") for row in rows}
-    assert signs == {
-        "num_workers=0": True, "num_workers=3": False, "num_workers=6": True, "num_workers=8": True,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", ["test_acc", "all_acc"])

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 
-import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 from orchestrator.analysis.report.sections.scatter import (
     hover,
-    marks_of,
     scatter_figures,
 )
 from orchestrator.analysis.report.view import View
@@ -46,12 +44,6 @@ def test_each_config_is_one_mark_by_the_runs_that_selected(view: View) -> None:
     recommended = view.configs[view.configs["is_recommended"]]
     speeds = recommended["metrics.samples_per_s"].tolist()
     assert list(traces[-1].x) == pytest.approx(speeds, rel=1e-5)
-
-
-def test_the_first_mark_that_a_config_may_have_is_taken(view: View) -> None:
-    both = view.configs.assign(is_baseline=view.configs["is_recommended"], on_front=True)
-    assert [mark.name for mark, _ in marks_of(both, view.rule)] == ["on the front", "recommended"]
-    assert list(marks_of(view.configs.iloc[:0], view.rule)) == []
 
 
 def test_the_scale_of_the_speed_is_that_of_the_configs_in_sight() -> None:
@@ -123,26 +115,12 @@ def test_the_table_has_a_row_a_mark_and_the_ids_of_its_trials(view: View) -> Non
     assert (row["params.num_workers"], len(row["trial_ids"].split())) == (3, 1)
 
 
-def test_where_no_config_has_both_figures_there_is_no_empty_picture() -> None:
-    run = MadeRun()
-    run.add(config(), **{"metrics.val_acc": float("nan"), "metrics.peak_rss_gib": float("nan")})
-    assert scatter_figures(view_of_run(run)) == []
-
-
 def texts_of(view: View) -> list[str]:
     words, template = hover(view, view.configs)
     return [
         re.sub(r"%\{customdata\[(\d+)\]\}", lambda found, row=row: row[int(found[1])], template)
         for row in words
     ]
-
-
-def test_a_config_that_is_pointed_at_tells_its_settings_and_figures(view: View) -> None:
-    recommended = int(np.flatnonzero(view.configs["is_recommended"])[0])
-    lines = texts_of(view)[recommended].removesuffix("<extra></extra>").split("<br>")
-    assert lines[:3] == ["lr=0.01", "batch_size=4000", "num_workers=3"]
-    assert "bound by: compute" in lines
-    assert any(line.startswith("unresolved, at 99.9 % of the best") for line in lines)
 
 
 def test_texts_of_users_cannot_change_the_page_and_truth_values_are_as_in_commands() -> None:

@@ -13,7 +13,7 @@ from orchestrator.analysis.report.sections.knobs.effects import (
     main_effects,
 )
 from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run
 
 
@@ -48,13 +48,6 @@ def test_what_no_pair_tells_is_said() -> None:
     )
     assert section.table is not None
     assert "batch_size" not in {row[0].text for row in section.table.rows}
-
-
-def test_composed_effects_have_a_sign() -> None:
-    section = effects_of(view_of_run(factored_run()))
-    assert section.table is not None
-    assert any(row[3].text.endswith("†") for row in section.table.rows)
-    assert any(note.startswith("† composed") for note in section.notes)
 
 
 def test_a_knob_of_very_many_values_does_not_fill_the_page() -> None:

@@ -63,9 +63,3 @@ def test_where_the_baseline_is_recommended_there_is_no_step() -> None:
     assert section is not None
     assert section.missing.endswith("(the config is the baseline)")
     assert (section.table, section.figures) == (None, ())
-
-
-def test_where_nothing_is_recommended_there_is_no_section() -> None:
-    run = MadeRun()
-    run.add(config(), state="failed", reason="boom")
-    assert ladder_of(view_of_run(run)) is None

@@ -10,7 +10,6 @@ import pytest
 from orchestrator.analysis.report.sections.knobs.outcomes import (
     ALIKE,
     OPEN,
-    OUTCOMES,
     effect_text,
     ends_text,
     legend_of,
@@ -59,11 +58,6 @@ def test_alike_needs_the_whole_interval_within_the_margin(
     metric: str, kind: str, low: float, high: float, outcome: object
 ) -> None:
     assert outcome_of(row(metric, "not decided", kind, low, high), RULE) is outcome
-
-
-def test_symbols_and_marks_tell_outcomes_without_colour() -> None:
-    assert len({outcome.symbol for outcome in OUTCOMES}) == len(OUTCOMES)
-    assert len({outcome.marker for outcome in OUTCOMES}) == len(OUTCOMES)
 
 
 @pytest.mark.parametrize(
