@@ -23,7 +23,7 @@ from orchestrator.execution.printer import Printer
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Launch, Needs, Source
 from orchestrator.space.configs import values_of
-from orchestrator.storage.replacing import renamed_to, replace_file
+from orchestrator.storage.files import renamed_to, replace_file
 from orchestrator.sweep.definition import MAX_SEED, NODE
 from orchestrator.sweep.loading import require_modules
 from orchestrator.system.private_folder import private_folder

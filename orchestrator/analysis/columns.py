@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,17 +47,12 @@ def configs_of(rows: pd.DataFrame, sweep: SweepRecord) -> list[Config]:
 
 def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own type
     """Return a cell as the knob's own type; the table stores tuples and mixed options as text."""
-    allowed, default = knob.allowed, knob.default
-    if allowed.startswith("one of "):
-        return next((option for option in _options(allowed) if str(option) == str(cell)), cell)
+    default = knob.default
+    if options := knob.options:
+        return next((option for option in options if str(option) == str(cell)), cell)
     if isinstance(default, (tuple, list)):
         return tuple(int(part) for part in as_text(cell).split(","))
     return type(default)(cell)
-
-
-@cache
-def _options(allowed: str) -> tuple[Any, ...]:
-    return ast.literal_eval(f"({allowed.removeprefix('one of ')},)")  # type: ignore[no-any-return]
 
 
 def as_plain(value: object) -> object:

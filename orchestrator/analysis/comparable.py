@@ -152,25 +152,12 @@ def main_group(grouped: pd.DataFrame) -> str:
     return str(counts.idxmax()) if len(counts) else ALL
 
 
-def group_notes(grouped: pd.DataFrame, main: str, sweep: SweepRecord) -> list[str]:
-    """Describe the runs that are not ranked with those of the main group, and what is ranked.
-
-    Args:
-        grouped: From :func:`with_groups`.
-        main: The main group.
-        sweep: The sweep.
-    """
+def group_notes(grouped: pd.DataFrame, main: str) -> list[str]:
+    """Describe the runs that are not ranked with those of the main group."""
     done = grouped[grouped["state"] == TrialState.COMPLETED]
     others = done.loc[done[GROUP] != main, GROUP].value_counts(sort=False)
-    notes = [
+    return [
         f"{counted(count, 'trial')} completed under other conditions ({name}); their speeds are "
         f"not ranked with those of {main}"
         for name, count in others.items()
     ]
-    kinds = sorted(set(map(_kinds, done["device"].unique()))) if "device" in done.columns else []
-    if "device" in sweep.space and len(kinds) > 1:
-        notes.append(
-            f"rows of {' and '.join(kinds)} are ranked together, because the sweep varies the "
-            "device: that is its question"
-        )
-    return notes

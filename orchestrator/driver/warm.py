@@ -25,8 +25,7 @@ from orchestrator.provenance.environment import TIMED_PACKAGES, environment
 from orchestrator.provenance.source import source_hash
 from orchestrator.replay.setup import Replay
 from orchestrator.rules import SelectionRule
-from orchestrator.storage.files import RunFile
-from orchestrator.storage.replacing import replace_file
+from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem

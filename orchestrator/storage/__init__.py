@@ -1,9 +1,8 @@
 """The files that a run leaves on disk, and the readers of them.
 
 =============  ===================================================================
-files          the names of the files of a run directory
+files          the files of a run directory: their names, and how they are replaced
 run_directory  the folder itself, locked while a run writes to it
-replacing      files written under another name and renamed
 sweep_record   ``sweep.json``: a sweep as it was resolved, written and read
 history        a sweep and its trials as the journal has them so far
 tables         the tables of trials, curves, steps and of a factored search's candidates

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
 from orchestrator.kernel.journal import read_journal
-from orchestrator.storage.files import RunFile
-from orchestrator.storage.replacing import replace_file
+from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.sweep_record import SweepRecord
 
 

@@ -6,9 +6,11 @@ says whether a resumed run must have the same.
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -58,6 +60,14 @@ class KnobRecord:
     allowed: str = ""
     type: str = "str"
     conditional: bool = False
+
+    @cached_property
+    def options(self) -> tuple[Any, ...]:
+        """The values that are listed; () for a range."""
+        if not self.allowed.startswith("one of "):
+            return ()
+        values: tuple[Any, ...] = ast.literal_eval(f"({self.allowed[7:]},)")
+        return values
 
 
 @dataclass(frozen=True, kw_only=True)

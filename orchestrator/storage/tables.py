@@ -14,10 +14,8 @@ metrics are ``float64``; knobs, seeds and counts are nullable ``Int64``, ``boole
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +28,7 @@ from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.throughput import warm_up
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.history import (
     TRIAL_COLUMNS,
     SweepHistory,
@@ -38,7 +36,6 @@ from orchestrator.storage.history import (
     cell_text,
     read_history,
 )
-from orchestrator.storage.replacing import replace_file
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 
 TAG_COLUMNS = (
@@ -253,10 +250,7 @@ def _dtype(column: str) -> str:
 
 
 def _knob_dtype(knob: KnobRecord) -> str:
-    allowed, kinds = knob.allowed, {type(knob.default)}
-    if allowed.startswith("one of "):
-        with suppress(ValueError, SyntaxError):  # as a damaged record may have it
-            kinds = {type(option) for option in ast.literal_eval(f"[{allowed[7:]}]")}
+    kinds = {type(option) for option in knob.options or (knob.default,)}
     return _KNOB_DTYPES.get(kinds.pop(), "str") if len(kinds) == 1 else "str"
 
 

@@ -14,7 +14,7 @@ from orchestrator.analysis.api.runs import configs, describe, pareto_front
 from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest, refusing_os_errors
-from orchestrator.storage.replacing import replace_file
+from orchestrator.storage.files import replace_file
 
 FORMATS: Final = ("csv", "parquet")
 

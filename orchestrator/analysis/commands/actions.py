@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import os
+import json
+import math
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from orchestrator.analysis.api.checks import objectives_of
 from orchestrator.analysis.api.files import export
 from orchestrator.analysis.api.runs import configs, pareto_front
 from orchestrator.analysis.columns import config_of
-from orchestrator.analysis.commands.documents import rows_of, write_document
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
 from orchestrator.analysis.comparison.compare import Comparison
@@ -33,8 +34,12 @@ from orchestrator.arguments import typed
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
 from orchestrator.locations import short
 from orchestrator.storage.files import RunFile, no_run
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.system.streams import require_written
 
 EXIT_REGRESSION: Final = 1
+SCHEMA_VERSION: Final = 1
+"""Rises where a key goes or changes its meaning; new keys may come without."""
 
 
 def show(options: argparse.Namespace) -> int:
@@ -129,10 +134,7 @@ def open_report(options: argparse.Namespace) -> int:
             f"{folder}: has no {RunFile.REPORT}",
             f"this writes it: {typed('orchestrator.analysis', [folder])}",
         )
-    # A browser of text, which opens without a display, cannot draw the report.
-    displays = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    has_browser = sys.platform != "linux" or any(os.environ.get(name) for name in displays)
-    is_open = has_browser and webbrowser.open(report.as_uri())
+    is_open = webbrowser.open(report.as_uri())
     if options.json:
         write_document("open", {"report": report, "opened": is_open})
     else:
@@ -190,6 +192,53 @@ def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
         if is_ratio and not is_narrow(change["low"], change["high"]):
             change["change"] = None
         yield {"config": config, **{str(name): cell for name, cell in change.items()}}
+
+
+def write_document(command: str, content: Mapping[str, Any]) -> None:
+    """Write ``schema_version``, ``command`` and the content; what is not known is null.
+
+    Raises:
+        SweepError: It cannot be written: whoever reads it goes by the exit code.
+    """
+    document = {"schema_version": SCHEMA_VERSION, "command": command, **content}
+    try:
+        sys.stdout.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
+        require_written(sys.stdout)
+    except OSError as error:
+        raise SweepError(
+            f"--json: the document cannot be written: {error.strerror or error}"
+        ) from None
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - whatever is to be written
+    """Return a value as JSON has it: NaN, infinite and missing figures are None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Iterable):
+        return [plain(entry) for entry in value]
+    if value is None or value is pd.NaT or value is pd.NA:
+        return None
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (bool, int)) else str(value)
+
+
+def rows_of(table: pd.DataFrame, sweep: SweepRecord) -> list[dict[str, Any]]:
+    """Return a table's rows: the knobs as ``config``, other columns by their short names."""
+    return [
+        {
+            "config": config_of(row, sweep),
+            **{
+                str(name).removeprefix("metrics."): cell
+                for name, cell in row.items()
+                if not str(name).startswith("params.")
+            },
+        }
+        for row in table.to_dict("records")
+    ]
 
 
 ACTIONS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {

@@ -50,7 +50,7 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
         yield Finding(Caveat.DATA, data, health=Health.PASS)
     for text in sweep.cuts:
         yield Finding(Caveat.BUDGET, text, text)
-    for text in group_notes(tables.grouped, tables.main_group, sweep):
+    for text in group_notes(tables.grouped, tables.main_group):
         yield Finding(Caveat.CONDITIONS, text, text)
     yield _other_load(trials)
     yield _drift(tables)

@@ -6,7 +6,7 @@ The configs of a pair differ in the knob alone, those of a block in the two knob
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import combinations, product
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.knobs.figures import Figures, Mean
+from orchestrator.analysis.knobs.figures import Figures
 from orchestrator.analysis.statistics.intervals import CONFIDENCE
 from orchestrator.analysis.statistics.matched_pairs import Rows, holm
 from orchestrator.space.configs import format_setting
@@ -45,7 +45,14 @@ class Verdict(StrEnum):
 
 def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
     """Return the table of :func:`orchestrator.analysis.effects` for some figures."""
-    rows = [row for figures in asked for row in _rows(figures)]
+    rows = [
+        row
+        for figures in asked
+        for knob in figures.knobs
+        for row in _found(
+            figures, {"knob": knob}, _pairs(figures, knob), "num_pairs", Verdict.NO_PAIR
+        )
+    ]
     return _table_of(rows, ("knob",), ("reference", "value"), "num_pairs")
 
 
@@ -75,33 +82,40 @@ def _table_of(
     return table.assign(p=p, verdict=verdicts.where(table[number] > 0, table["verdict"]))
 
 
-def _cells_of(mean: Mean, number: str) -> dict[str, Any]:
-    cells = asdict(mean)
-    return cells | {"basis": str(mean.basis), number: cells.pop("num")}
+Comparison = tuple[Mapping[str, Any], Sequence[Rows], Sequence[int]]
+"""Values that differ, the rows of the configs of each corner, and the sign of each corner."""
 
 
-def _rows(figures: Figures) -> Iterator[dict[str, Any]]:
-    for knob in figures.knobs:
-        same = {"knob": knob, "metric": figures.metric, "kind": str(figures.kind),
-                "group": figures.group}  # fmt: skip
-        values, verdict = figures.points.values[knob], Verdict.NO_PAIR
-        found = False
-        for reference, code in _pairs_of_values(figures, knob):
-            rows = np.flatnonzero((figures.points.codes[knob] == reference) & figures.known)
-            partners = figures.partners(rows, knob, code)
-            is_pair = partners >= 0
-            mean = figures.mean([rows[is_pair], partners[is_pair]], (-1, 1))
-            if mean is None and is_pair.any():
-                verdict = Verdict.SAME_RUNS
-            elif mean is not None:
-                found = True
-                ends = {"reference": values[reference], "value": values[code]}
-                yield same | ends | _cells_of(mean, "num_pairs")
-        if not found:
-            is_composed = verdict is Verdict.SAME_RUNS
-            yield (
-                same | _NOTHING | {"num_pairs": 0, "verdict": str(verdict), "composed": is_composed}
-            )
+def _found(
+    figures: Figures,
+    knobs: Mapping[str, str],
+    comparisons: Iterable[Comparison],
+    number: str,
+    nothing: Verdict,
+) -> Iterator[dict[str, Any]]:
+    """Yield a row a comparison that has configs; if there is none, one row that states it."""
+    same = {"metric": figures.metric, "kind": str(figures.kind), "group": figures.group, **knobs}
+    found, verdict = False, nothing
+    for values, corners, signs in comparisons:
+        mean = figures.mean(corners, signs)
+        if mean is not None:
+            found = True
+            cells = asdict(mean)
+            yield same | values | cells | {"basis": str(mean.basis), number: cells.pop("num")}
+        elif len(corners[0]):
+            verdict = Verdict.SAME_RUNS
+    if not found:
+        is_composed = verdict is Verdict.SAME_RUNS
+        yield same | _NOTHING | {number: 0, "verdict": str(verdict), "composed": is_composed}
+
+
+def _pairs(figures: Figures, knob: str) -> Iterator[Comparison]:
+    values, codes = figures.points.values[knob], figures.points.codes[knob]
+    for reference, code in _pairs_of_values(figures, knob):
+        rows = np.flatnonzero((codes == reference) & figures.known)
+        partners = figures.partners(rows, knob, code)
+        corners = [rows[partners >= 0], partners[partners >= 0]]
+        yield {"reference": values[reference], "value": values[code]}, corners, (-1, 1)
 
 
 def _pairs_of_values(figures: Figures, knob: str) -> list[tuple[int, int]]:
@@ -112,45 +126,21 @@ def _pairs_of_values(figures: Figures, knob: str) -> list[tuple[int, int]]:
 
 
 def _block_rows(figures: Figures) -> Iterator[dict[str, Any]]:
-    codes, values = figures.points.codes, figures.points.values
-    at_reference = {
-        knob: figures.known & (codes[knob] == figures.references[knob]) for knob in figures.knobs
-    }
     partners = {
-        (knob, code): _partners(figures, knob, code, at_reference[knob])
+        (knob, code): _partners(figures, knob, code)
         for knob in figures.knobs
         for code in _others(figures, knob)
     }
     for one, other in combinations(figures.knobs, 2):
-        same = {"metric": figures.metric, "kind": str(figures.kind), "group": figures.group,
-                "knob_a": one, "knob_b": other}  # fmt: skip
-        found, verdict = False, Verdict.NO_BLOCK
-        for first, second in product(_others(figures, one), _others(figures, other)):
-            corners = _blocks(partners[one, first], partners[other, second])
-            mean = figures.mean(corners, (1, -1, -1, 1))
-            if mean is not None:
-                found = True
-                ends = {
-                    "reference_a": values[one][figures.references[one]],
-                    "value_a": values[one][first],
-                    "reference_b": values[other][figures.references[other]],
-                    "value_b": values[other][second],
-                }
-                yield same | ends | _cells_of(mean, "num_blocks")
-            elif len(corners[0]):
-                verdict = Verdict.SAME_RUNS
-        if not found:
-            is_composed = verdict is Verdict.SAME_RUNS
-            no_block = {"num_blocks": 0, "verdict": str(verdict), "composed": is_composed}
-            to_try = (
-                ""
-                if is_composed
-                else " ".join(
-                    f"--set {format_setting(knob, values[knob][_others(figures, knob)[0]])}"
+        knobs, blocks = {"knob_a": one, "knob_b": other}, _blocks(figures, one, other, partners)
+        for row in _found(figures, knobs, blocks, "num_blocks", Verdict.NO_BLOCK):
+            if row.get("verdict") == Verdict.NO_BLOCK:
+                row["to_try"] = " ".join(
+                    f"--set {format_setting(knob, figures.points.values[knob][code])}"
                     for knob in (one, other)
+                    for code in _others(figures, knob)[:1]
                 )
-            )
-            yield same | _NOTHING | no_block | {"to_try": to_try}
+            yield row
 
 
 def _others(figures: Figures, knob: str) -> list[int]:
@@ -161,19 +151,33 @@ def _others(figures: Figures, knob: str) -> list[int]:
     return sorted(int(code) for code in most if counts[code])
 
 
-def _partners(
-    figures: Figures, knob: str, code: int, at_reference: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int32]:
+def _partners(figures: Figures, knob: str, code: int) -> npt.NDArray[np.int32]:
     """Return the row of each config at the reference with another value; -1 if there is none."""
     partners = np.full(len(figures.points), -1, dtype=np.int32)
-    rows = np.flatnonzero(at_reference)
+    reference = figures.references[knob]
+    rows = np.flatnonzero(figures.known & (figures.points.codes[knob] == reference))
     partners[rows] = figures.partners(rows, knob, code)
     return partners
 
 
-def _blocks(ones: npt.NDArray[np.int32], others: npt.NDArray[np.int32]) -> list[Rows]:
-    """Return the rows of complete blocks, an array a corner: none, one, other, both changed."""
-    start = np.flatnonzero((ones >= 0) & (others >= 0))
-    both = others[ones[start]]
-    start, both = start[both >= 0], both[both >= 0]
-    return [start, *(rows.astype(np.intp) for rows in (ones[start], others[start], both))]
+def _blocks(
+    figures: Figures,
+    one: str,
+    other: str,
+    partners: Mapping[tuple[str, int], npt.NDArray[np.int32]],
+) -> Iterator[Comparison]:
+    """Yield the complete blocks of two knobs, by their corners: none, one, other, both changed."""
+    values, references = figures.points.values, figures.references
+    for first, second in product(_others(figures, one), _others(figures, other)):
+        ones, others = partners[one, first], partners[other, second]
+        start = np.flatnonzero((ones >= 0) & (others >= 0))
+        both = others[ones[start]]
+        start, both = start[both >= 0], both[both >= 0]
+        corners = [start, *(rows.astype(np.intp) for rows in (ones[start], others[start], both))]
+        ends = {
+            "reference_a": values[one][references[one]],
+            "value_a": values[one][first],
+            "reference_b": values[other][references[other]],
+            "value_b": values[other][second],
+        }
+        yield ends, corners, (1, -1, -1, 1)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.storage.files import RunFile
-from orchestrator.storage.replacing import replace_file
+from orchestrator.storage.files import RunFile, replace_file
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -15,8 +15,7 @@ from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.plot import front_picture
 from orchestrator.analysis.report.view import View, view_of
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.storage.files import RunFile
-from orchestrator.storage.replacing import replace_file
+from orchestrator.storage.files import RunFile, replace_file
 
 
 def write_all(tables: RunTables, run_dir: Path) -> Findings:

@@ -14,8 +14,7 @@ from typing import Any
 
 from orchestrator.kernel.events import Event, Opened, Resumed, Started
 from orchestrator.kernel.parts import Fold
-from orchestrator.storage.files import RunFile
-from orchestrator.storage.replacing import replace_file
+from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.system.import_path import package_path
 from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown
 

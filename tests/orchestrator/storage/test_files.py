@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from orchestrator.storage.replacing import renamed_to, replace_file
+from orchestrator.storage.files import renamed_to, replace_file
 
 
 def text(content: str, path: Path) -> None:
