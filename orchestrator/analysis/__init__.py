@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchestrator.analysis.api import plot
-    from orchestrator.analysis.api.files import export
     from orchestrator.analysis.api.knobs import effects, importance, interactions
     from orchestrator.analysis.api.runs import (
         compare,
         configs,
         describe,
+        export,
         load,
         pareto_front,
         recommend,
@@ -51,7 +51,6 @@ _ELSEWHERE = {
     "RunTables": "analysis.tables.run_tables",
     "TableError": "analysis.columns",
     "effects": "analysis.api.knobs",
-    "export": "analysis.api.files",
     "goodput": "analysis.api.scaling",
     "importance": "analysis.api.knobs",
     "interactions": "analysis.api.knobs",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,13 +124,6 @@ class TrialHistory:
             return wall_s
         return wall_s if self.trial.interleaved else max(wall_s, self.finished_at - self.started_at)
 
-    def keep_reports(self, is_kept: Callable[[Report], bool]) -> None:
-        """Drop the reports that are void."""
-        self.reports = [(at, report) for at, report in self.reports if is_kept(report)]
-        self.latest = {}
-        for _, report in self.reports:
-            self.latest |= report.metrics
-
     def row(self) -> dict[str, Any]:
         """Return its row of the trials table by column name; unknown cells are absent."""
         row = self.asked()
@@ -239,7 +232,8 @@ class SweepHistory:
         elif isinstance(event, Ended):
             self.exit_code = event.exit_code
         elif isinstance(event, Asked):
-            return self._asked(event.trial)
+            new = TrialHistory(trial=event.trial, index=len(self.trials), data=self.sweep.data)
+            return self.trials.setdefault(event.trial.id, new)
         elif isinstance(event, OfTrial):
             trial = self.trials[event.trial_id]
             if isinstance(event, Reported):
@@ -256,14 +250,12 @@ class SweepHistory:
         if (concluded := trial.concluded) is not None:
             self.states[concluded.state] += step
             if (taken_s := trial.taken_s) is not None:
-                self._taken_s, self._num_taken = (
-                    self._taken_s + step * taken_s, self._num_taken + step,
-                )  # fmt: skip
+                self._taken_s += step * taken_s
+                self._num_taken += step
         for is_in, group in ((trial.running, self.running), (trial.waits_for, self.held_up)):
+            group.pop(trial.trial.id, None)
             if is_in and step > 0:
                 group[trial.trial.id] = trial
-            else:
-                group.pop(trial.trial.id, None)
         if trial.node:
             self.nodes.add(trial.node)
 
@@ -276,12 +268,6 @@ class SweepHistory:
             trial.reports.clear()
         trial.reports.append((event.at, report))
         trial.latest |= report.metrics
-
-    def _asked(self, trial: Trial) -> TrialHistory:
-        new = TrialHistory(trial=trial, index=len(self.trials))
-        history = self.trials.setdefault(trial.id, new)
-        history.data = self.sweep.data
-        return history
 
 
 def key_of(event: Event) -> str:
@@ -312,7 +298,10 @@ def _advance(history: TrialHistory, event: OfTrial) -> None:
     if isinstance(event, Waiting):
         history.waits_for, history.waits_since = event.what, event.at - event.seconds
     elif isinstance(event, Started):
-        history.keep_reports(lambda report: report.epoch <= event.restored_epochs)
+        kept = [(at, report) for at, report in history.reports
+                if report.epoch <= event.restored_epochs]  # fmt: skip
+        history.reports = kept
+        history.latest = {name: value for _, r in kept for name, value in r.metrics.items()}
         history.started_at, history.running = event.at, True
         history.node, history.cores = event.node, event.cores or None
     elif isinstance(event, Finished):

@@ -17,10 +17,6 @@ from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.sweep_record import SweepRecord
 
 
-class _TakenError(RunDirectoryError):
-    """Folder that another run is in: one of another name may be free."""
-
-
 class RunDirectory:
     """A run directory that this process alone writes to."""
 
@@ -46,7 +42,7 @@ class RunDirectory:
             self._lock.seek(0)
             owner = self._lock.read().strip() or "unknown"
             self._lock.close()
-            raise _TakenError(
+            raise RunDirectoryError(
                 f"{path}: another driver (process {owner}) is writing to this run directory",
                 "wait for it to end, or give another --out",
             ) from None
@@ -122,7 +118,7 @@ def require_new(path: Path) -> None:
         RunDirectoryError: One has.
     """
     if _has_begun(path / RunFile.JOURNAL):
-        raise _TakenError(
+        raise RunDirectoryError(
             f"--out {path}: contains a run already",
             f"resume it by --resume {path}, or give another",
         )
@@ -137,9 +133,9 @@ def directory_of_this_second(folder: Path) -> RunDirectory:
         RunDirectoryError: It cannot be made.
     """
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
-    for number in count(1):
-        path = folder / (stamp if number == 1 else f"{stamp}-{number}")
-        with suppress(_TakenError):
-            require_new(path)
-            return RunDirectory(path)
-    raise AssertionError("numbers do not end")
+    path = folder / stamp
+    for number in count(2):
+        if not path.exists():
+            break
+        path = folder / f"{stamp}-{number}"
+    return RunDirectory(path)

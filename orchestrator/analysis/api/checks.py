@@ -6,9 +6,9 @@ Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Final
 
+import msgspec
 import pandas as pd
 
 from orchestrator.analysis.columns import TableError
@@ -20,7 +20,7 @@ from orchestrator.storage.sweep_record import SweepRecord
 Source = RunTables | pd.DataFrame
 """A run, or a frame of it."""
 
-_KEY: Final = "analysis"
+_KEY: Final = "objectives"
 """Key among a frame's ``attrs``, which pandas keeps through filters, sorts and new columns."""
 
 _SMALLER: Final = ("_s", "_ms", "_us", "_ns", "_gib", "_mib", "_j", "loss", "cost", "error")
@@ -116,18 +116,14 @@ def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
 
 def labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     """Return a frame of configs that remembers its objectives."""
-    objectives = [asdict(o) | {"goal": str(o.goal)} for o in sweep.objectives]
     labelled = configs.copy(deep=False)
-    labelled.attrs = {**configs.attrs, _KEY: {"objectives": objectives}}
+    labelled.attrs = {**configs.attrs, _KEY: msgspec.to_builtins(sweep.objectives)}
     return labelled
 
 
 def remembered(frame: pd.DataFrame) -> tuple[Objective, ...]:
     """Return the objectives of a frame's run; () if the frame has none."""
-    label = frame.attrs.get(_KEY, {})
-    return tuple(
-        Objective(**{**spec, "goal": Goal(spec["goal"])}) for spec in label.get("objectives", [])
-    )
+    return msgspec.convert(frame.attrs.get(_KEY, []), tuple[Objective, ...])
 
 
 def objectives_of(

@@ -1,15 +1,20 @@
-"""A run: load it, its columns, configs and front; recommend a config; compare another run."""
+"""A run: load it, its columns, configs, front, recommendation; compare it; export its tables."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.api.checks import (
     Source,
     checked_configs,
+    checked_frame,
     checked_run,
     checked_trials,
     labelled,
@@ -25,7 +30,11 @@ from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.statistics import pareto
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.errors import nearest, refusing_os_errors
 from orchestrator.metrics import Objective
+from orchestrator.storage.files import replace_file
+
+FORMATS: Final = ("csv", "parquet")
 
 load = load_run
 
@@ -164,3 +173,70 @@ def compare(
     """
     runs = [checked_run(run, "compare") for run in (first, second)]
     return compare_runs(*runs, tolerance=tolerance, across=across)
+
+
+def export(
+    source: Source, folder: str | Path, format: str = "csv", *, name: str = "table"
+) -> list[Path]:
+    """Write a run's tables, or a frame, into a folder.
+
+    For a run: ``trials``, ``configs``, ``front``, ``curves``, ``steps``, ``columns`` (unit and
+    meaning of each column) and, for a factored search, ``candidates``. Files of these names are
+    replaced.
+
+    In ``csv`` a list or tuple is JSON text, ``["a", "b"]``; in ``parquet`` it is a list.
+
+    Args:
+        source: A run, or a frame.
+        folder: The folder to write to; it is created.
+        format: ``csv`` or ``parquet``.
+        name: For a frame: the file's name without its ending.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        TableError: The format is unknown.
+        SweepError: The folder cannot be written.
+    """
+    if format not in FORMATS:
+        raise TableError(
+            f"export: unknown format {format!r}{nearest(str(format), FORMATS)}",
+            f"formats: {', '.join(FORMATS)}",
+        )
+    tables = _tables_of(source, name)
+    folder = Path(folder)
+    with refusing_os_errors("another folder is given by --out DIR on the command line"):
+        folder.mkdir(parents=True, exist_ok=True)
+        return [_write(folder / f"{title}.{format}", table) for title, table in tables.items()]
+
+
+def _tables_of(run: Source, name: str) -> dict[str, pd.DataFrame]:
+    if not isinstance(run, RunTables):
+        return {name: checked_frame(run, "export")}
+    made = configs(run)
+    tables = {
+        "trials": run.trials,
+        "configs": made,
+        "front": pareto_front(made),
+        "curves": run.curves,
+        "steps": run.steps,
+        "columns": describe(run),
+    }
+    return tables | ({"candidates": run.candidates} if len(run.candidates) else {})
+
+
+def _write(path: Path, table: pd.DataFrame) -> Path:
+    """Write a table without its index; tuples as lists, which Arrow and JSON have."""
+    is_csv = path.suffix == ".csv"
+
+    def converted(cell: object) -> object:
+        if not isinstance(cell, (list, tuple, np.ndarray)):
+            return cell
+        return json.dumps(list(cell), default=str) if is_csv else list(cell)
+
+    names = [str(n) for n, kind in table.dtypes.items() if pd.api.types.is_object_dtype(kind)]
+    table = table.assign(**{name: table[name].map(converted) for name in names})
+    write = table.to_csv if is_csv else table.to_parquet
+    replace_file(path, lambda to: write(to, index=False))
+    return path

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.api.checks import objectives_of
-from orchestrator.analysis.api.files import export
-from orchestrator.analysis.api.runs import configs, pareto_front
+from orchestrator.analysis.api.runs import configs, export, pareto_front
 from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict

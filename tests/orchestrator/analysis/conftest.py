@@ -1,4 +1,4 @@
-"""A run as a sweep leaves it."""
+"""Runs as a sweep leaves them; those of the session are only read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.orchestrator.analysis.made_runs import MadeRun, products_run
+from orchestrator.analysis.tables.run_tables import RunTables
+from tests.orchestrator.analysis.made_runs import MadeRun, factored_run, products_run
 
 
 @pytest.fixture
@@ -17,3 +18,19 @@ def made() -> MadeRun:
 @pytest.fixture
 def run_dir(made: MadeRun, tmp_path: Path) -> Path:
     return made.write(tmp_path / "run")
+
+
+@pytest.fixture(scope="session")
+def run() -> RunTables:
+    return products_run().tables
+
+
+@pytest.fixture(scope="session")
+def factored() -> RunTables:
+    return factored_run().tables
+
+
+@pytest.fixture(scope="session")
+def empty() -> RunTables:
+    """A run of which no trial completed."""
+    return MadeRun().tables

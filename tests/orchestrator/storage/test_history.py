@@ -132,23 +132,10 @@ def test_what_is_counted_as_events_come_is_what_all_trials_amount_to(seed: int) 
             assert trial.latest == latest
 
 
-def test_a_history_that_keeps_the_last_report_alone_knows_the_latest_figures() -> None:
-    whole, short = SweepHistory(), SweepHistory(keeps_reports=False)
-    trial = make_trial(0)
-    for event in (
-        Opened(at=0.0, sweep=make_record().to_json()),
-        Asked(at=0.0, trial=trial),
-        Started(at=0.0, trial_id=trial.id, node="n", cores=1),
-        *(
-            Reported(at=1.0, trial_id=trial.id, report=Report(
-                step=e, epoch=e, samples=e, elapsed_s=e, metrics={"val_acc": e / 10, f"of_{e}": 1.0}
-            ))
-            for e in (1, 2, 3)
-        ),
-    ):  # fmt: skip
-        whole.apply(event)
+def test_a_history_may_keep_the_last_report_alone(scribe: Scribe) -> None:
+    trial, short = scribe.whole(make_trial(0)), SweepHistory(keeps_reports=False)
+    for event in events_of(scribe.run_dir):
         short.apply(event)
-    (one,), (other,) = whole.trials.values(), short.trials.values()
+    one, other = history(scribe).trials[trial.id], short.trials[trial.id]
     assert one.figures() == other.figures()
-    assert (len(one.reports), len(other.reports)) == (3, 1)
-    assert one.reports[-1] == other.reports[-1]
+    assert other.reports == one.reports[-1:]

@@ -36,10 +36,7 @@ def test_a_folder_that_was_there_or_has_a_journal_is_kept(tmp_path: Path) -> Non
     assert begun.journal.exists()
 
 
-def test_a_folder_that_cannot_be_written_is_refused_at_once_and_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("orchestrator.storage.run_directory.count", lambda start: [start])
+def test_a_folder_that_cannot_be_written_is_refused_at_once_and_removed(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     with (
         no_file_larger_than(0),

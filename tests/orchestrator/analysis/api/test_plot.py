@@ -9,24 +9,13 @@ import plotly.graph_objects as go
 import pytest
 
 import orchestrator.analysis as an
-from tests.orchestrator.analysis.made_runs import products_run
 
-FIGURES = ("speed_accuracy", "effects", "curves", "steps", "ladder", "importance", "scaling")
-
-
-@pytest.fixture(scope="module")
-def run() -> an.RunTables:
-    return products_run().tables
+FIGURES = ("speed_accuracy", "effects", "curves", "steps", "ladder", "scaling")
 
 
-def draw(name: str) -> Callable[..., go.Figure]:
-    function: Callable[..., go.Figure] = getattr(an.plot, name)
-    return function
-
-
-@pytest.mark.parametrize("name", [name for name in FIGURES if name != "importance"])
+@pytest.mark.parametrize("name", FIGURES)
 def test_each_figure_is_drawn_of_a_run(name: str, run: an.RunTables) -> None:
-    figure = draw(name)(run)
+    figure: go.Figure = getattr(an.plot, name)(run)
     drawn = [trace for trace in figure.data if trace.x is not None and len(trace.x)]
     assert drawn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -92,11 +93,12 @@ def test_wrong_use_is_one_message(
 
 
 def test_a_run_without_a_completed_trial_has_no_configs_and_all_columns(
-    run: an.RunTables, empty: an.RunTables
+    empty: an.RunTables,
 ) -> None:
     configs = an.configs(empty)
     assert configs.empty
     assert {"params.lr", SPEED, "verdict", "on_front", "num_runs"} <= {*configs.columns}
+    assert an.pareto_front(empty).empty
 
 
 def test_each_column_is_described(run: an.RunTables) -> None:
@@ -172,5 +174,59 @@ def test_groups_have_a_front_each() -> None:
     assert an.pareto_front(frame, BOTH).index.tolist() == ["a", "c", "b"]
 
 
-def test_a_run_without_configs_has_an_empty_front(empty: an.RunTables) -> None:
-    assert an.pareto_front(empty).empty
+# -- export
+
+TABLES = ["trials", "configs", "front", "curves", "steps", "columns"]
+
+
+def test_parquet_reads_back_equal_types_included(run: an.RunTables, tmp_path: Path) -> None:
+    paths = an.export(run, tmp_path / "new" / "folder", format="parquet")
+    assert [path.name for path in paths] == [f"{name}.parquet" for name in TABLES]
+    expected = {"trials": run.trials, "configs": an.configs(run), "curves": run.curves}
+    for name, frame in expected.items():
+        found = pd.read_parquet(tmp_path / "new" / "folder" / f"{name}.parquet")
+        lists = [c for c in frame.columns if isinstance(frame[c].iloc[0], tuple)]
+        for column in lists:
+            assert found[column].map(tuple).tolist() == frame[column].tolist()
+        pd.testing.assert_frame_equal(found.drop(columns=lists), frame.drop(columns=lists))
+
+
+def test_a_csv_reads_back_equal(run: an.RunTables, tmp_path: Path) -> None:
+    an.export(run, tmp_path)
+    dtypes: Any = run.trials.dtypes.drop("started_at").to_dict()
+    found = pd.read_csv(
+        tmp_path / "trials.csv",
+        dtype=dtypes,
+        parse_dates=["started_at"],
+    )
+    pd.testing.assert_frame_equal(
+        found.astype({"started_at": run.trials["started_at"].dtype}), run.trials
+    )
+    configs = pd.read_csv(tmp_path / "configs.csv")
+    assert (
+        configs["trial_ids"].map(json.loads).map(tuple).tolist()
+        == an.configs(run)["trial_ids"].tolist()
+    )
+
+
+def test_candidates_of_a_factored_search_are_a_table(
+    factored: an.RunTables, tmp_path: Path
+) -> None:
+    assert [p.stem for p in an.export(factored, tmp_path)] == [*TABLES, "candidates"]
+
+
+def test_a_frame_is_exported_and_its_lists_are_json(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"ids": [("a", "b"), (), ["c"]], "at": pd.to_datetime(["2026-01-02"] * 3)})
+    (path,) = an.export(frame, tmp_path, name="mine")
+    assert path == tmp_path / "mine.csv"
+    assert pd.read_csv(path)["ids"].map(json.loads).tolist() == [["a", "b"], [], ["c"]]
+
+
+def test_a_wrong_export_is_named(run: an.RunTables, tmp_path: Path) -> None:
+    with pytest.raises(an.TableError, match="unknown format 'parqet'; did you mean 'parquet'"):
+        an.export(run, tmp_path, format="parqet")
+    with pytest.raises(an.TableError, match="not a dict"):
+        an.export({}, tmp_path)  # type: ignore[arg-type]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SweepError, match="file: cannot be used"):
+        an.export(run, tmp_path / "file")

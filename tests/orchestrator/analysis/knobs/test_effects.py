@@ -18,17 +18,7 @@ from orchestrator.analysis.knobs.of_run import figures_by_role
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, SPEED, drawn, figures, frame
-from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
-
-
-@pytest.fixture(scope="module")
-def tables() -> RunTables:
-    return products_run().tables
-
-
-@pytest.fixture(scope="module")
-def composed() -> RunTables:
-    return factored_run().tables
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 
 def row(table: pd.DataFrame, knob: str, value: object = None, on: str = SPEED) -> pd.Series[Any]:
@@ -88,9 +78,9 @@ def test_neither_order_nor_unit_nor_names_change_an_effect(seed: int, factor: fl
 
 
 def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
-    tables: RunTables,
+    run: RunTables,
 ) -> None:
-    found = effects_in(figures_by_role(tables))
+    found = effects_in(figures_by_role(run))
     told = set(zip(found["knob"], found["metric"], found["kind"], strict=True))
     assert told == {
         ("num_workers", SPEED, "ratio"),
@@ -98,14 +88,14 @@ def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
         ("batch_size", ACCURACY, "difference"),
         ("lr", ACCURACY, "difference"),
     }
-    asked = effects_in(figures_by_role(tables, SPEED))
+    asked = effects_in(figures_by_role(run, SPEED))
     assert set(asked["knob"]) == {"num_workers", "batch_size", "lr"}
     assert row(asked, "lr")["verdict"] == Verdict.OPEN  # speed_of() ignores it
     assert row(asked, "num_workers", 3)["verdict"] == Verdict.HIGHER
 
 
-def test_runs_that_composed_figures_share_count_once(composed: RunTables) -> None:
-    found = effects_in(figures_by_role(composed, SPEED))
+def test_runs_that_composed_figures_share_count_once(factored: RunTables) -> None:
+    found = effects_in(figures_by_role(factored, SPEED))
     assert row(found, "num_workers", 3)["num_pairs"] == 3  # three batch sizes, whatever the lr
     assert bool(row(found, "num_workers", 3)["composed"])
     lr = row(found, "lr")
@@ -179,8 +169,8 @@ def test_two_knobs_that_were_not_tried_together_have_a_row_that_says_so() -> Non
     assert block["effect"] == pytest.approx(1800 * 1000 / (1400 * 1300), rel=1e-4)
 
 
-def test_composed_figures_of_the_same_runs_make_no_block() -> None:
-    found = interactions_in(figures_by_role(factored_run().tables, SPEED))
+def test_composed_figures_of_the_same_runs_make_no_block(factored: RunTables) -> None:
+    found = interactions_in(figures_by_role(factored, SPEED))
     of_lr = found[(found["knob_a"] == "lr") | (found["knob_b"] == "lr")]
     assert set(of_lr["verdict"]) == {Verdict.SAME_RUNS}
     assert (of_lr["num_blocks"] == 0).all()

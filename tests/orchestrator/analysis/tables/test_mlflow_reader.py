@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -13,13 +12,10 @@ import pytest
 
 import orchestrator.analysis as an
 from orchestrator.analysis.tables.load import load_run
-from orchestrator.analysis.tables.run_tables import with_run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError
-from orchestrator.kernel.journal import Journal
-from orchestrator.storage.tables import write_candidates, write_tables
-from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
-from tests.orchestrator.analysis.made_runs import config, content_of, factored_run, sweep_json
-from tests.orchestrator.helpers.journalled import append
+from orchestrator.storage.tables import write_candidates
+from tests.orchestrator.analysis.made_runs import MadeRun, config, content_of, factored_run
+from tests.orchestrator.tracking.made_journal import write_run
 
 
 @pytest.fixture(scope="module")
@@ -41,59 +37,18 @@ def mirrored(written: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
     return tmp_path / "run", f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
-def _written(tmp_path: Path) -> tuple[Path, str]:
+def _written(folder: Path) -> tuple[Path, str]:
     from orchestrator.tracking.mlflow.mirror import Mirror
 
-    run_dir = tmp_path / "run"
-    run_dir.mkdir()
-    sweep = sweep_json()
-    (run_dir / "sweep.json").write_text(json.dumps(sweep))
-    journal = Journal(run_dir / "journal.jsonl")
-    append(journal, "sweep", sweep=sweep)
-    for trial, result in _journalled():
-        append(journal, "asked", trial=trial.to_json())
-        if result.started_at is not None:
-            append(journal, "started", trial_id=trial.id, node="node-a", cores=4)
-            report = Report(
-                step=20, epoch=1, samples=20_000, elapsed_s=2.5, metrics={"val_acc": 0.7}
-            )
-            append(journal, "report", trial_id=trial.id, report=report.to_json())
-        append(journal, "finished", trial_id=trial.id, result=result.to_json())
-    journal.close()
-    write_tables(run_dir, complete=with_run_intervals)
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    made = MadeRun()
+    made.add(config(fanouts=(5, 10)), **{"metrics.own_figure": 3.0})
+    made.add(config(num_workers=3), state="failed", reason="ValueError: no\n  line 2", wall_s=1.2)
+    made.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
+    made.add(config(num_workers=6), state="not_run", reason="the time budget ended")
+    run_dir = write_run(made, folder / "run")
+    uri = f"sqlite:///{folder / 'mlflow.db'}"
     Mirror(run_dir, uri, "products_loader").finish(0)
     return run_dir, uri
-
-
-def _journalled() -> list[tuple[Trial, TrialResult]]:
-    """Trials of every state and type of knob."""
-    ran = {"started_at": 1.79e9, "wall_s": 9.25, "node": "node-a", "device": "cpu", "cores": 4}
-    figures = {"samples_per_s": 6137.119971, "val_acc": 0.9150412345678901, "own_figure": 3.0}
-    fates = [
-        TrialResult(
-            state=TrialState.COMPLETED, metrics=figures, tags={"bound": "loader"},
-            isolation="leased", **ran,
-        ),
-        TrialResult(state=TrialState.FAILED, reason="ValueError: no\n  line 2", **ran,
-                    metrics={"val_acc": 0.7}),
-        TrialResult(state=TrialState.INFEASIBLE, reason="needs 2 GPUs"),
-        TrialResult(state=TrialState.NOT_RUN, reason="the time budget ended"),
-    ]  # fmt: skip
-    return [
-        (
-            Trial(
-                id=f"trial{index}",
-                stage=Stage.TRAIN,
-                config=config(num_workers=index, fanouts=(5, index), persistent_workers=index > 1),
-                budget=Budget(epochs=3),
-                seed=index,
-                repeat=0,
-            ),
-            result,
-        )
-        for index, result in enumerate(fates)
-    ]
 
 
 @pytest.mark.slow
