@@ -82,7 +82,7 @@ def _table_of(
     return table.assign(p=p, verdict=verdicts.where(table[number] > 0, table["verdict"]))
 
 
-Comparison = tuple[Mapping[str, Any], Sequence[Rows], Sequence[int]]
+Comparison = tuple[dict[str, Any], Sequence[Rows], Sequence[int]]
 """Values that differ, the rows of the configs of each corner, and the sign of each corner."""
 
 
@@ -94,14 +94,20 @@ def _found(
     nothing: Verdict,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row a comparison that has configs; if there is none, one row that states it."""
-    same = {"metric": figures.metric, "kind": str(figures.kind), "group": figures.group, **knobs}
+    same: dict[str, Any] = {
+        "metric": figures.metric,
+        "kind": str(figures.kind),
+        "group": figures.group,
+        **knobs,
+    }
     found, verdict = False, nothing
     for values, corners, signs in comparisons:
         mean = figures.mean(corners, signs)
         if mean is not None:
             found = True
             cells = asdict(mean)
-            yield same | values | cells | {"basis": str(mean.basis), number: cells.pop("num")}
+            cells |= {"basis": str(mean.basis), number: cells.pop("num")}
+            yield same | values | cells
         elif len(corners[0]):
             verdict = Verdict.SAME_RUNS
     if not found:
