@@ -53,20 +53,6 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_WRONG_REQUEST, f"error: {text}\n")
 
 
-def require_utf8(arguments: Sequence[str]) -> None:
-    """Check that a command line is text: nothing else could be printed, or be kept in a file.
-
-    Raises:
-        SweepError: An argument has bytes that are no UTF-8.
-    """
-    for argument in arguments:
-        try:
-            argument.encode()
-        except UnicodeEncodeError:
-            shown = argument.encode(errors="backslashreplace").decode()
-            raise SweepError(f"'{shown}' is not UTF-8", "give it another name") from None
-
-
 def whole_number(least: int, most: int = MOST) -> Callable[[str], int]:
     """Return a type of argument: a whole number within limits, which its message names."""
 

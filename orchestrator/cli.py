@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, require_utf8
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
 from orchestrator.driver.options.declaration import Group, Option, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.driver.options.settings import as_today
@@ -31,7 +31,6 @@ def main(arguments: Sequence[str]) -> int:
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
     try:
-        require_utf8(arguments)
         if arguments[:1] == ["train"]:
             from orchestrator.train import main as train
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar, cast
+from typing import Protocol
 
-from orchestrator.errors import DataError, SweepError, nearest
-from orchestrator.field_types import shown
-from orchestrator.locations import cache_folder, named_path, place
-from orchestrator.texts import described
+from orchestrator.errors import DataError, nearest
+from orchestrator.locations import cache_folder, named_path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +112,15 @@ def find_data(sets: Sequence[DataSet], name: str) -> DataSet:
         name: ``name``, ``name@variant`` or a path.
 
     Raises:
-        DataError: There is no such name, variant or folder; or the set's own code raises.
+        DataError: There is no such name, variant or folder.
     """
     base, _, variant = name.partition("@")
     by_name = {data.name: data for data in sets}
     if base in by_name:
         found = by_name[base]
-        return _at(found, variant) if variant else found
+        return found.at(variant) if variant else found
     if is_path(sets, name):
-        return _at(sets[0], name)
+        return sets[0].at(name)
     raise DataError(
         f"unknown data {name!r}{nearest(base, by_name)}",
         f"allowed: {', '.join(by_name) or 'none: the trainable declares no data'}, or a folder",
@@ -135,63 +132,3 @@ def is_path(sets: Sequence[DataSet], name: str) -> bool:
     known = name.partition("@")[0] in {data.name for data in sets}
     folder = Path(name.rpartition("@")[0] or name)  # FOLDER@PART: one of the sets in it
     return bool(sets) and not known and (os.sep in name or Path(name).is_dir() or folder.is_dir())
-
-
-def prepare_named(sets: Sequence[DataSet], name: str, folders: DataFolders) -> PreparedData:
-    """Find and prepare a data set, without ever downloading it."""
-    return prepared(find_data(sets, name), folders)
-
-
-# -- answers of a data set, which may be the user's own code
-
-
-def _at(dataset: DataSet, variant: str) -> DataSet:
-    return cast("DataSet", _answer(dataset, object, "at", variant))
-
-
-def is_present(dataset: DataSet, folders: DataFolders) -> bool:
-    """Return True if a set can be prepared without a download.
-
-    Raises:
-        DataError: Its own code raises.
-    """
-    return bool(_answer(dataset, object, "present", folders))
-
-
-def headers_of(dataset: DataSet, folders: DataFolders) -> DataHeaders:
-    """Return what a set's headers contain; see :class:`DataSet`.
-
-    Raises:
-        DataError: Its own code raises, or returns something else.
-    """
-    return _answer(dataset, DataHeaders, "headers", folders)
-
-
-def prepared(dataset: DataSet, folders: DataFolders, *, download: bool = False) -> PreparedData:
-    """Return a set once it is prepared; see :class:`DataSet`.
-
-    Raises:
-        DataError: Its own code raises, or returns something else.
-    """
-    return _answer(dataset, PreparedData, "prepare", folders, download=download)
-
-
-A = TypeVar("A")
-
-
-def _answer(dataset: DataSet, kind: type[A], method: str, *given: object, **more: object) -> A:
-    """Call a method; name the set and the line of an error that is no message already."""
-    try:
-        answer = getattr(dataset, method)(*given, **more)
-    except (SweepError, OSError):
-        raise
-    except Exception as error:
-        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
-        raise DataError(
-            f"data set {dataset.name!r}: {method}() raised {described(error)}",
-            f"raised in {place(frame.f_code.co_filename, line)}",
-        ) from error
-    if not isinstance(answer, kind):
-        message = f"data set {dataset.name!r}: {method}() returned {shown(answer)}"
-        raise DataError(message, f"allowed: {kind.__name__}(...)")
-    return answer

@@ -70,11 +70,8 @@ def require_types(instance: Any) -> None:  # noqa: ANN401 - any dataclass
 
 
 def shown(value: object) -> str:
-    """Return a value as Python writes it, bounded; its type where that cannot be written."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - whatever a user's class raises, or an int of many digits
-        return f"{with_article(type(value).__name__)} that cannot be written"
+    """Return a value as Python writes it, bounded."""
+    text = repr(value)
     cut = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ..."
     return cut.encode(errors="backslashreplace").decode()
 

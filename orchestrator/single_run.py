@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from orchestrator.arguments import Parser, a_path, whole_number
-from orchestrator.data import DataFolders, find_data, is_present, prepared
+from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import DataError, SweepError, refusing_os_errors
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
@@ -59,10 +59,10 @@ def _prepare_data(
 ) -> None:
     with refusing_os_errors():
         dataset = find_data(trainable.data, name)
-        if not (download or is_present(dataset, folders)):
+        if not (download or dataset.present(folders)):
             message = f"{dataset.name} is not under {folders.root}"
             raise DataError(message, f"to get it: {dataset.how_to_get}")
-        prepared(dataset, folders, download=download)
+        dataset.prepare(folders, download=download)
 
 
 def _check_save(trainable: Trainable[Any], path: Path) -> None:

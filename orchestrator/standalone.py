@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, require_utf8, whole_number
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, whole_number
 from orchestrator.data import DataFolders
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.kernel.executor import Source
@@ -32,7 +32,6 @@ def main(trainable: Trainable[Any], arguments: Sequence[str] | None = None) -> N
     """Train once with the knobs of the command line, print the result, and exit."""
     outlast_readers()
     try:
-        require_utf8(sys.argv[1:] if arguments is None else arguments)
         options = _parser(trainable).parse_args(arguments)
         with refusing_os_errors():
             sys.exit(_train(trainable, options))

@@ -42,14 +42,8 @@ def bounded_lines(text: str) -> str:
 
 
 def described(error: BaseException, most: int = MOST_OF_A_LINE) -> str:
-    """Return an error as its type and its text, whatever its class makes of being written."""
-    name = type(error).__name__
-    try:
-        text = str(error)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as raised:  # noqa: BLE001 - of a class of the user's
-        text = f"(writing it raised {type(raised).__name__})"
+    """Return an error as its type and its text."""
+    name, text = type(error).__name__, str(error)
     return bounded(f"{name}: {text}" if text else name, most)
 
 

@@ -28,56 +28,36 @@ _FILE = re.compile(r"# (\S+\.py)\n")
 
 @dataclass(frozen=True, kw_only=True)
 class Snippet:
-    """A fenced block of Python on a page.
+    """A fenced block of Python: its first line on the page, its text, the mark in the line before.
 
-    Attributes:
-        page: Where it stands.
-        line: Its first line there.
-        code: Its text.
-        mark: What is said of it in the line before, or empty.
+    Its own first line may give the path of a file.
     """
 
-    page: Path
     line: int
     code: str
     mark: str
 
     @property
     def file(self) -> str:
-        """Path that its first line gives, or an empty string."""
         found = _FILE.match(self.code)
         return found[1] if found else ""
 
-    @property
-    def needs(self) -> str:
-        """Package that it needs and the project does not."""
-        return self.mark.removeprefix("needs: ") if self.mark.startswith("needs: ") else ""
-
-    @property
-    def shown_by(self) -> str:
-        """Test that runs it."""
-        return self.mark.removeprefix("shown by: ") if self.mark.startswith("shown by: ") else ""
+    def marked(self, kind: str) -> str:
+        return self.mark.removeprefix(f"{kind}: ") if self.mark.startswith(f"{kind}: ") else ""
 
 
 def snippets(page: Path) -> list[Snippet]:
-    """Return the snippets of a page."""
     text = page.read_text(encoding="utf-8")
     return [
-        Snippet(
-            page=page,
-            line=text.count("\n", 0, found.start(2)) + 1,
-            code=found[2],
-            mark=found[1] or "",
-        )
-        for found in _SNIPPET.finditer(text)
+        Snippet(line=text.count("\n", 0, m.start(2)) + 1, code=m[2], mark=m[1] or "")
+        for m in _SNIPPET.finditer(text)
     ]
 
 
-WITH_PYTHON = {str(page.relative_to(ROOT)): found for page in PAGES if (found := snippets(page))}
 RUN_HERE = {
-    name: here
-    for name, found in WITH_PYTHON.items()
-    if (here := [snippet for snippet in found if not snippet.shown_by])
+    str(page.relative_to(ROOT)): here
+    for page in PAGES
+    if (here := [each for each in snippets(page) if not each.marked("shown by")])
 }
 SWEEPS = [
     pytest.param(name, snippet, id=f"{name}:{Path(snippet.file).stem}")
@@ -85,21 +65,6 @@ SWEEPS = [
     for snippet in found
     if snippet.file.startswith("sweeps/")
 ]
-
-
-@pytest.mark.parametrize("name", WITH_PYTHON)
-def test_a_mark_is_one_that_is_known(name: str) -> None:
-    for snippet in WITH_PYTHON[name]:
-        assert not snippet.mark or snippet.needs or snippet.shown_by, snippet.mark
-        if snippet.shown_by:
-            assert Path(name).name in (ROOT / snippet.shown_by).read_text(), snippet.mark
-
-
-@pytest.mark.parametrize("name", WITH_PYTHON)
-def test_snippets_compile(name: str) -> None:
-    """Those too whose package is absent."""
-    for snippet in WITH_PYTHON[name]:
-        compile(snippet.code, name, "exec")
 
 
 def write_files(name: str, folder: Path) -> None:
@@ -165,8 +130,9 @@ def command(page: str, file: str) -> list[str]:
 
 def ready(page: str, sweep: Snippet, folder: Path, run_cli: RunCli) -> list[str]:
     """Write what a sweep of a page needs into a folder; return the arguments of its command."""
-    if sweep.needs and not find_spec(sweep.needs):
-        pytest.skip(f"{sweep.needs} is not installed: requirements-integrations.in names it")
+    needs = sweep.marked("needs")
+    if needs and not find_spec(needs):
+        pytest.skip(f"{needs} is not installed: requirements-integrations.in names it")
     write_files(page, folder)
     arguments = command(page, sweep.file)
     if "--data-root" in arguments:  # another snippet writes what is there

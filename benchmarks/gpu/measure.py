@@ -18,7 +18,7 @@ from typing import Any
 
 import benchmarks.gpu.stand_in  # noqa: F401 - before anything that imports dgl
 from benchmarks.gpu.studies import STUDIES, Knobs, Scale, Study
-from orchestrator.data import DataFolders, prepare_named
+from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import SweepError
 from orchestrator.machine import Machine, Node
 from orchestrator.system.allocators import allocator_environment
@@ -135,7 +135,7 @@ def _trained(study: Study, config: Any, machine: Machine, work: Work) -> Outcome
             num_cores=machine.cpus,
             num_workers=demand.workers,
             burst=demand.burst,
-            data=prepare_named(trainable.data, size.data, folders),
+            data=find_data(trainable.data, size.data).prepare(folders),
             checkpoint_dir=Path(scratch),
         )
         trainable.train(config, Run(where, last))

@@ -14,10 +14,7 @@ from orchestrator.data import (
     DataSet,
     PreparedData,
     find_data,
-    headers_of,
     is_path,
-    is_present,
-    prepared,
 )
 from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.options.declaration import EXECUTORS
@@ -227,7 +224,7 @@ def _chosen_data(
     name = options.data or sweep.data or sets[0].name
     name = _with_absolute_folder(sets, name)
     dataset = find_data(sets, name)
-    if options.download or is_present(dataset, folders):
+    if options.download or dataset.present(folders):
         return dataset, name, ""
     root, here = folders.root, Path.cwd()
     shown = root.relative_to(here) if root.is_relative_to(here) else root
@@ -261,9 +258,9 @@ def data_headers(request: Request) -> DataHeaders | None:
         DataError: It is unreadable, or another set than the trainable takes.
     """
     dataset, folders = request.dataset, request.folders
-    if dataset is None or not is_present(dataset, folders):
+    if dataset is None or not dataset.present(folders):
         return None
-    return headers_of(dataset, folders)
+    return dataset.headers(folders)
 
 
 def prepared_data(request: Request) -> PreparedData | None:
@@ -274,7 +271,7 @@ def prepared_data(request: Request) -> PreparedData | None:
     """
     if request.dataset is None:
         return None
-    return prepared(request.dataset, request.folders, download=request.options.download)
+    return request.dataset.prepare(request.folders, download=request.options.download)
 
 
 def run_directory_of(request: Request) -> RunDirectory:

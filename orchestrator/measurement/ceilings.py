@@ -186,12 +186,12 @@ class _CeilingRun(Run):
     def _drain(self, loader: Iterable[B], samples: Callable[[B], int]) -> list[B]:
         """Take batches for a while and use none; return some of them."""
         burst = self._burst
-        timer = StepTimer(HostClock(self._clock), burst=burst)
+        timer = StepTimer(HostClock(self._clock))
         enough = burst + 1 + 4 * 2 * burst
         batches: list[B] = []
         began = self._clock()
         for epoch in itertools.count():
-            timer.begin_epoch()
+            timer.begin_epoch(burst)
             iterator, num_before = iter(loader), timer.num_steps
             num_taken = 0
             while not self._has_lasted(began, num_before + num_taken, enough):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -22,22 +22,6 @@ Mark = Any
 
 ANCHOR_S = 10.0
 """Distance of two CUDA events up to which it is good to a microsecond."""
-
-
-class Clock(Protocol):
-    """Source of marks, which become seconds since the clock was made.
-
-    Attributes:
-        is_remote: True where it has the device's time and not the host's.
-    """
-
-    is_remote: bool
-
-    def mark(self) -> Mark:
-        """Mark this moment."""
-
-    def resolve(self, marks: Sequence[Mark]) -> list[float]:
-        """Return the seconds of each mark since the clock was made. May synchronise the device."""
 
 
 class HostClock:
@@ -89,6 +73,10 @@ class CudaClock:
             if since_s > ANCHOR_S:
                 self._anchor, self._anchor_s = mark, seconds[-1]
         return seconds
+
+
+Clock = HostClock | CudaClock
+"""Source of marks, which become seconds since it was made; ``is_remote`` has the device's time."""
 
 
 def clock_for(device: torch.device, now: Callable[[], float] = time.perf_counter) -> Clock:

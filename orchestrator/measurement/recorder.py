@@ -31,7 +31,7 @@ class Recorder:
     def __init__(self, context: Context, now: Callable[[], float]) -> None:
         self._now = now
         self._device = torch.device(context.device)
-        self.timer = StepTimer(clock_for(self._device, now), burst=context.burst)
+        self.timer = StepTimer(clock_for(self._device, now))
         self.copies = Copies()
         self.fingerprint = _fingerprint(context)
         self._memory = MemoryAtEnds()
@@ -47,16 +47,6 @@ class Recorder:
             memory=self._memory.readings,
             fingerprint=self.fingerprint,
         )
-
-    def expect_burst(self, burst: int) -> None:
-        """Take the steps that the loader works ahead, before its epoch begins."""
-        self._so_far.context = replace(self._so_far.context, burst=burst)
-        self.timer.expect_burst(burst)
-
-    def expect_workers(self, num_workers: int) -> None:
-        """Take the loader's worker processes where they are more than the demand says."""
-        if num_workers > self._so_far.context.num_workers:
-            self._so_far.context = replace(self._so_far.context, num_workers=num_workers)
 
     @property
     def elapsed_s(self) -> float:
@@ -92,10 +82,18 @@ class Recorder:
         if self._earlier_s:
             self._began = self._now() - self._earlier_s
 
-    def begin_epoch(self) -> None:
-        """Record that an epoch begins, before its loader is started."""
+    def begin_epoch(self, burst: int = 1, num_workers: int = 0) -> None:
+        """Record that an epoch begins, before its loader is started.
+
+        Args:
+            burst: Steps that the loader works ahead.
+            num_workers: Its worker processes, which may be more than the demand says.
+        """
+        known = self._so_far.context
+        most = max(num_workers, known.num_workers)
+        self._so_far.context = replace(known, burst=burst, num_workers=most)
         self._usage_before = usage_now()
-        self.timer.begin_epoch()
+        self.timer.begin_epoch(burst)
         # The clock last: to read the usage takes time, which is no part of the epoch.
         self._epoch_began = self._now()
 

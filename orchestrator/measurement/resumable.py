@@ -19,7 +19,6 @@ from orchestrator.measurement.progress import (
     set_random_state,
 )
 from orchestrator.measurement.recorder import Recorder
-from orchestrator.trial import Budget
 
 
 class Resumable:
@@ -32,34 +31,27 @@ class Resumable:
 
     def __init__(self, context: Context, recorder: Recorder) -> None:
         self._context = context
+        self.seed = context.seed
+        """Seed of every random choice in the trial; the same on every rank."""
+        self.device = torch.device(context.device)
+        """Device on which this rank trains."""
+        self.num_cores = context.num_cores
+        """Cores of this rank, for its threads and its loader workers."""
+        self.rank = context.rank
+        """Index of this rank, from 0."""
+        self.world_size = context.world_size
+        """Number of ranks that train together."""
+        self.trial_id = context.trial_id
+        """Id of the trial in the tables; empty outside of a sweep."""
+        self.budget = context.budget
+        """Length of the training, for a loop that is not driven by :meth:`Run.epochs`."""
+        self.evaluates = context.budget.evaluated
+        """True where what is learned is to be evaluated; False for a trial of speed alone."""
+        self.checkpoint_dir = context.checkpoint_dir
+        """Folder of what the trial needs to continue if its process dies, or None."""
         self._progress = Progress(context.budget)
         self._recorder = recorder
         self._random: Mapping[str, Any] | None = None  # of a checkpoint, until training goes on
-
-    @property
-    def seed(self) -> int:
-        """Seed of every random choice in the trial; the same on every rank."""
-        return self._context.seed
-
-    @property
-    def device(self) -> torch.device:
-        """Device on which this rank trains."""
-        return torch.device(self._context.device)
-
-    @property
-    def num_cores(self) -> int:
-        """Cores of this rank, for its threads and its loader workers."""
-        return self._context.num_cores
-
-    @property
-    def rank(self) -> int:
-        """Index of this rank, from 0."""
-        return self._context.rank
-
-    @property
-    def world_size(self) -> int:
-        """Number of ranks that train together."""
-        return self._context.world_size
 
     @property
     def data(self) -> PreparedData:
@@ -72,21 +64,6 @@ class Resumable:
             raise LookupError("this trainable declares no data sets, so its run has no data")
         return self._context.data
 
-    @property
-    def trial_id(self) -> str:
-        """Id of the trial in the tables; empty outside of a sweep."""
-        return self._context.trial_id
-
-    @property
-    def evaluates(self) -> bool:
-        """True where what is learned is to be evaluated; False for a trial of speed alone."""
-        return self._context.budget.evaluated
-
-    @property
-    def checkpoint_dir(self) -> Path | None:
-        """Folder of what the trial needs to continue if its process dies, or None."""
-        return self._context.checkpoint_dir
-
     @cached_property
     def folder(self) -> Path:
         """Folder for whatever else the trial writes, logs say; removed with the trial."""
@@ -96,11 +73,6 @@ class Resumable:
             return Path(self._temporary.name)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
-
-    @property
-    def budget(self) -> Budget:
-        """Length of the training, for a loop that is not driven by :meth:`Run.epochs`."""
-        return self._context.budget
 
     # -- its progress
 

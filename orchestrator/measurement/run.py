@@ -114,15 +114,17 @@ class Run(Resumable):
         if self._is_in_loop:
             raise RuntimeError(_TWO_LOOPS)
         self._is_in_loop = True
-        self._expect_burst(burst_of(loader))
-        self._recorder.expect_workers(workers_of(loader))
-        self._recorder.begin_epoch()
+        # A loader may work further ahead than the trial's demand says.
+        self._burst = burst = max(self._burst, burst_of(loader))
+        self._recorder.begin_epoch(burst, workers_of(loader))
         # Held until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.
         iterator = iter(loader)
         sliced = iterator
         if self._slices is not None:
-            sliced = self._slices.divide(iterator, num_batches_of(loader), self._close_slice)
+            sliced = self._slices.divide(
+                iterator, num_batches_of(loader), self._close_slice, burst=burst
+            )
         has_ended = False
         try:
             while not progress.is_out_of_steps():
@@ -242,17 +244,6 @@ class Run(Resumable):
 
     # -- between steps
 
-    def _expect_burst(self, burst: int) -> None:
-        """Take a loader's word where it works further ahead than the trial's demand says."""
-        if burst <= self._burst:
-            return
-        self._burst = burst
-        self._recorder.expect_burst(burst)
-        if self._rule is not None:
-            self._rule.expect_burst(burst)
-        if self._slices is not None:
-            self._slices.expect_burst(burst)
-
     def _end_step(self, num_samples: int) -> None:
         self._recorder.timer.end_step(num_samples)
         self._progress.count_step(num_samples)
@@ -261,7 +252,7 @@ class Run(Resumable):
         """End the budget here if the throughput is known well enough."""
         assert self._rule is not None
         num_steps = self._progress.steps
-        if self._rule.is_due(num_steps):
+        if self._rule.is_due(num_steps, self._burst):
             self._recorder.timer.close_blocks(self._progress.epoch)
             if self._rule.is_enough(num_steps, self._recorder.timer.blocks):
                 self._progress.end_here()
@@ -285,4 +276,4 @@ def _stop_rule(context: Context) -> StopRule | None:
     half_width = context.budget.half_width
     if half_width is None or context.world_size > 1:
         return None
-    return StopRule(half_width, burst=context.burst)
+    return StopRule(half_width)

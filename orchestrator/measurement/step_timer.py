@@ -23,9 +23,9 @@ class StepTimer:
         num_steps: Steps in ``blocks``.
     """
 
-    def __init__(self, clock: Clock, *, burst: int = 1) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._burst = burst
+        self._burst = 1
         self._pending: list[_Marks] = []
         self._current = _Marks(begin=None)
         self._epoch_begin: Mark = None
@@ -38,14 +38,11 @@ class StepTimer:
         self.blocks: list[Block] = []
         self.epochs: list[Epoch] = []
 
-    def expect_burst(self, burst: int) -> None:
-        """Take the steps that the loader works ahead, before its epoch begins."""
-        self._burst = burst
-
     # -- marks
 
-    def begin_epoch(self) -> None:
-        """Mark the start of an epoch, before its loader is started."""
+    def begin_epoch(self, burst: int = 1) -> None:
+        """Mark the start of an epoch, before its loader is started; it works ``burst`` ahead."""
+        self._burst = burst
         self._pending = []
         self._num_resolved = 0
         self._begins = Dropped.EPOCH_START

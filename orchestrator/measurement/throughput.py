@@ -265,22 +265,19 @@ class StopRule:
 
     Args:
         half_width: Of the interval, as a fraction of the rate.
-        burst: Steps after which the loader's pattern repeats.
     """
 
-    def __init__(self, half_width: float, *, burst: int = 1) -> None:
+    def __init__(self, half_width: float) -> None:
         self._half_width = half_width
         self._next_analysis = MIN_STEPS
         self._agreeing = 0
-        self.expect_burst(burst)
 
-    def expect_burst(self, burst: int) -> None:
-        """Take the steps after which the loader's pattern repeats."""
-        self._next_analysis = max(self._next_analysis, MIN_BLOCKS * 2 * burst)
+    def is_due(self, num_steps: int, burst: int = 1) -> bool:
+        """Return True if an interim analysis is due after so many steps.
 
-    def is_due(self, num_steps: int) -> bool:
-        """Return True if an interim analysis is due after so many steps."""
-        return num_steps >= self._next_analysis
+        The loader's pattern repeats after ``burst`` steps.
+        """
+        return num_steps >= max(self._next_analysis, MIN_BLOCKS * 2 * burst)
 
     def is_enough(self, num_steps: int, blocks: Sequence[Block]) -> bool:
         """Analyse the blocks of the ``num_steps`` steps so far; return True if they are enough."""

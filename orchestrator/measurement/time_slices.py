@@ -36,7 +36,6 @@ class TimeSlices:
     Args:
         wait: Ends a slice and returns when the next one begins. Takes the trial's progress as a
             fraction of its budget.
-        burst: Steps after which the loader's pattern repeats.
         slice_s: Least length of a slice, s.
         clock: Seconds from any origin.
     """
@@ -45,27 +44,26 @@ class TimeSlices:
         self,
         wait: Callable[[float], None],
         *,
-        burst: int = 1,
         slice_s: float = SLICE_S,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._wait = wait
         self._slice_s = slice_s
-        self._burst = burst
         self._clock = clock
         self._waited_s = 0.0
         self._slice_began = self._trial_began = clock()
-
-    def expect_burst(self, burst: int) -> None:
-        """Take the steps after which the loader's pattern repeats."""
-        self._burst = burst
 
     def now(self) -> float:
         """Return seconds from any origin, without the other trials' slices."""
         return self._clock() - self._waited_s
 
     def divide(
-        self, batches: Iterable[B], num_batches: int | None, close: Callable[[float], float]
+        self,
+        batches: Iterable[B],
+        num_batches: int | None,
+        close: Callable[[float], float],
+        *,
+        burst: int = 1,
     ) -> Iterator[B]:
         """Yield the batches of one epoch; end slices between them.
 
@@ -75,15 +73,16 @@ class TimeSlices:
                 no more batches, so that round stays in one slice with the end of the epoch.
             close: Called at the end of a slice with the finished fraction of the epoch. Returns the
                 trial's progress. Its duration is in no figure of the trial.
+            burst: Steps after which the loader's pattern repeats.
         """
         num_in_slice = 0
         for num_done, batch in enumerate(batches, start=1):
             yield batch
             # The loop has come back for another batch, so the step of this one is done.
             num_in_slice += 1
-            if num_in_slice < MIN_ROUNDS * self._burst:
+            if num_in_slice < MIN_ROUNDS * burst:
                 continue
-            is_last_round = num_batches is not None and num_batches - num_done <= self._burst
+            is_last_round = num_batches is not None and num_batches - num_done <= burst
             if not is_last_round and self._is_long_enough():
                 self._end(partial(close, num_done / num_batches if num_batches else 0.0))
                 num_in_slice = 0

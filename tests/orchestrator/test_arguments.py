@@ -14,11 +14,9 @@ from orchestrator.arguments import (
     a_path,
     cluster_address,
     one_of,
-    require_utf8,
     some_text,
     whole_number,
 )
-from orchestrator.errors import SweepError
 from tests.conftest import ROOT
 
 
@@ -56,12 +54,6 @@ def test_what_is_not_is_refused(read: Callable[[str], Any], text: str, said: str
         read(text)
     assert said in str(refused.value)
     assert len(str(refused.value)) < 300
-
-
-def test_arguments_are_utf8() -> None:
-    require_utf8(["é", "x"])
-    with pytest.raises(SweepError, match=r"'--out=\\udcff' is not UTF-8"):
-        require_utf8(["--out=\udcff"])
 
 
 @pytest.mark.parametrize(

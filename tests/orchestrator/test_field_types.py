@@ -99,7 +99,6 @@ def test_what_does_not_fit_is_named(name: str, value: Any, said: str) -> None:  
     assert said in str(error.value)
 
 
-def test_a_value_that_cannot_be_written_is_shown_by_its_type() -> None:
-    assert str(wrong_fields(Fields(real=10**5000))[0]) == "real = an int that cannot be written"
+def test_a_value_that_is_shown_is_bounded() -> None:
     assert len(shown("x" * 10_000)) < 300
     assert shown("\udcff").encode()

@@ -42,15 +42,6 @@ def loaded(path: Path) -> ModuleType:
     return module
 
 
-def test_a_file_under_the_current_folder_is_named_from_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert place(tmp_path / "sweeps" / "a.py", 12) == "sweeps/a.py:12"
-    assert place("sweeps/a.py") == "sweeps/a.py"
-    assert place("/elsewhere/a.py", 3) == "/elsewhere/a.py:3"
-
-
 def test_a_function_is_named_by_its_first_line(users_file: Path) -> None:
     assert place_of(loaded(users_file).build) == "sweeps/mine.py:4"
     assert place_of(len) == "<built-in function len>", "it has no code of its own"
@@ -85,11 +76,6 @@ def test_a_key_of_a_dictionary_is_named_by_the_line_of_its_value() -> None:
         keyword="workers",
     )
     assert found == f"{place(__file__)}:{line + 4}: "
-
-
-def test_an_argument_that_is_not_there_is_named_by_the_call() -> None:
-    ask, line = package_s_own(), sys._getframe().f_lineno
-    assert ask({"lr": 0.1}, "nothing") == f"{place(__file__)}:{line + 1}: "
 
 
 # -- paths

@@ -45,7 +45,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     try:
         bind(rank)
         trainable = find_trainable(launch.needs.source)
-        slices = TimeSlices(pipe.end_slice, burst=launch.demand.burst)
+        slices = TimeSlices(pipe.end_slice)
         context = _context(launch, rank, trainable)
         run = Run(context, pipe, slices if launch.interleaved else None)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row

@@ -23,7 +23,6 @@ from orchestrator.tracking.console.log import (
     figures,
     label,
     named_figure,
-    printable,
     wait,
 )
 from orchestrator.tracking.console.progress import (
@@ -213,7 +212,7 @@ def _running(scene: Scene, width: int) -> Iterator[RenderableType]:
     table = Table.grid(*first, Column(justify="right", no_wrap=whole), Column(), padding=(0, 2))
     for trial in shown:
         title, *knobs = label(trial, history)
-        where = [f"on {printable(trial.node)}"] if len(history.nodes) > 1 else []
+        where = [f"on {trial.node}"] if len(history.nodes) > 1 else []
         age = clock(scene.at - (trial.started_at or scene.at))
         rest = "  ".join([*figures(trial, history), *knobs, *where])
         table.add_row(f"  {title}", _activity(trial), age, rest)

@@ -6,7 +6,6 @@ first lines name.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from orchestrator.kernel.events import Ended, Event, Finished, Noted, Started, W
 from orchestrator.kernel.parts import Fold
 from orchestrator.metric_table import unit_of
 from orchestrator.storage.history import SweepHistory, TrialHistory, cell_text
+from orchestrator.texts import bounded
 from orchestrator.tracking.console.progress import SEARCH, phase_of_trial
 from orchestrator.trial import Stage, TrialState
 
@@ -32,8 +32,6 @@ COLOURS: Final = {
 QUIET, BOLD, NOTE = "dim", "bold", "bold yellow"
 
 _TRAINED: Final = (TrialState.COMPLETED, TrialState.STOPPED)
-_ESCAPES: Final = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
-_CONTROLS: Final = re.compile(r" *[\x00-\x1f\x7f-\x9f]+ *")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +105,7 @@ class Lines(Fold):
     def note(self, text: str) -> None:
         """Write something that the user should know, once, with a mark to search for."""
         if self._is_first(text):
-            self.write([Line(parts=(f"! {printable(text)}",), style=NOTE)])
+            self.write([Line(parts=(f"! {bounded(text)}",), style=NOTE)])
 
     def interrupted(self, text: str) -> None:
         """Take what to show of an interrupt, at the next event or tick.
@@ -133,10 +131,9 @@ class Lines(Fold):
 
     def write(self, lines: Iterable[Line]) -> None:
         """Write lines, each with the time so far."""
-        encoding = self._stream.encoding or "utf-8"
         for line in lines:
-            text = f"{clock(time.monotonic() - self._began):>7}  {'  '.join(line.parts)}\n"
-            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+            at = clock(time.monotonic() - self._began)
+            self._stream.write(f"{at:>7}  {'  '.join(line.parts)}\n")
         self._stream.flush()
 
     def lines_of(self, event: Event, trial: TrialHistory) -> Iterator[Line]:
@@ -184,7 +181,7 @@ def wait(trial: TrialHistory, num_more: int = 0) -> str:
     """Return for how long a trial has waited, and what for; ``num_more`` wait for the same."""
     waited = clock(time.time() - trial.waits_since)
     has = f"and {num_more} more have" if num_more else "has"
-    return f"{label_of(trial)} {has} waited {waited} for {printable(trial.waits_for)}"
+    return f"{label_of(trial)} {has} waited {waited} for {bounded(trial.waits_for)}"
 
 
 def outcome(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
@@ -196,7 +193,7 @@ def outcome(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
         yield from figures(trial, history)
     else:
         reason = (result.reason or "no reason given").splitlines()[0]
-        yield f"{str(result.state).replace('_', ' ')}: {printable(reason)}"
+        yield f"{str(result.state).replace('_', ' ')}: {bounded(reason)}"
     if result.wall_s is not None:
         yield f"{result.wall_s:.1f} s"
 
@@ -264,8 +261,3 @@ def _short(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:.3g}" if isinstance(value, float) else cell_text(value)
-
-
-def printable(text: str) -> str:
-    """Return text of a trial or a library without what would move a terminal's cursor."""
-    return _CONTROLS.sub(" ", _ESCAPES.sub("", text))

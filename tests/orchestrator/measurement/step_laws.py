@@ -121,11 +121,11 @@ def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
 
 def replayed(blocks: list[Block], half_width: float, *, burst: int) -> tuple[Throughput, int, bool]:
     """Return throughput, steps and whether the rule ended it, of a run of these blocks."""
-    rule = StopRule(half_width, burst=burst)
+    rule = StopRule(half_width)
     num_steps = 0
     for index, block in enumerate(blocks, start=1):
         num_steps += block.num_steps
-        if rule.is_due(num_steps) and rule.is_enough(num_steps, blocks[:index]):
+        if rule.is_due(num_steps, burst) and rule.is_enough(num_steps, blocks[:index]):
             return _throughput(blocks[:index]), num_steps, True
     return _throughput(blocks), num_steps, False
 
@@ -150,14 +150,3 @@ def _coverage(
     return Coverage(
         share=float(np.mean(holds)), steps=float(np.median(steps)), stopped=float(np.mean(stopped))
     )
-
-
-def coverage_of_recorded(
-    blocks: list[Block], *, traces: int, half_width: float, seed: int = 0
-) -> Coverage:
-    """Replay a trial from random places on, its beginning after its end."""
-    true = sum(b.samples for b in blocks) / sum(b.duration_s for b in blocks)
-    starts = np.random.default_rng(seed).integers(len(blocks), size=traces)
-    rotated = ([*blocks[start:], *blocks[:start]] for start in starts.tolist())
-    burst = max(blocks[0].num_steps // 2, 1)
-    return _coverage(rotated, true, half_width=half_width, burst=burst)

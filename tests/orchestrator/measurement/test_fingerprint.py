@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from orchestrator.measurement.fingerprint import MAX_ELEMENTS, NUM_BATCHES, Fingerprint
+from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
 from orchestrator.measurement.run import Context, Run
 from orchestrator.measurement.trial_figures import figures, verdicts
 from orchestrator.trial import Budget, Stage
@@ -73,13 +73,6 @@ def test_floats_count_where_there_is_nothing_else() -> None:
 
 def test_what_is_not_known_has_no_hash() -> None:
     assert hash_of(Unknown(), None) == ""
-
-
-def test_of_a_large_tensor_the_start_counts() -> None:
-    large = torch.zeros(MAX_ELEMENTS + 1, dtype=torch.uint8)
-    beyond, within = large.clone(), large.clone()
-    beyond[-1] = within[0] = 1
-    assert hash_of(beyond) == hash_of(large) != hash_of(within)
 
 
 def test_a_batch_may_say_what_identifies_it() -> None:
@@ -177,11 +170,3 @@ def test_a_trial_of_speed_alone_keeps_no_figures_of_what_it_learned() -> None:
     assert not {"val_acc", "train_loss"} & set(metrics)
     _, reports = run_over(BATCHES, evaluated=True)
     assert {"val_acc", "train_loss"} <= set(reports.kept[-1].metrics)
-
-
-def test_a_first_loss_may_be_reported_too() -> None:
-    reports = Reports()
-    run = Run(Context(seed=0, budget=Budget(epochs=1, evaluated=False)), reports)
-    run.report(first_loss=1.5, train_loss=1.0)
-    assert reports.metric("first_loss") == [1.5]
-    assert not reports.metric("train_loss")

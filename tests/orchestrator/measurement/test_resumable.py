@@ -125,14 +125,6 @@ def test_a_budget_that_ends_first_has_no_pause(pause_after: int | None) -> None:
     assert not progress.is_paused
 
 
-def test_an_epoch_may_be_the_last_by_epochs_or_by_steps() -> None:
-    progress = Progress(Budget(epochs=3, steps=15))
-    for epoch in progress.epochs():
-        assert progress.is_last_epoch == (epoch == 2)
-        stepped(progress, 10)
-        assert progress.is_last_epoch == (progress.steps >= 15)
-
-
 def test_the_fraction_is_that_of_the_limit_that_is_reached_first() -> None:
     progress = Progress(Budget(epochs=10, steps=40))
     progress.count_epoch()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -274,12 +273,3 @@ def test_a_trials_own_folder_is_made_when_it_is_asked_for(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
     assert place.folder.is_dir()
     assert place.folder == tmp_path / "trial" / "files"
-
-
-def test_without_a_supervisor_that_folder_lives_as_long_as_the_run() -> None:
-    place = Run(context(), Listener())
-    folder = place.folder
-    assert folder.is_dir()
-    del place
-    gc.collect()
-    assert not folder.exists()

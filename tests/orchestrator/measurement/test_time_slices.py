@@ -40,7 +40,7 @@ def trained(
     """Train in slices; return the blocks, the last report and the progress at ends of slices."""
     clock, listener = FakeClock(), Listener()
     waiting = Waiting(clock)
-    slices = TimeSlices(waiting, burst=burst, slice_s=slice_s, clock=clock)
+    slices = TimeSlices(waiting, slice_s=slice_s, clock=clock)
     run = Run(context(budget=budget, burst=burst), listener, slices)
     for _ in run.epochs():
         for _ in run.batches(loader, samples=lambda _: 10):

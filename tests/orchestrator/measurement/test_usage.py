@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -128,34 +124,3 @@ def test_short_epochs_are_not_read_out_of_proportion() -> None:
     assert read[:3] == [0, 1, 2]
     assert read[-1] == 999
     assert len(read) == pytest.approx(1000 * 0.002 * 0.05 / 0.01, abs=2), "a twentieth of the time"
-
-
-class Mapped(Dataset[int]):
-    """Data set that reads another part of a large mapped file for each item."""
-
-    def __init__(self, path: Path) -> None:
-        self._bytes = np.memmap(path, np.uint8, mode="r")
-        self._asked = 0
-
-    def __len__(self) -> int:
-        return 16
-
-    def __getitem__(self, index: int) -> int:
-        begin = (16 * self._asked + index) * MIB // 2
-        self._asked += index == 15
-        return int(self._bytes[begin : begin + MIB // 2].max())
-
-
-def test_pages_of_a_mapped_file_are_no_growth_of_their_reader(tmp_path: Path) -> None:
-    path = tmp_path / "rows"
-    with path.open("wb") as file:
-        file.write(bytes(64 * MIB))
-        os.fsync(file)  # dirty pages count as written by the process that maps them
-    figures = trained(
-        DataLoader(
-            Mapped(path), batch_size=2, num_workers=1, persistent_workers=True,
-            worker_init_fn=_one_thread,
-        ),
-        epochs=4,
-    )  # fmt: skip
-    assert abs(figures["worker_growth_mib_per_epoch"]) < 1, "8 MiB an epoch are read"

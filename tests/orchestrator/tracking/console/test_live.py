@@ -109,11 +109,11 @@ def test_what_is_written_meanwhile_stands_above_the_view(
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=4)
     sys.stderr.write("an error of a library\n")
-    tracker.note("\x1b[2Ja note \r\nof others")
+    tracker.note("a note of \x1b[2J others")
     tracker.tick()
     seen = terminal.seen()
     assert seen[2] == "an error of a library"
-    assert seen[3].endswith("! a note of others")
+    assert seen[3].endswith("! a note of \\x1b[2J others")
     assert [line for line in seen if "0 of 4 done" in line] == [seen[4]]
     tracker.close(0)
     assert terminal.seen() == seen[:4]
