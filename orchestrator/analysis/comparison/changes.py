@@ -9,12 +9,11 @@ any false improvement as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.comparison.estimates import (
@@ -33,7 +32,7 @@ TOLERANCE: Final = 0.03
 TOGETHER: Final = -1
 """In the column ``row``: all configs of the stage together."""
 
-_TESTED: Final = ("change", "low", "high", "p_worse", "p_better")
+_FIRST: Final = ("stage", "metric", "is_ratio", "num_configs", "row")
 
 
 class Verdict(StrEnum):
@@ -43,28 +42,6 @@ class Verdict(StrEnum):
     IMPROVEMENT = "improvement"
     WITHIN = "no change beyond the tolerance"
     NOT_DECIDED = "not decided"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tested:
-    """Changes tested against a limit, an entry each.
-
-    Attributes:
-        change: Logarithms of ratios, or differences.
-        low: Lower ends of their 95 % intervals; NaN where it is not known.
-        high: Upper ends.
-        p_worse: How likely so bad a change is where there is none beyond the limit; NaN where the
-            error is not known.
-        p_better: The same of so good a change.
-        num_configs: Configs that each of them is of.
-    """
-
-    change: Floats
-    low: Floats
-    high: Floats
-    p_worse: Floats
-    p_better: Floats
-    num_configs: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,52 +63,52 @@ class Figure:
     limits: Floats
     rows: Estimates
     own: Estimates | None
-    together: Mapping[str, Tested]
+    together: Mapping[str, pd.DataFrame]
 
 
-def against(changes: Estimates, limits: Floats | float, *, num_configs: int = 1) -> Tested:
-    """Return each change with its 95 % interval and its one-sided p values."""
+def against(changes: Estimates, limits: Floats | float) -> pd.DataFrame:
+    """Test changes against a limit.
+
+    Returns:
+        A row a change: ``change``, a logarithm of a ratio or a difference; the ends ``low`` and
+        ``high`` of its 95 % interval; ``p_worse``, the probability of so bad a change if there is
+        none beyond the ``limit``, and ``p_better`` of so good a change; ``num_configs``, 1. NaN if
+        the error is not known.
+    """
     from scipy.special import stdtr
 
     logs = changes.logs
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(changes.variances)
         half = t_quantile(changes.df) * error
-        return Tested(
-            change=logs,
-            low=logs - half,
-            high=logs + half,
-            p_worse=stdtr(changes.df, (logs + limits) / error),
-            p_better=stdtr(changes.df, (limits - logs) / error),
-            num_configs=num_configs,
-        )
+        p_worse = stdtr(changes.df, (logs + limits) / error)
+        p_better = stdtr(changes.df, (limits - logs) / error)
+    ends = {"low": logs - half, "high": logs + half}
+    tested = {"p_worse": p_worse, "p_better": p_better, "limit": limits}
+    return pd.DataFrame({"change": logs, **ends, **tested, "num_configs": 1})
 
 
-def together(rows: Estimates, limits: Floats) -> Tested:
-    """Return the median of several changes, tested.
+def together(rows: Estimates, limits: Floats) -> pd.DataFrame:
+    """Return the median of several changes, tested as by :func:`against`.
 
-    Where the error of any is known those alone count, else the order of the changes, by a sign
-    test.
+    Only changes with a known error count, if there are any; otherwise the order of the changes, by
+    a sign test.
     """
     limit = float(np.median(limits))
     known = rows.known
     if len(known):
-        return against(median_of(known), limit, num_configs=len(known))
+        return against(median_of(known), limit).assign(num_configs=len(known))
     from scipy.special import bdtr
 
     logs, count = rows.logs, len(rows)
     low, high = median_interval(logs)
-    return Tested(
-        change=np.array([np.median(logs)]),
-        low=np.array([low]),
-        high=np.array([high]),
-        p_worse=np.array([bdtr(float((logs >= -limit).sum()), count, 0.5)]),
-        p_better=np.array([bdtr(float((logs <= limit).sum()), count, 0.5)]),
-        num_configs=count,
-    )
+    p_worse = bdtr(float((logs >= -limit).sum()), count, 0.5)
+    p_better = bdtr(float((logs <= limit).sum()), count, 0.5)
+    cells = {"change": np.median(logs), "low": low, "high": high, "p_worse": p_worse}
+    return pd.DataFrame([{**cells, "p_better": p_better, "limit": limit, "num_configs": count}])
 
 
-def together_by_stage(rows: Estimates, stages: Stages, limits: Floats) -> dict[str, Tested]:
+def together_by_stage(rows: Estimates, stages: Stages, limits: Floats) -> dict[str, pd.DataFrame]:
     """Return :func:`together` for each stage whose rows have the figure."""
     measured = ~np.isnan(rows.logs)
     return {
@@ -155,53 +132,41 @@ def judged(figures: Sequence[Figure], stages: Stages) -> pd.DataFrame:
         first, or differences, better being larger; ``p_worse, p_better`` after Holm's correction;
         the ``verdict``.
     """
-    parts = [part for figure in figures for part in _parts(figure, stages)]
-    cells = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    cells |= {name: holm(cells[name]) for name in ("p_worse", "p_better")}
-    limits = cells.pop("limit")
-    is_within = (cells["low"] >= -limits) & (cells["high"] <= limits)
-    shown = [cells[p] < SIGNIFICANCE / 2 for p in ("p_worse", "p_better")]
+    cells = pd.concat(
+        [part for figure in figures for part in _parts(figure, stages)], ignore_index=True
+    )
+    p_values = {name: holm(cells[name].to_numpy()) for name in ("p_worse", "p_better")}
+    is_within = (cells["low"] >= -cells["limit"]) & (cells["high"] <= cells["limit"])
+    shown = [p_value < SIGNIFICANCE / 2 for p_value in p_values.values()]
     names = [str(v) for v in (Verdict.REGRESSION, Verdict.IMPROVEMENT, Verdict.WITHIN)]
     verdicts = np.select([*shown, is_within], names, default=str(Verdict.NOT_DECIDED))
-    cells |= {"verdict": verdicts.astype(np.object_), "limit_low": -limits, "limit_high": limits}
+    cells = cells.assign(
+        **p_values,
+        verdict=verdicts.astype(np.object_),
+        limit_low=-cells["limit"],
+        limit_high=cells["limit"],
+    )
     for name in ("change", "low", "high", "limit_low", "limit_high"):
-        cells[name] = np.where(cells["is_ratio"], np.exp(cells[name]), cells[name])
-    return pd.DataFrame(cells)
+        cells[name] = np.exp(cells[name]).where(cells["is_ratio"], cells[name])
+    return cells[[*_FIRST, *(c for c in cells.columns if c not in (*_FIRST, "limit"))]]
 
 
-def _parts(figure: Figure, stages: Stages) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield the columns of what all configs of a stage did, then of each config alone.
+def _parts(figure: Figure, stages: Stages) -> Iterator[pd.DataFrame]:
+    """Yield what all configs of a stage did, then each config.
 
     A config that is the only one of its stage is all of them.
     """
     rows = against(figure.rows, figure.limits)
     if figure.own is not None:
-        # A config is slower only where it is so beyond what the host did to all of them.
+        # A config is slower only if it is slower beyond what the host did to all of them.
         own = against(figure.own, 0.0)
-        rows = replace(
-            rows,
-            p_worse=np.maximum(rows.p_worse, own.p_worse),
-            p_better=np.maximum(rows.p_better, own.p_better),
-        )
-    measured = ~np.isnan(rows.change)
+        rows = rows.assign(**{p: np.maximum(rows[p], own[p]) for p in ("p_worse", "p_better")})
+    rows = rows.assign(row=np.arange(len(rows)))
     for stage, of_all in figure.together.items():
-        here = np.flatnonzero((stages == stage) & measured)
-        same = {"stage": stage, "metric": figure.metric, "is_ratio": figure.is_ratio}
-        whole = {name: getattr(of_all, name) for name in _TESTED}
-        limit, num = np.array([np.median(figure.limits[here])]), of_all.num_configs
-        yield _columns(same | {"num_configs": num}, whole | {"limit": limit}, np.array([TOGETHER]))
-        if len(here) > 1:
-            each = {name: getattr(rows, name)[here] for name in _TESTED}
-            limits = figure.limits[here]
-            yield _columns(same | {"num_configs": 1}, each | {"limit": limits}, here)
-
-
-def _columns(
-    same: Mapping[str, Any], cells: dict[str, Floats], rows: npt.NDArray[np.intp]
-) -> dict[str, npt.NDArray[Any]]:
-    kinds = {name: np.object_ if isinstance(value, str) else None for name, value in same.items()}
-    repeated = {n: np.full(len(rows), value, dtype=kinds[n]) for n, value in same.items()}
-    return {**repeated, "row": rows, **cells}
+        each = rows[(stages == stage) & rows["change"].notna()]
+        parts = [of_all.assign(row=TOGETHER), *([each] if len(each) > 1 else [])]
+        for part in parts:
+            yield part.assign(stage=stage, metric=figure.metric, is_ratio=figure.is_ratio)
 
 
 def verdict_of(changes: pd.DataFrame) -> Verdict:

@@ -26,7 +26,6 @@ from orchestrator.analysis.comparison.estimates import (
     Stages,
     changes_of,
     own_changes,
-    p_values_of,
 )
 from orchestrator.analysis.comparison.pairs import (
     Difference,
@@ -40,7 +39,7 @@ from orchestrator.analysis.comparison.pairs import (
 )
 from orchestrator.analysis.comparison.words import common_texts, labels_of, lost_text, sentence_of
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.intervals import Floats
+from orchestrator.analysis.statistics.intervals import Floats, two_sided_p
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
@@ -254,7 +253,7 @@ def with_changes(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
     assert own is not None
     low, high = speed.rows.interval()
     own_low, own_high = own.interval()
-    p_values = holm(p_values_of(own))
+    p_values = holm(two_sided_p(own.logs / np.sqrt(own.variances), own.df))
     return table.assign(
         ratio=np.exp(speed.rows.logs),
         low=low,

@@ -140,15 +140,6 @@ def _welch(first: Sample, second: Sample) -> tuple[Floats, Floats]:
         return variances, variances**2 / (terms[0] + terms[1])
 
 
-def p_values_of(changes: Estimates) -> Floats:
-    """Return how likely changes as far from 0 are, either way; not corrected."""
-    from scipy.special import stdtr
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = changes.logs / np.sqrt(changes.variances)
-    return np.asarray(2 * stdtr(changes.df, -np.abs(t)), dtype=np.float64)
-
-
 def median_of(estimates: Estimates) -> Estimates:
     """Return the median of several estimates, with its error where all of theirs are known."""
     shares = np.full(len(estimates), _share(len(estimates)))

@@ -23,7 +23,6 @@ from orchestrator.analysis.comparison.changes import (
     TOGETHER,
     TOLERANCE,
     Figure,
-    Tested,
     against,
     judged,
 )
@@ -169,7 +168,9 @@ def _limit(changes: pd.DataFrame, metric: str) -> float:
     return math.log(limit) if of_metric["is_ratio"].all() else limit
 
 
-def _together(comparisons: Sequence[Comparison], metric: str, stages: Stages) -> dict[str, Tested]:
+def _together(
+    comparisons: Sequence[Comparison], metric: str, stages: Stages
+) -> dict[str, pd.DataFrame]:
     """Return the changes that the configs of each stage have in common, over the pairs."""
     changes = pd.concat([each.changes for each in comparisons], ignore_index=True)
     common = changes[(changes["row"] == TOGETHER) & (changes["metric"] == metric)]
@@ -181,6 +182,5 @@ def _together(comparisons: Sequence[Comparison], metric: str, stages: Stages) ->
         found[str(stage)] = against(
             _over_pairs(values, pd.Series(0, index=values.index)),
             _limit(of_stage, metric),
-            num_configs=int(of_stage["num_configs"].min()),
-        )
+        ).assign(num_configs=int(of_stage["num_configs"].min()))
     return found

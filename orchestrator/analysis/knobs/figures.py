@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.analysis.columns import as_text
+from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
     Basis,
     Estimate,
-    Floats,
     Points,
     Rows,
     mean_difference,

@@ -13,7 +13,7 @@ from orchestrator.analysis.columns import (
     same_config,
 )
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.recommendation.cost import cost_of
+from orchestrator.analysis.recommendation.cost import cost_of_row
 from orchestrator.analysis.recommendation.selection import Selection, select
 from orchestrator.analysis.recommendation.speedup import (
     Pairs,
@@ -180,5 +180,5 @@ def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
 
 
 def _is_cheaper(row: Mapping[Any, Any], baseline: Mapping[Any, Any], tables: RunTables) -> bool:
-    ours, theirs = (cost_of(each, tables.rule, tables.sweep) for each in (row, baseline))
+    ours, theirs = (cost_of_row(each, tables.rule, tables.sweep) for each in (row, baseline))
     return ours < theirs

@@ -26,7 +26,7 @@ import pandas as pd
 
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.intervals import comparison_quantile
+from orchestrator.analysis.statistics.intervals import Floats, comparison_quantile
 
 PRESUMED_CV: Final = 0.03
 """Between-run spread for planning if nothing was run twice. No verdict uses it."""
@@ -39,7 +39,6 @@ MAX_CELLS: Final = 1_000_000
 _LARGE_DF: Final = 1000.0
 _Z_80: Final = 0.84
 
-Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 
@@ -161,18 +160,15 @@ def _intervals(
     is among these configs, and every difference from it lies within its interval. So the lower
     end is the least over the configs that may be the best; the upper end is the largest, and at
     most 0.
-
-    Not all pairs are computed: a log speed below a config of larger log and smaller variance is
     """
     known = np.flatnonzero(~np.isnan(variances))
-    rivals = _undominated(logs, -variances, known)
-    is_worse = _least(logs, variances, quantile, rivals) < 0
+    is_worse = _least(logs, variances, quantile, known) < 0
     if len(known) < len(logs) and len(logs) > 1:
         unknown = np.full(len(logs), np.nan)
         return unknown, unknown.copy(), is_worse
     contenders = np.flatnonzero(~is_worse)
-    low = _least(logs, variances, -quantile, _two_layers(logs, variances, contenders))
-    high = -_least(-logs, variances, -quantile, _two_layers(-logs, variances, contenders))
+    low = _least(logs, variances, -quantile, contenders)
+    high = -_least(-logs, variances, -quantile, contenders)
     return low, np.minimum(high, 0.0), is_worse
 
 
@@ -188,19 +184,6 @@ def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) ->
         ends[rows[:, None] == columns] = np.inf
         least[rows] = ends.min(axis=1, initial=np.inf)
     return least
-
-
-def _two_layers(first: Floats, second: Floats, among: Places) -> Places:
-    """Return the places that decide a maximum of two rising figures, without any one place."""
-    front = _undominated(first, second, among)
-    return np.concatenate([front, _undominated(first, second, np.setdiff1d(among, front))])
-
-
-def _undominated(first: Floats, second: Floats, among: Places) -> Places:
-    """Return few places of ``among``: for each other place, one is as large in both figures."""
-    order = among[np.lexsort((-second[among], -first[among]))]
-    before = np.maximum.accumulate(np.concatenate([[-np.inf], second[order]]))[:-1]
-    return np.asarray(order[second[order] > before])
 
 
 def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:

@@ -15,7 +15,6 @@ from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.pooling import (
     OVER_ONE_RUN,
-    OVER_RUNS,
     config_ids,
     contaminated,
     counting,
@@ -23,6 +22,7 @@ from orchestrator.analysis.statistics.pooling import (
     preferred,
     shared_a_round,
     speed_cells,
+    spread_of,
 )
 from orchestrator.metric_table import OF_THE_TARGET, TOTALS
 from orchestrator.metrics import FIRST_LOSS, is_learned
@@ -216,12 +216,10 @@ def _with_spread(
     )
     for group, (pool, apart) in pools_of(trials, stage=stage, speed=speed).items():
         own = configs[(configs[GROUP] == group) & (configs["log_num"] > 0)]
-        spread.loc[own.index, "variance"] = pool.run_variance(own["log_within"]) / own["log_num"]
-        spread.loc[own.index, ["df", "interval"]] = pool.df, pool.label
-        own = own.loc[own.index.intersection(apart.index[apart])]
-        spread.loc[own.index, "variance"] = own["log_variance"] / own["log_num"]
-        spread.loc[own.index, "df"] = own["log_num"] - 1.0
-        spread.loc[own.index, "interval"] = OVER_RUNS
+        cells = own.filter(regex="^log_").rename(columns=lambda name: name.removeprefix("log_"))
+        is_apart = pd.Series(own.index.isin(apart.index[apart]), index=own.index)
+        of_run = spread_of(cells, pool, is_apart)
+        spread.loc[own.index] = of_run.assign(variance=of_run["variance"] / own["log_num"])
     return configs.join(spread)
 
 

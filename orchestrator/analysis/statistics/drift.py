@@ -21,7 +21,12 @@ import pandas as pd
 from orchestrator.analysis.columns import rows_of
 from orchestrator.analysis.comparable import GROUP, probed_co_located
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.intervals import CONFIDENCE, is_narrow, t_quantile
+from orchestrator.analysis.statistics.intervals import (
+    CONFIDENCE,
+    is_narrow,
+    t_quantile,
+    two_sided_p,
+)
 from orchestrator.analysis.statistics.pooling import config_ids, counting, were_interleaved
 from orchestrator.analysis.wording import MOST_FACTOR
 from orchestrator.formats import counted, duration, percent
@@ -163,14 +168,8 @@ def _line(runs: pd.DataFrame, ids: pd.Series[Any], rule: Rule) -> Drift | None:
         change=change,
         low=low,
         high=high,
-        p_value=_p_value(slope / error, df) if error else float(slope == 0),
+        p_value=float(two_sided_p(slope / error, df)) if error else float(slope == 0),
         num_configs=int(ids.nunique()),
         num_runs=len(runs),
         span_s=span_s,
     )
-
-
-def _p_value(t: float, df: int) -> float:
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(df, -abs(t)))

@@ -6,6 +6,7 @@ lie above and below by the same factor.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -65,6 +66,13 @@ def t_quantile(df: Floats, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
     return np.asarray(stdtrit(values, probability), dtype=np.float64)[places]
 
 
+def two_sided_p(t: Floats | float, df: Floats | float) -> Floats:
+    """Return the probability of values at least as far from 0 as ``t``, by Student's t."""
+    from scipy.special import stdtr
+
+    return np.asarray(2 * stdtr(df, -np.abs(t)), dtype=np.float64)
+
+
 @cache
 def comparison_quantile(num_comparisons: int, df: float) -> float:
     """Return the standard errors that no difference of a group exceeds in 95 % of cases.
@@ -99,12 +107,21 @@ def log_interval(values: Sequence[float] | Floats, *, level: float = 1 - CONFIDE
     """
     logs = np.log(np.asarray(values, dtype=np.float64))
     count = len(logs)
-    centre = float(np.exp(logs.mean())) if count else float("nan")
-    if count < 2:
-        return Interval(centre=centre, low=float("nan"), high=float("nan"), num_values=count)
-    error = logs.std(ddof=1) / np.sqrt(count)
-    factor = float(np.exp(t_quantile(np.array([count - 1.0]), 1 - level / 2)[0] * error))
-    return Interval(centre=centre, low=centre / factor, high=centre * factor, num_values=count)
+    variance = logs.var(ddof=1) / count if count > 1 else math.nan
+    mean = logs.mean() if count else math.nan
+    return _around(mean, variance, df=count - 1, num_values=count, level=level)
+
+
+def _around(
+    log: float, variance: float, *, df: int, num_values: int, level: float = 1 - CONFIDENCE
+) -> Interval:
+    """Return the t interval of the exponential of ``log``; without ends if ``df`` is below 1."""
+    factor = math.nan
+    if df > 0:
+        factor = np.exp(t_quantile(np.array([float(df)]), 1 - level / 2)[0] * np.sqrt(variance))
+    centre = float(np.exp(log))
+    low, high = float(centre / factor), float(centre * factor)
+    return Interval(centre=centre, low=low, high=high, num_values=num_values)
 
 
 def ratio_interval(
@@ -118,11 +135,7 @@ def ratio_interval(
             spread, and so the interval, is not known.
     """
     ours, theirs = (np.log(np.asarray(v, dtype=np.float64)) for v in (values, reference))
-    centre, num = float(np.exp(ours.mean() - theirs.mean())), len(ours) + len(theirs)
-    df = num - 2
-    if df < 1:
-        return Interval(centre=centre, low=float("nan"), high=float("nan"), num_values=num)
+    df = len(ours) + len(theirs) - 2
     squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in (ours, theirs))
-    error = np.sqrt(squares / df * (1 / len(ours) + 1 / len(theirs)))
-    factor = float(np.exp(t_quantile(np.array([float(df)]))[0] * error))
-    return Interval(centre=centre, low=centre / factor, high=centre * factor, num_values=num)
+    variance = squares / df * (1 / len(ours) + 1 / len(theirs)) if df else math.nan
+    return _around(ours.mean() - theirs.mean(), variance, df=df, num_values=df + 2)

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.analysis.statistics.intervals import Floats, t_quantile, two_sided_p
 
 MIN_DF: Final = 2.0
 """With fewer degrees of freedom there is no interval: at 1 t has no mean, and its 95 % is 12.7."""
@@ -38,7 +38,6 @@ MIN_DF: Final = 2.0
 _EXACT: Final = 1e-24
 """A variance that rounding explains: differences of 10^-12."""
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
 
@@ -171,8 +170,6 @@ def mean_difference(differences: Floats, noise: Noise) -> Estimate:
     If all differences are the same and nothing was repeated, they show no spread: figures that are
     counted in steps are equal by chance.
     """
-    from scipy.special import stdtr
-
     num = len(differences)
     centre = float(differences.mean())
     within = float(((differences - centre) ** 2).sum())
@@ -183,7 +180,7 @@ def mean_difference(differences: Floats, noise: Noise) -> Estimate:
     error = float(np.sqrt(variance / num))
     half = float(t_quantile(np.array([df]))[0]) * error
     basis = Basis.PAIRS if not noise.df else Basis.REPEATS if num == 1 else Basis.BOTH
-    p = 2 * float(stdtr(df, -abs(centre) / error))
+    p = float(two_sided_p(centre / error, df))
     return Estimate(centre=centre, low=centre - half, high=centre + half, p=p, basis=basis)
 
 

@@ -15,10 +15,10 @@ import pandas as pd
 
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.rule import column_of, reaches
+from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.metrics import Objective
 
 Mask = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 def pareto_front(frame: pd.DataFrame, objectives: Sequence[Objective]) -> Mask:

@@ -95,6 +95,30 @@ class Pool:
         return self.variance + (within - self.within).clip(lower=0).fillna(0.0)
 
 
+def spread_of(cells: pd.DataFrame, pool: Pool, is_apart: pd.Series[bool]) -> pd.DataFrame:
+    """Return the spread of one run of each cell: the pool's, or the cell's own for outliers.
+
+    Args:
+        cells: With the columns ``within``, ``variance`` and ``num`` of :func:`speed_cells`.
+        pool: From :func:`pools_of`.
+        is_apart: True for outliers.
+
+    Returns:
+        ``variance`` of the log speed, its degrees of freedom ``df``, and what the ``interval`` is
+        over.
+    """
+    pooled = pool.run_variance(cells["within"])
+    df = pd.Series(float(pool.df), index=cells.index)
+    label = pd.Series(pool.label, index=cells.index, dtype="object")
+    return pd.DataFrame(
+        {
+            "variance": pooled.mask(is_apart, cells["variance"]),
+            "df": df.mask(is_apart, cells["num"] - 1.0),
+            "interval": label.mask(is_apart, OVER_RUNS),
+        }
+    )
+
+
 def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> pd.DataFrame:
     """Return one row a group of ``keys``, over its runs that have a speed.
 
@@ -228,16 +252,16 @@ def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
 
 def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of runs with other load on their cores."""
-    if "tags.contaminated" not in rows.columns:
-        return pd.Series(False, index=rows.index)
-    return flagged(rows["tags.contaminated"])
+    return _tagged(rows, "tags.contaminated")
 
 
 def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of runs that were interleaved with others of their round."""
-    if "tags.interleaved" not in rows.columns:
-        return pd.Series(False, index=rows.index)
-    return flagged(rows["tags.interleaved"])
+    return _tagged(rows, "tags.interleaved")
+
+
+def _tagged(rows: pd.DataFrame, tag: str) -> pd.Series[bool]:
+    return flagged(rows[tag]) if tag in rows.columns else pd.Series(False, index=rows.index)
 
 
 def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:

@@ -23,12 +23,12 @@ from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.analysis.statistics.pooling import (
     OVER_ONE_RUN,
-    OVER_RUNS,
     Pool,
     config_ids,
     pools_by_stage,
     pools_of,
     speed_cells,
+    spread_of,
 )
 from orchestrator.formats import counted
 from orchestrator.space.knob import Role
@@ -242,14 +242,10 @@ def _half_widths(
 ) -> tuple[pd.Series[float], pd.Series[str]]:
     """Return half the width of each row's interval of the logarithm, and what it is over."""
     ids = config_ids(trials)[rows.index]
-    within = speed_cells(rows, [pd.Series(rows.index, index=rows.index)], SPEED)["within"]
-    variance = pool.run_variance(within.reindex(rows.index))
-    df = pd.Series(float(pool.df), index=rows.index)
-    label = pd.Series(pool.label, index=rows.index, dtype="str")
     own = speed_cells(rows, [ids], SPEED)
-    isolated = ids.isin(apart.index[apart])
-    variance = variance.mask(isolated, ids.map(own["variance"]))
-    df = df.mask(isolated, ids.map(own["num"]) - 1.0)
-    label = label.mask(isolated, OVER_RUNS)
-    quantile = pd.Series(t_quantile(np.asarray(df, dtype=np.float64)), index=rows.index)
-    return quantile * np.sqrt(variance), label
+    cells = pd.DataFrame({name: ids.map(own[name]) for name in ("variance", "num")})
+    of_run = speed_cells(rows, [pd.Series(rows.index, index=rows.index)], SPEED)
+    cells = cells.assign(within=of_run["within"].reindex(rows.index))
+    spread = spread_of(cells, pool, ids.isin(apart.index[apart]))
+    quantile = t_quantile(spread["df"].to_numpy(dtype=np.float64))
+    return quantile * np.sqrt(spread["variance"]), spread["interval"]

@@ -7,7 +7,7 @@ of its setting and the accuracy of its curve, whichever the two are combined.
 curves: curves in rungs, further seeds, and the composed front
 factors: groups, settings, curves
 findings: what the search knows so far
-goals: the objectives, as a factored search serves them; costs of settings
+goals: the objectives, as a factored search serves them
 planning: the stages, counted beforehand
 probes: looks at the settings' speeds
 race: curves side by side until the first has reached a target

@@ -11,8 +11,9 @@ from typing import Any, Final
 from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import FIRST_LOSS
+from orchestrator.rules import cost_of
 from orchestrator.search.factored.factors import Factors, Group
-from orchestrator.search.factored.goals import cost, goals_of
+from orchestrator.search.factored.goals import goals_of
 from orchestrator.search.factored.speeds import CLEAN, Speeds
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
@@ -193,5 +194,11 @@ class Findings:
 
     def _cost(self, group: Group, setting: Key) -> tuple[float, ...]:
         key, _ = group.to_probe(setting)
-        metrics = self.speeds.metrics(setting)
-        return cost(self.problem, self.config(key), metrics)
+        config = self.config(key)
+        return cost_of(
+            config,
+            self.speeds.metrics(setting),
+            device=str(config.get("device", "cpu")),
+            baseline=self.problem.baseline,
+            costs=self.problem.costs,
+        )

@@ -82,7 +82,7 @@ def test_single_runs_of_many_configs_are_told_by_their_order() -> None:
     single = estimates(*np.linspace(-0.2, -0.1, 8), variance=np.nan)
     found = together(single, np.full(8, 0.03))
     assert found.p_worse[0] == pytest.approx(0.5**8)
-    assert (found.num_configs, found.p_better[0]) == (8, 1.0)
+    assert (found.num_configs[0], found.p_better[0]) == (8, 1.0)
     same = together(estimates(*np.zeros(8), variance=np.nan), np.zeros(8))
     assert (same.p_worse[0], same.p_better[0]) == (1.0, 1.0), "no change is within any tolerance"
 
@@ -98,6 +98,6 @@ def test_a_config_that_is_alone_in_its_stage_is_counted_once_and_an_unmeasured_f
 
 
 def test_the_p_value_is_that_of_a_t_test_against_the_limit() -> None:
-    found = against(estimates(-0.05), np.array([0.03]), num_configs=1)
+    found = against(estimates(-0.05), np.array([0.03]))
     assert found.p_worse[0] == pytest.approx(stats.t.cdf(-0.02 / 0.01, 8))
     assert found.p_better[0] == pytest.approx(stats.t.sf((-0.05 - 0.03) / 0.01, 8))

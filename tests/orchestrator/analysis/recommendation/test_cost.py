@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.recommendation.cost import cost_of, dearest_difference, order_by_cost
+from orchestrator.analysis.recommendation.cost import cost_of_row, dearest_difference, order_by_cost
 from orchestrator.rules import COST_KNOBS
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
@@ -21,7 +21,7 @@ PARTS = ("device", *COST_KNOBS, "gpu_gib", "rss_gib", "knobs")
 def cost(costs: tuple[str, ...] = (), **cells: Any) -> tuple[float, ...]:  # noqa: ANN401
     row = {f"params.{name}": value for name, value in config().items()}
     row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0} | cells
-    return cost_of(row, replace(RULE, costs=costs), SWEEP)
+    return cost_of_row(row, replace(RULE, costs=costs), SWEEP)
 
 
 @pytest.mark.parametrize(
