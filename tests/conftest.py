@@ -10,11 +10,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cache
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
@@ -171,33 +170,11 @@ def chromium() -> str:
     return path
 
 
-class StartCli(Protocol):
-    """Starter of ``python -m MODULE ARGS`` in a process group of its own."""
+StartCli = Callable[..., subprocess.Popen[str]]
+"""Starter of ``python -m MODULE ARGS`` in a process group of its own; see :func:`start_cli`."""
 
-    def __call__(
-        self,
-        *args: str | Path,
-        module: str = ...,
-        env: Mapping[str, str | None] | None = ...,
-        cwd: Path | None = ...,
-    ) -> subprocess.Popen[str]:
-        """Start it; the group is killed when the test ends."""
-
-
-class RunCli(Protocol):
-    """Runner of ``python -m MODULE ARGS``, to its end."""
-
-    def __call__(
-        self,
-        *args: str | Path,
-        module: str = ...,
-        env: Mapping[str, str | None] | None = ...,
-        cwd: Path | None = ...,
-        timeout_s: float = ...,
-        fresh: bool = ...,
-        page: bool = ...,
-    ) -> Finished:
-        """Run it; a command that takes longer than ``timeout_s`` fails the test."""
+RunCli = Callable[..., Finished]
+"""Runner of ``python -m MODULE ARGS``, to its end; see :func:`run_cli`."""
 
 
 @pytest.fixture

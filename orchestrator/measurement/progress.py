@@ -111,17 +111,9 @@ class Progress:
         by_epochs = (self._num_epochs + of_epoch) / self._end
         return max(by_epochs, self.steps / self._max_steps if self._max_steps else 1.0)
 
-    def counts(self) -> Counts:
-        """Return what a checkpoint at the end of the current epoch says of its own progress."""
-        return Counts(epochs=self.epoch + 1, steps=self.steps, samples=self.samples)
-
-    def restore(self, counts: Counts) -> None:
-        """Go on from a checkpoint."""
-        self.restore_epochs(counts.epochs)
-        self.steps, self.samples = counts.steps, counts.samples
-
-    def restore_epochs(self, num_epochs: int) -> None:
-        """Go on after so many epochs that a process before this one has trained."""
+    def restore(self, num_epochs: int, steps: int = 0, samples: int = 0) -> None:
+        """Continue after so many epochs, steps and samples of a process before this one."""
+        self.steps, self.samples = steps, samples
         self._num_epochs = self.restored_epochs = num_epochs
         self.epoch = max(num_epochs - 1, 0)  # where none is left, the last one is the current one
 

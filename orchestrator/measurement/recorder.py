@@ -60,10 +60,12 @@ class Recorder:
         self._earlier_s = elapsed_s
         self._so_far.earlier_train_s, self._so_far.earlier_eval_s = train_s, eval_s
 
-    def times_of(self, counts: Counts) -> Counts:
-        """Return ``counts`` with the times up to here."""
-        return replace(
-            counts,
+    def counts(self, progress: Progress) -> Counts:
+        """Return the counts and times of a checkpoint at the end of the current epoch."""
+        return Counts(
+            epochs=progress.epoch + 1,
+            steps=progress.steps,
+            samples=progress.samples,
             elapsed_s=self.elapsed_s,
             train_s=self._so_far.whole_train_s,
             eval_s=self._so_far.whole_eval_s,

@@ -114,7 +114,7 @@ class Resumable:
             num_epochs: Epochs.
             elapsed_s: Seconds that they took, from which the reports' ``elapsed_s`` continues.
         """
-        self._progress.restore_epochs(num_epochs)
+        self._progress.restore(num_epochs)
         self._recorder.go_on_from(elapsed_s=elapsed_s)
         self._recorder.resume_clock()
 
@@ -127,7 +127,7 @@ class Resumable:
             state: Tensors, numbers, text, and lists and dictionaries of these.
         """
         if self.rank == 0 and self.checkpoint_dir is not None:
-            counts = self._recorder.times_of(self._progress.counts())
+            counts = self._recorder.counts(self._progress)
             save_checkpoint(self.checkpoint_dir, counts, state)
 
     def restore(self) -> Mapping[str, Any] | None:
@@ -143,7 +143,7 @@ class Resumable:
         if saved is None:
             return None
         counts, state, random = saved
-        self._progress.restore(counts)
+        self._progress.restore(counts.epochs, counts.steps, counts.samples)
         self._recorder.go_on_from(
             elapsed_s=counts.elapsed_s, train_s=counts.train_s, eval_s=counts.eval_s
         )

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from orchestrator.derived import DerivedFigures, Point, cost_of, first_there, target_value
-from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.derived import DerivedFigures, cost_of, target_value
+from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 NEAR = maximize("val_acc", tolerance=0.01)
@@ -38,14 +38,6 @@ def train(figures: DerivedFigures, of: Trial, *accuracies: float, first: int = 1
     return figures.completed(of, DONE)
 
 
-def test_the_first_point_that_is_there() -> None:
-    points = [Point(clock_s=t, samples=t, value=v) for t, v in ((1, 0.5), (2, 0.9), (3, 0.8))]
-    assert first_there(points, NEAR, 0.9) == points[1]
-    assert first_there(points, at_most("loss", 0.5), 0.5) == points[0]
-    assert first_there(points, NEAR, 0.95) is None
-    assert first_there(points, NEAR, math.nan) is None
-
-
 def test_the_target_is_a_value_or_near_the_best() -> None:
     assert target_value(at_least("val_acc", 0.97), []) == 0.97
     assert target_value(NEAR, [0.5, 0.9, math.nan]) == pytest.approx(0.89)
@@ -60,11 +52,6 @@ def test_time_and_goodput_to_a_given_value() -> None:
     second = train(figures, trial("b"), 0.85)
     # At half the samples of the first, at the same rate.
     assert (second.metrics["time_to_accuracy_s"], second.metrics["goodput"]) == (2.0, 200.0)
-
-
-def test_what_never_got_there_has_no_figure() -> None:
-    figures = DerivedFigures(target=at_least("val_acc", 0.8))
-    assert train(figures, trial("a"), 0.5, 0.6).metrics == DONE.metrics
 
 
 def test_a_nearer_best_moves_the_target() -> None:
@@ -103,11 +90,6 @@ def test_a_cost_is_of_cores_and_gpus() -> None:
     assert cost_of(TrialResult(state=TrialState.INFEASIBLE), 2, prices) is None
     figures = DerivedFigures(prices=prices, num_gpus=lambda config: config["gpus"])
     assert figures.completed(trial("a"), DONE).metrics["cost"] == pytest.approx(2.58)
-
-
-def test_nothing_is_added_that_nothing_asks_for() -> None:
-    figures = DerivedFigures()
-    assert train(figures, trial("a"), 0.9) is DONE
 
 
 @pytest.mark.parametrize("target", [NEAR, minimize("val_acc", tolerance=0.01)])

@@ -99,15 +99,3 @@ def test_a_trainable_on_its_own_keeps_its_weights(run_cli: RunCli, tmp_path: Pat
     LeNet().load_state_dict(saved["state"]["network"])
     assert saved["data"] == "digits"
     assert [path.name for path in tmp_path.iterdir()] == ["lenet.pt"]
-
-
-def test_what_could_not_be_saved_is_not_trained(run_cli: RunCli, tmp_path: Path) -> None:
-    (tmp_path / "there.pt").write_text("somebody's weights")
-    for name, message in (
-        ("there.pt", "error: --save there.pt: there is such a file\n  allowed: a new name\n"),
-        ("no/m.pt", f"error: --save no/m.pt: there is no folder {tmp_path / 'no'}\n"),
-    ):
-        finished = run_cli(*QUICK, "--save", name, module="trainables.lenet")
-        assert (finished.returncode, finished.stdout) == (2, "")
-        assert finished.stderr == message
-    assert (tmp_path / "there.pt").read_text() == "somebody's weights"

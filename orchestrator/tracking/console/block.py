@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich.columns import Columns
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
@@ -66,12 +66,8 @@ class Scene:
     is_stopping: bool = False
 
 
-def block(scene: Scene, width: int) -> Group:
-    """Return the view. What matters least comes last, where a low terminal cuts it off."""
-    return Group(*_parts(scene, width))
-
-
-def _parts(scene: Scene, width: int) -> Iterator[RenderableType]:
+def block(scene: Scene, width: int) -> Iterator[RenderableType]:
+    """Yield the view. What matters least comes last, where a low terminal cuts it off."""
     yield from _overall(scene, width)
     yield _joined(_states(scene))
     waits: dict[str, list[TrialHistory]] = {}
@@ -113,19 +109,13 @@ def _overall(scene: Scene, width: int) -> Iterator[RenderableType]:
 
 def _counts(scene: Scene) -> Iterator[Text]:
     now, planned = scene.now, scene.history.sweep.num_planned
-    if planned is None:
-        yield Text(f"{now.num_done} done")
-    elif now.num_done > planned:
-        yield Text(f"{now.num_done} done, {planned} planned")
-    else:
-        yield Text(f"{now.num_done} of {planned} done")
+    of = "" if planned is None else f" of {max(planned, now.num_done)}"
+    yield Text(f"{now.num_done}{of} done")
     yield Text(f"{clock(scene.elapsed_s)} so far")
     if now.left_s is not None:
         yield Text(f"about {clock(now.left_s)} left")
-    elif planned is None:
-        yield Text("time left not known: the search decides", style=QUIET)
-    elif now.num_waiting or now.running:
-        yield Text("time left not known yet", style=QUIET)
+    elif planned is None or now.num_waiting or now.running:
+        yield Text("time left not known", style=QUIET)
 
 
 def _states(scene: Scene) -> Iterator[Text]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -122,7 +122,7 @@ class LiveView(Lines):
             load=self._read_load(),
             is_stopping=bool(self._interrupt),
         )
-        self._live.update(block(scene, self._console.width), refresh=True)
+        self._live.update(Group(*block(scene, self._console.width)), refresh=True)
 
     def close(self, exit_code: int) -> list[str]:
         """Take the view away; what is worth keeping stands above it."""

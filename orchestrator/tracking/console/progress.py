@@ -148,11 +148,7 @@ def phase_of(history: SweepHistory, now: Progress) -> str:
     if here:
         phases = [phase_of_trial(trial, history.sweep) for trial in here]
         return max(set(phases), key=phases.count)
-    if not any(trial.begun for trial in history.trials.values()):
-        return "starting the first trial"
-    if now.num_waiting:
-        return "starting the next trial"
-    return "analysing: which configs to run next, if any"
+    return "starting the next trial" if now.num_waiting else "analysing: which configs come next"
 
 
 # -- the best configs

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console, Group
 
 from orchestrator.storage.history import read_history
 from orchestrator.tracking.console.block import Scene, block
@@ -37,7 +37,7 @@ def scene_of(scribe: Scribe, **changes: object) -> Scene:
 def lines_of(scene: Scene, width: int = 80, encoding: str = "utf-8") -> list[str]:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     console = Console(file=stream, width=width, highlight=False)
-    console.print(block(scene, width))
+    console.print(Group(*block(scene, width)))
     stream.seek(0)
     return [line.rstrip() for line in stream.read().splitlines()]
 

@@ -67,15 +67,12 @@ def phase(scribe: Scribe) -> str:
 
 def test_the_time_between_trials_has_a_name(scribe: Scribe) -> None:
     scribe.sweep(num_planned=2)
-    assert phase(scribe) == "starting the first trial"
-    scribe.asked(make_trial(0))
-    assert phase(scribe) == "starting the first trial"
-    scribe.started(make_trial(0))
+    assert phase(scribe) == "starting the next trial"
+    scribe.started(scribe.asked(make_trial(0)))
     assert phase(scribe) == "search"
     scribe.finished(make_trial(0))
-    assert phase(scribe) == "starting the next trial"
     scribe.whole(make_trial(1))
-    assert phase(scribe) == "analysing: which configs to run next, if any"
+    assert phase(scribe) == "analysing: which configs come next"
     confirming = scribe.asked(make_trial(0, stage=Stage.CONFIRM))
     scribe.record("waiting", trial_id=confirming.id, seconds=3.0, what="2 cores")
     assert phase(scribe) == "confirm stage"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -87,24 +86,6 @@ def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path)
     resumed.finish(0)
     assert_mirrored(uri, run_dir)
     assert runs_of(uri)[0][0].info.status == "FINISHED"
-
-
-def test_a_moved_run_is_still_the_same_and_a_copy_takes_nothing_from_it(
-    run_dir: Path, tmp_path: Path
-) -> None:
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
-    scribe.whole(make_trial(0))
-    Mirror(run_dir, uri).finish(0)
-    moved = run_dir.rename(tmp_path / "elsewhere")
-    Mirror(moved, uri).finish(0)
-    assert_mirrored(uri, moved)
-    copy = Path(shutil.copytree(moved, tmp_path / "copy"))
-    Scribe(copy).whole(make_trial(1))
-    Mirror(copy, uri).finish(0)
-    Mirror(moved, uri).finish(0)
-    assert_mirrored(uri, copy)
 
 
 def test_killed_before_any_request_and_started_again_it_writes_everything_once(

@@ -12,7 +12,6 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
 from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun, Status
 from orchestrator.tracking.mlflow.parent import (
-    RunAnswer,
     note,
     parent_status,
     parent_tags,
@@ -62,12 +61,6 @@ def test_the_figures_that_are_known_are_read(
     assert answer.note == "**3 workers are 1.3 times as fast.**"
     assert answer.figures == figures
     assert bool(answer.config) == (changes.get("config", True) is not None)
-
-
-def test_without_an_answer_nothing_is_read(tmp_path: Path) -> None:
-    write_answer(tmp_path)
-    (tmp_path / RunFile.ANSWER).unlink()
-    assert read_answer(tmp_path) == RunAnswer()
 
 
 @pytest.fixture

@@ -41,12 +41,9 @@ def test_a_wrong_uri_is_refused_with_what_is_allowed(uri: str, part: str) -> Non
     "uri",
     [
         "sqlite:////data/me@corp/runs/m.db",
-        "http://127.0.0.1:5000",
         "https://mlflow.corp/team/a",
-        "http://[::1]:5000",
         "postgresql://me@db/x",
         "databricks",
-        "databricks://profile",
     ],
 )
 def test_a_uri_without_a_secret_is_shown_as_it_is(uri: str) -> None:
@@ -57,19 +54,12 @@ def test_a_uri_without_a_secret_is_shown_as_it_is(uri: str) -> None:
     ("uri", "text"),
     [
         ("postgresql://me:s3cret@db/x", "postgresql://me:***@db/x"),
-        ("postgresql+psycopg2://me:s3%2Fcret@[::1]:5/x", "postgresql+psycopg2://me:***@[::1]:5/x"),
         ("postgresql:///x?user=me&password=s3cret", "postgresql:///x?***"),
         ("mysql+pymysql://me:s3cret@db/x?a;password=s3cret", "mysql+pymysql://me:***@db/x?***"),
-        ("mssql+pyodbc://?odbc_connect=UID%3Dme%3BPWD%3Ds3cret", "mssql+pyodbc://?***"),
-        ("sqlite+pysqlcipher://:s3cret@//x.db", "sqlite+pysqlcipher://:***@//x.db"),
         ("http://me:s3cret@host:5000/a", "http://***@host:5000/a"),
         ("https://s3cret@host", "https://***@host"),
-        ("https://s3cret:@host/?token=s3cret#s3cret", "https://***@host/?***"),
-        ("http://me:s3/cret@host", "http://***@host"),
         ("postgresql://me:s3@cret@db/x", "postgresql://me:***@db/x"),
-        ("postgresql://db/x#s3cret", "postgresql://db/x?***"),
         ("oracle://me:s3cret@db/x", "***"),
-        ("me:s3cret@db/x", "***"),
     ],
 )
 def test_a_secret_is_not_shown(uri: str, text: str) -> None:
