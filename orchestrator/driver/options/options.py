@@ -93,7 +93,7 @@ class Options:
     warm_start: Annotated[
         tuple[Path, ...],
         folder(
-            _SEARCHED, "tell the search the results of these runs first", "RUN_DIR", is_list=True
+            _SEARCHED, "give the search the results of these runs first", "RUN_DIR", is_list=True
         ),
     ] = ()
     time_budget: Annotated[
@@ -165,7 +165,7 @@ class Options:
         option(_PLACE, "use this existing Ray cluster", metavar="ADDR", read=cluster_address),
     ] = None
     out: Annotated[Path | None, folder(_RESULTS, "run directory (default: runs/SWEEP/TIME)")] = None
-    resume: Annotated[Path | None, folder(_RESULTS, "go on with an interrupted run")] = None
+    resume: Annotated[Path | None, folder(_RESULTS, "continue an interrupted run")] = None
     tracking_uri: Annotated[
         str | None,
         option(
