@@ -27,12 +27,6 @@ from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
 
-TIE_MARGIN: Final = 0.02
-"""Two configs with a smaller difference in speed are equally fast for any practical purpose.
-
-A sweep may set its own as ``tie_margin``.
-"""
-
 TIME: Final = "metrics.time_to_accuracy_s"
 GOODPUT: Final = "metrics.goodput"
 _SPEED: Final = "metrics.samples_per_s"
@@ -55,7 +49,7 @@ class Rule:
 
     objectives: tuple[Objective, ...]
     how: SelectionRule = field(default_factory=SelectionRule)
-    tie_margin: float = TIE_MARGIN
+    tie_margin: float = 0.02
     costs: tuple[str, ...] = ()
     target: Objective | None = None
 

@@ -50,7 +50,7 @@ _METRIC_COLUMNS = tuple(f"metrics.{metric.name}" for metric in MEASURED)
 _DTYPES = {"seed": "Int64", "repeat": "Int64", "cores": "Int64", "started_at": TIME}
 _DTYPES |= {"step": "Int64", "epoch": "Int64", "samples": "Int64"}
 _DTYPES |= {"wall_s": "float64", "elapsed_s": "float64"}
-_STEP_DTYPES = {
+STEP_DTYPES = {
     "trial_id": "str", "epoch": "Int64", "first_step": "Int64", "num_steps": "Int64",
     "samples": "Int64", "duration_s": "float64", "dropped": "str",
 }  # fmt: skip
@@ -167,7 +167,7 @@ def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:
         if trial_id in trial_ids
         for row in _step_rows(trial_id, blocks)
     ]
-    return pd.DataFrame(rows, columns=list(_STEP_DTYPES)).astype(_STEP_DTYPES)
+    return pd.DataFrame(rows, columns=list(STEP_DTYPES)).astype(STEP_DTYPES)
 
 
 def _by_trial(events: Iterable[Event]) -> dict[str, list[Block]]:

@@ -27,36 +27,16 @@ _SMALLER: Final = ("_s", "_ms", "_us", "_ns", "_gib", "_mib", "_j", "loss", "cos
 """Endings of figures for which smaller is better: times, memory, energy, losses."""
 
 
-def checked_run(run: object, function: str) -> RunTables:
-    """Return ``run`` if it is a run; raise a :class:`TableError` otherwise."""
-    if isinstance(run, RunTables):
-        return run
-    raise TableError(
-        f"{function}: takes a whole run, not a {type(run).__name__}", "give what an.load returns"
-    )
-
-
-def run_of(source: object, run: RunTables | None, function: str) -> RunTables:
+def run_of(source: Source, run: RunTables | None, function: str) -> RunTables:
     """Return the run for a question: the source, or the run of a frame; else raise an error."""
     if isinstance(source, RunTables):
         return source
-    checked_frame(source, function)
     if run is None:
         raise TableError(
             f"{function}: a frame alone does not say what its sweep varied and asked",
             f"give the run as well: an.{function}(frame, run=an.load(...))",
         )
-    return checked_run(run, function)
-
-
-def checked_frame(source: object, function: str) -> pd.DataFrame:
-    """Return ``source`` if it is a frame; raise a :class:`TableError` otherwise."""
-    if isinstance(source, pd.DataFrame):
-        return source
-    raise TableError(
-        f"{function}: takes a run or a frame, not a {type(source).__name__}",
-        "an.load(RUN_DIR) gives a run, an.configs(run) a frame",
-    )
+    return run
 
 
 def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.DataFrame:
@@ -70,17 +50,16 @@ def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.Dat
             f"{function}: takes a frame of trials, this one has a row a config",
             "give rows of run.trials",
         )
-    require(frame, ["trial_id", "stage", "state"], function)
-    require(frame, [f"params.{name}" for name in run.sweep.knobs], function)
+    knobs = [f"params.{name}" for name in run.sweep.knobs]
+    require(frame, ["trial_id", "stage", "state", *knobs], function)
     twice = frame["trial_id"][frame["trial_id"].duplicated()]
     if len(twice):
         raise TableError(f"{function}: holds trial {twice.iloc[0]} twice", "give each row once")
     return frame.reset_index(drop=True)
 
 
-def checked_configs(frame: object, function: str) -> pd.DataFrame:
+def checked_configs(frame: pd.DataFrame, function: str) -> pd.DataFrame:
     """Return a frame that has no row a trial; raise a :class:`TableError` otherwise."""
-    frame = checked_frame(frame, function)
     if "trial_id" in frame.columns:
         raise TableError(
             f"{function}: takes a frame of configs, this one has a row a trial (trial_id): "

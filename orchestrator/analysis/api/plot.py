@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from orchestrator.analysis.api.checks import checked_run
 from orchestrator.analysis.api.knobs import effects as effects_of_run
 from orchestrator.analysis.api.scaling import scaling as scaling_of
 from orchestrator.analysis.columns import TableError
@@ -38,7 +37,7 @@ def speed_accuracy(run: RunTables, other: str | None = None) -> go.Figure:
         other: The other objective; None: the sweep's second one. With a single objective,
             another measured figure.
     """
-    view = _view(run, "speed_accuracy")
+    view = _view(run)
     found = {figure.name: figure for figure in scatter_figures(view)}
     first, *others = (objective.metric for objective in view.beside_speed)
     names = {first: "speed-accuracy"} | {metric: f"speed-{metric}" for metric in others}
@@ -61,7 +60,7 @@ def effects(run: RunTables, on: str | None = None) -> go.Figure:
         on: The figure, for all knobs. None: the first objective, for the knobs that change it by
             their role.
     """
-    view = _view(run, "effects")
+    view = _view(run)
     metric = (on or view.rule.speed.metric).removeprefix("metrics.")
     rows = main_rows(effects_of_run(view.tables, on), view)
     rows = rows[rows["metric"] == metric]
@@ -75,7 +74,7 @@ def effects(run: RunTables, on: str | None = None) -> go.Figure:
 
 def curves(run: RunTables, over: Literal["time", "samples"] = "time") -> go.Figure:
     """Draw accuracy over the time, or over the samples, that training took to get there."""
-    figures = _figures(curves_of(_view(run, "curves")), "curves")
+    figures = _figures(curves_of(_view(run)), "curves")
     found = [figure for figure in figures if figure.name.endswith(f"-{over}")]
     if not found:
         raise TableError(f"plot.curves: no trial reports its {over}", "over='time' or 'samples'")
@@ -84,32 +83,28 @@ def curves(run: RunTables, over: Literal["time", "samples"] = "time") -> go.Figu
 
 def steps(run: RunTables) -> go.Figure:
     """Draw the time per 1,000 samples by phase of a step, a bar a config."""
-    return _figures(steps_of(_view(run, "steps")), "steps")[0].figure
+    return _figures(steps_of(_view(run)), "steps")[0].figure
 
 
 def ladder(run: RunTables) -> go.Figure:
     """Draw the first objective from the baseline to the recommended config, one knob a step."""
-    return _figures(ladder_of(_view(run, "ladder")), "ladder")[0].figure
+    return _figures(ladder_of(_view(run)), "ladder")[0].figure
 
 
 def importance(run: RunTables) -> go.Figure:
     """Draw how much each knob matters for a good speed and for a good accuracy, by PED-ANOVA."""
-    return _figures(importance_of(_view(run, "importance")), "importance")[0].figure
+    return _figures(importance_of(_view(run)), "importance")[0].figure
 
 
 def scaling(run: RunTables, knob: str = "num_workers") -> go.Figure:
     """Draw the speed over a knob of numbers: configs that differ in it alone, with ceilings."""
-    view = _view(run, "scaling")
+    view = _view(run)
     return scaling_figure(view, scaling_of(view.tables, knob)).figure
 
 
-def _view(run: RunTables, function: str) -> View:
-    """Return the run as the report shows it; the result for the last run is cached."""
-    return _view_of(checked_run(run, f"plot.{function}"))
-
-
 @lru_cache(maxsize=1)
-def _view_of(tables: RunTables) -> View:
+def _view(tables: RunTables) -> View:
+    """Return the run as the report shows it; the result for the last run is cached."""
     return view_of(tables, findings(tables))
 
 

@@ -14,8 +14,6 @@ import pandas as pd
 from orchestrator.analysis.api.checks import (
     Source,
     checked_configs,
-    checked_frame,
-    checked_run,
     checked_trials,
     labelled,
     objectives_of,
@@ -117,8 +115,9 @@ def pareto_front(
     Source: Kung, Luccio and Preparata, "On finding the maxima of a set of vectors", 1975, as
     as implemented in moocore.
     """
-    is_run = isinstance(source, RunTables)
-    frame = configs(source) if is_run else checked_configs(source, "pareto_front")
+    if isinstance(source, RunTables):
+        source = configs(source)
+    frame = checked_configs(source, "pareto_front")
     asked = objectives_of(objectives, frame, "pareto_front")
     if all(objective.bound is not None for objective in asked):
         raise TableError("pareto_front: every objective has a bound: none is to be improved")
@@ -138,10 +137,9 @@ def recommend(run: RunTables) -> Findings:
         weaknesses. See :class:`~orchestrator.analysis.findings.findings.Findings`.
 
     Raises:
-        TableError: ``run`` is no run: a recommendation rests on all of its trials.
         SweepError: The sweep's objectives state no rule.
     """
-    return findings(checked_run(run, "recommend"))
+    return findings(run)
 
 
 def compare(
@@ -167,12 +165,10 @@ def compare(
         :class:`~orchestrator.analysis.comparison.compare.Comparison`.
 
     Raises:
-        TableError: One of the two is no run.
         SweepError: The machines, versions or data differ, no config is in both, or the tolerance
             is no share.
     """
-    runs = [checked_run(run, "compare") for run in (first, second)]
-    return compare_runs(*runs, tolerance=tolerance, across=across)
+    return compare_runs(first, second, tolerance=tolerance, across=across)
 
 
 def export(
@@ -213,7 +209,7 @@ def export(
 
 def _tables_of(run: Source, name: str) -> dict[str, pd.DataFrame]:
     if not isinstance(run, RunTables):
-        return {name: checked_frame(run, "export")}
+        return {name: run}
     made = configs(run)
     tables = {
         "trials": run.trials,

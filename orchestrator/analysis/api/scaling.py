@@ -11,7 +11,6 @@ import pandas as pd
 from orchestrator.analysis.api.checks import (
     Source,
     checked_configs,
-    checked_run,
     require,
     run_of,
 )
@@ -211,7 +210,7 @@ def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
     Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep
     Learning", OSDI 2021.
     """
-    accuracy = checked_run(run, "goodput").rule.accuracy
+    accuracy = run.rule.accuracy
     value = _target(target, run.configs, run, "goodput")
     wanted = Objective(accuracy.metric, accuracy.goal, bound=value)
     frame = replace(run, sweep=replace(run.sweep, target=wanted)).configs

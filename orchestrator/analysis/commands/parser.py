@@ -86,18 +86,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not allowed: a share of at least 0 and below 1, 0.03 for 3 %"
-        )
-    return share
-
-
 _COMPARE: Final = (
     "Compare two runs of a sweep config by config, in speed and in accuracy, stage by stage: the "
     "change that all configs have in common, and each config's own. The first line is the verdict: "
@@ -134,7 +122,7 @@ _OPTIONS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "compare": {
         "--tolerance": {
             "metavar": "SHARE",
-            "type": _share,
+            "type": float,
             "default": _TOLERANCE,
             "help": "share of the speed that may be lost before that is a regression (default: "
             f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's",

@@ -33,16 +33,12 @@ from orchestrator.analysis.statistics.pooling import (
 from orchestrator.formats import counted
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.storage.tables import CURVE_COLUMNS, roles_of
+from orchestrator.storage.tables import CURVE_COLUMNS, STEP_DTYPES, roles_of
 from orchestrator.trial import Stage, TrialState
 
 SPEED: Final = "samples_per_s"
 OVER: Final = "tags.interval_over"
 """Column that states what a row's interval is over."""
-
-_STEPS: Final = (
-    "trial_id", "epoch", "first_step", "num_steps", "samples", "duration_s", "dropped",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -63,7 +59,7 @@ class RunTables:
 
     trials: pd.DataFrame
     curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(CURVE_COLUMNS)))
-    steps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(_STEPS)))
+    steps: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(STEP_DTYPES)))
     candidates: pd.DataFrame = field(default_factory=pd.DataFrame)
     sweep: SweepRecord
     chosen: Mapping[str, Any] | None = None

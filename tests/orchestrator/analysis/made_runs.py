@@ -21,6 +21,7 @@ from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
+from orchestrator.storage.history import TRIAL_COLUMNS
 from orchestrator.storage.sweep_record import FORMAT, SweepRecord
 from orchestrator.storage.tables import (
     CURVE_COLUMNS,
@@ -47,10 +48,6 @@ KNOBS: dict[str, tuple[Any, str, str]] = {
 }
 BASELINE: Config = {name: default for name, (default, _, _) in KNOBS.items()}
 SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
-ID_COLUMNS = (
-    "trial_id", "stage", "state", "reason", "seed", "repeat", "data", "node", "device", "cores",
-    "isolation", "started_at", "wall_s",
-)  # fmt: skip
 VARIED = ("num_workers", "batch_size", "lr")
 STEPS_OF_A_TRIAL = {
     "trial_id": f"{0:012x}", "epoch": 1, "first_step": 0, "num_steps": 10, "samples": 10_000,
@@ -101,7 +98,7 @@ class MadeRun:
     ) -> Row:
         """Add a row; ``cells`` overrides columns by their full name."""
         ran = state in ("completed", "stopped")
-        row: Row = dict.fromkeys(ID_COLUMNS, None) | {
+        row: Row = dict.fromkeys(TRIAL_COLUMNS[:-1], None) | {
             "trial_id": f"{len(self.rows):012x}",
             "stage": stage,
             "state": state,

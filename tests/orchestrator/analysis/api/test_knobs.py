@@ -33,7 +33,6 @@ def test_an_importance_of_few_configs_is_empty_and_says_so(run: an.RunTables) ->
         (lambda f, run: f(run, on="num_runs"), "no figure 'num_runs'"),
         (lambda f, run: f(an.configs(run), run=run), "this one has a row a config"),
         (lambda f, run: f(run.trials, on=SPEED), "a frame alone does not say"),
-        (lambda f, run: f("runs/x"), "takes a run or a frame, not a str"),
     ],
 )
 def test_wrong_use_is_one_message(

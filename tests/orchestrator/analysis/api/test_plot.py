@@ -27,7 +27,6 @@ REFUSED: dict[str, tuple[Callable[[an.RunTables], Any], str]] = {
     "objective": (lambda run: an.plot.speed_accuracy(run, "val_ac"), "did you mean 'val_acc'"),
     "knob": (lambda run: an.plot.scaling(run, "num_worker"), "did you mean 'num_workers'"),
     "text": (lambda run: an.plot.scaling(run, "allocator"), "allocator is no number"),
-    "frame": (lambda run: an.plot.steps(run.trials), "takes a whole run, not a DataFrame"),  # type: ignore[arg-type]
 }
 
 

@@ -59,8 +59,6 @@ def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.Ru
             r"no column 'params\.lr'",
         ),
         (lambda run: an.configs(run.trials), r"a frame alone.*\n.*run=an\.load"),
-        (lambda run: an.configs("runs/products_loader"), r"not a str\n  an\.load"),
-        (lambda run: an.configs(run.trials, run="runs/x"), "takes a whole run, not a str"),
         (lambda run: an.configs(an.configs(run), run=run), "a row a config"),
         (
             lambda run: an.configs(run.trials.rename(columns={"state": "stat"}), run=run),
@@ -79,9 +77,6 @@ def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.Ru
         (lambda run: an.pareto_front(FRAME), r"does not say what its sweep.*\n.*objectives=\["),
         (lambda run: an.pareto_front(run, []), "one, two or three objectives, not 0"),
         (lambda run: an.pareto_front(run, [at_most("val_acc", 1)]), "every objective has a bound"),
-        (lambda run: an.pareto_front([1, 2]), "not a list"),
-        (lambda run: an.recommend(run.trials), "whole run, not a DataFrame"),
-        (lambda run: an.compare(run, run.trials), "compare: takes a whole run, not a DataFrame"),
     ],
 )
 def test_wrong_use_is_one_message(
@@ -225,8 +220,6 @@ def test_a_frame_is_exported_and_its_lists_are_json(tmp_path: Path) -> None:
 def test_a_wrong_export_is_named(run: an.RunTables, tmp_path: Path) -> None:
     with pytest.raises(an.TableError, match="unknown format 'parqet'; did you mean 'parquet'"):
         an.export(run, tmp_path, format="parqet")
-    with pytest.raises(an.TableError, match="not a dict"):
-        an.export({}, tmp_path)  # type: ignore[arg-type]
     (tmp_path / "file").write_text("")
     with pytest.raises(SweepError, match="file: cannot be used"):
         an.export(run, tmp_path / "file")

@@ -96,7 +96,6 @@ def test_the_ceiling_is_the_slower_of_loader_and_model() -> None:
         ),
         (lambda run: an.time_to_accuracy(run, target=90), "val_acc is a fraction of 1"),
         (lambda run: an.time_to_accuracy(an.configs(run)), "a frame alone"),
-        (lambda run: an.goodput(run.trials), "takes a whole run"),
         (
             lambda run: an.time_to_accuracy(
                 replace(run, curves=run.curves.drop(columns="metrics.val_acc"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import webbrowser
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -20,16 +21,35 @@ from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
 
+Output = pytest.CaptureFixture[str]
+Answer = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def answer(capsys: Output) -> Answer:
+    """Run a command with ``--json`` and return its document; ``code`` is its exit code."""
+
+    def run(*words: object, code: int = 0) -> dict[str, Any]:
+        assert main([*map(str, words), "--json"]) == code
+        output = capsys.readouterr()
+        assert output.err == ""
+        document: dict[str, Any] = json.loads(output.out)
+        return document
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("products_loader")
+    return tuple(products_run(seed=n).write(folder / f"run-{n}") for n in (0, 1))  # type: ignore[return-value]
+
+
 # -- show
 
 
-def test_a_run_is_one_document(
-    run_dir: Path, made: MadeRun, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(run_dir), "--json"]) == 0
-    output = capsys.readouterr()
-    document = json.loads(output.out)
-    assert output.err == ""
+def test_a_run_is_one_document(run_dir: Path, made: MadeRun, answer: Answer) -> None:
+    document = answer(run_dir)
     found = findings(made.tables)
     assert document["answer"]["sentence"] == found.sentence
     assert document["answer"]["status"] == found.status
@@ -40,9 +60,8 @@ def test_a_run_is_one_document(
 
 
 def test_a_run_from_mlflow_leaves_no_file(
-    made: MadeRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    made: MadeRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Output
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         "orchestrator.analysis.commands.actions.load_run", lambda source, uri: made.tables
@@ -55,127 +74,78 @@ def test_a_run_from_mlflow_leaves_no_file(
 # -- front
 
 
-def front(run: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    assert main(["front", str(run), "--json", *words]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return document
-
-
-def test_without_objectives_it_is_the_sweeps_own(
-    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+def test_the_front_is_of_the_sweeps_objectives_or_of_any_figures(
+    runs: tuple[Path, Path], answer: Answer
 ) -> None:
-    document = front(runs[0], capsys=capsys)
-    expected = pareto_front(load_run(runs[0]))
-    assert [o["metric"] for o in document["objectives"]] == ["samples_per_s", "val_acc"]
-    assert [row["samples_per_s"] for row in document["front"]] == pytest.approx(
-        expected["metrics.samples_per_s"].tolist()
-    )
-
-
-def test_any_figures_make_a_front_each_in_its_own_direction(
-    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = front(runs[0], "--objectives", "samples_per_s, peak_rss_gib", capsys=capsys)
-    assert [o["goal"] for o in document["objectives"]] == ["maximize", "minimize"]
-    assert {row["config"]["num_workers"] for row in document["front"]} == {0, 3, 8}
-    (slowest,) = front(runs[0], "--objectives", "minimize:samples_per_s", capsys=capsys)["front"]
+    own = answer("front", runs[0])
+    assert [o["metric"] for o in own["objectives"]] == ["samples_per_s", "val_acc"]
+    speeds = pareto_front(load_run(runs[0]))["metrics.samples_per_s"].tolist()
+    assert [row["samples_per_s"] for row in own["front"]] == pytest.approx(speeds)
+    other = answer("front", runs[0], "--objectives", "samples_per_s, peak_rss_gib")
+    assert [o["goal"] for o in other["objectives"]] == ["maximize", "minimize"]
+    assert {row["config"]["num_workers"] for row in other["front"]} == {0, 3, 8}
+    (slowest,) = answer("front", runs[0], "--objectives", "minimize:samples_per_s")["front"]
     assert slowest["config"]["num_workers"] == 0
-
-
-@pytest.mark.parametrize(
-    ("objectives", "message"),
-    [
-        ("val_ac", "--objectives: the frame has no figure 'val_ac'; did you mean 'val_acc'?"),
-        ("maximise:val_acc", "--objectives: the frame has no figure 'maximise:val_acc'"),
-        ("val_acc,gpu_util", "write maximize:gpu_util or minimize:gpu_util"),
-        ("minimize:group", "--objectives: group is text, so that no value is better"),
-        ("val_acc,epoch_s,step_ms,eval_s", "takes one, two or three objectives, not 4"),
-    ],
-)
-def test_a_wrong_objective_is_one_message(
-    objectives: str, message: str, runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["front", str(runs[0]), "--objectives", objectives]) == 2
-    output = capsys.readouterr()
-    assert message in output.err
-    assert output.out == ""
 
 
 # -- export
 
 
-def test_the_tables_are_written_and_named(
-    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["export", str(runs[0]), "--format", "parquet", "--out", str(tmp_path)]) == 0
-    files = [Path(line) for line in capsys.readouterr().out.splitlines()]
-    assert {path.name for path in files} >= {"trials.parquet", "configs.parquet", "front.parquet"}
-    assert len(pd.read_parquet(tmp_path / "configs.parquet")) == 24
-
-
-def test_without_a_folder_they_go_below_the_run(
-    run_dir: Path, capsys: pytest.CaptureFixture[str]
+def test_tables_are_written_below_the_run_or_elsewhere_and_named(
+    run_dir: Path, tmp_path: Path, answer: Answer, capsys: Output
 ) -> None:
     before = (run_dir / "trials.csv").read_bytes()
-    assert main(["export", str(run_dir), "--json"]) == 0
-    files = json.loads(capsys.readouterr().out)["files"]
-    assert str(run_dir / "export" / "trials.csv") in files
+    assert str(run_dir / "export" / "trials.csv") in answer("export", run_dir)["files"]
     assert (run_dir / "trials.csv").read_bytes() == before
+    elsewhere = tmp_path / "new"
+    assert main(["export", str(run_dir), "--format", "parquet", "--out", str(elsewhere)]) == 0
+    files = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert {path.name for path in files} >= {"trials.parquet", "configs.parquet", "front.parquet"}
+    assert len(pd.read_parquet(elsewhere / "configs.parquet")) == 24
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--format", "parqet"], "unknown format 'parqet'; did you mean 'parquet'?"),
-        (["--tracking-uri", "sqlite:///mlflow.db"], "give --out DIR"),
-        (["--out", "RUN"], "is a run's own folder; the export would replace its tables"),
+        ("front RUN --objectives val_ac", "has no figure 'val_ac'; did you mean 'val_acc'?"),
+        ("front RUN --objectives maximise:val_acc", "no figure 'maximise:val_acc'"),
+        ("front RUN --objectives val_acc,gpu_util", "write maximize:gpu_util or minimize:gpu_util"),
+        ("front RUN --objectives minimize:group", "group is text, so that no value is better"),
+        ("front RUN --objectives val_acc,epoch_s,step_ms,eval_s", "two or three objectives, not 4"),
+        ("export RUN --format parqet", "unknown format 'parqet'; did you mean 'parquet'?"),
+        ("export RUN --tracking-uri sqlite:///mlflow.db", "give --out DIR"),
+        ("export RUN --out RUN", "is a run's own folder; the export would replace its tables"),
+        ("compare RUN RUN --tolerance 3", "tolerance"),
     ],
 )
-def test_a_wrong_export_is_one_message(
-    words: list[str], message: str, runs: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.setattr("orchestrator.analysis.commands.actions.load_run", lambda source, uri: None)
-    words = [str(runs[0]) if word == "RUN" else word for word in words]
-    assert main(["export", str(runs[0]), *words]) == 2
-    assert message in capsys.readouterr().err
+def test_a_wrong_request_is_one_message(
+    words: str, message: str, runs: tuple[Path, Path], capsys: Output
+) -> None:
+    assert main(words.replace("RUN", str(runs[0])).split()) == 2
+    output = capsys.readouterr()
+    assert message in output.err
+    assert output.out == ""
 
 
 # -- open
 
 
-@pytest.fixture
-def reported(tmp_path: Path) -> Path:
-    """A run with a report."""
-    run = tmp_path / "run"
-    run.mkdir()
-    (run / "sweep.json").write_text("{}")
-    (run / "report.html").write_text("<p>report")
-    return run
-
-
-def test_the_report_is_opened_and_its_path_printed(
-    reported: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_report_is_opened_and_its_path_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, capsys: Output
 ) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda url: bool(opened.append(url)))
-    assert main(["open", str(reported), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["opened"] is False
-    assert Path(document["report"]) == reported / "report.html"
-    assert opened == [(reported / "report.html").as_uri()]
-    assert main(["open", str(reported)]) == 0
-    assert capsys.readouterr().out == f"{reported / 'report.html'}\n"
-
-
-def test_a_run_without_a_report_says_what_writes_it(
-    reported: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (reported / "report.html").unlink()
-    assert main(["open", str(reported)]) == 2
+    report, opened = tmp_path / "report.html", list[str]()
+    (tmp_path / "sweep.json").write_text("{}")
+    assert main(["open", str(tmp_path)]) == 2
     text = capsys.readouterr().err
     assert "has no report.html" in text
-    assert f"python -m orchestrator.analysis {reported}" in text
+    assert f"python -m orchestrator.analysis {tmp_path}" in text
+    report.write_text("<p>report")
+    monkeypatch.setattr(webbrowser, "open", lambda url: bool(opened.append(url)))
+    document = answer("open", tmp_path)
+    assert (document["opened"], document["report"]) == (False, str(report))
+    assert opened == [report.as_uri()]
+    assert main(["open", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{report}\n"
 
 
 # -- compare
@@ -191,7 +161,7 @@ def slower(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_regression_exits_with_1_and_is_the_first_line(
-    runs: tuple[Path, Path], slower: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[Path, Path], slower: Path, capsys: Output
 ) -> None:
     assert main(["compare", str(runs[0]), str(slower)]) == 1
     first, *_ = capsys.readouterr().out.splitlines()
@@ -201,12 +171,9 @@ def test_a_regression_exits_with_1_and_is_the_first_line(
 
 
 def test_the_document_has_the_verdict_and_every_change(
-    runs: tuple[Path, Path], slower: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[Path, Path], slower: Path, answer: Answer
 ) -> None:
-    assert main(["compare", str(runs[0]), str(slower), "--json"]) == 1
-    output = capsys.readouterr()
-    document = json.loads(output.out)
-    assert output.err == ""
+    document = answer("compare", runs[0], slower, code=1)
     assert (document["schema_version"], document["verdict"]) == (1, "regression")
     assert document["tolerance"] == 0.03
     assert document["sentence"].startswith("regression in samples_per_s")
@@ -220,16 +187,13 @@ def test_the_document_has_the_verdict_and_every_change(
 
 
 def test_several_pairs_are_compared_together(
-    runs: tuple[Path, Path], slower: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[Path, Path], slower: Path, answer: Answer
 ) -> None:
-    words = ["compare", *map(str, runs), "--again", *map(str, runs), "--again", str(runs[0])]
-    assert main([*words, str(slower), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["num_pairs"] == 3
+    document = answer("compare", *runs, "--again", *runs, "--again", runs[0], slower)
+    assert document["num_pairs"] == 3
 
 
-def test_runs_of_two_machines_are_refused(
-    made: MadeRun, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_runs_of_two_machines_are_refused(made: MadeRun, capsys: Output, tmp_path: Path) -> None:
     first = made.write(tmp_path / "first")
     made.sweep["hardware"]["cpu_model"] = "EPYC 7763"
     words = ["compare", str(first), str(made.write(tmp_path / "second"))]

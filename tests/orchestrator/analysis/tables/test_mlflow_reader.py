@@ -25,7 +25,19 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, st
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
         patch.chdir(folder)
-        yield _written(folder)
+        from orchestrator.tracking.mlflow.mirror import Mirror
+
+        made = MadeRun()
+        made.add(config(fanouts=(5, 10)), **{"metrics.own_figure": 3.0})
+        made.add(
+            config(num_workers=3), state="failed", reason="ValueError: no\n  line 2", wall_s=1.2
+        )
+        made.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
+        made.add(config(num_workers=6), state="not_run", reason="the time budget ended")
+        run_dir = write_run(made, folder / "run")
+        uri = f"sqlite:///{folder / 'mlflow.db'}"
+        Mirror(run_dir, uri, "products_loader").finish(0)
+        yield run_dir, uri
 
 
 @pytest.fixture
@@ -35,20 +47,6 @@ def mirrored(written: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
     shutil.copytree(run_dir, tmp_path / "run")
     shutil.copy(uri.removeprefix("sqlite:///"), tmp_path / "mlflow.db")
     return tmp_path / "run", f"sqlite:///{tmp_path / 'mlflow.db'}"
-
-
-def _written(folder: Path) -> tuple[Path, str]:
-    from orchestrator.tracking.mlflow.mirror import Mirror
-
-    made = MadeRun()
-    made.add(config(fanouts=(5, 10)), **{"metrics.own_figure": 3.0})
-    made.add(config(num_workers=3), state="failed", reason="ValueError: no\n  line 2", wall_s=1.2)
-    made.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
-    made.add(config(num_workers=6), state="not_run", reason="the time budget ended")
-    run_dir = write_run(made, folder / "run")
-    uri = f"sqlite:///{folder / 'mlflow.db'}"
-    Mirror(run_dir, uri, "products_loader").finish(0)
-    return run_dir, uri
 
 
 @pytest.mark.slow
