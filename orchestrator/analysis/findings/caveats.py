@@ -26,16 +26,6 @@ from orchestrator.trial import Isolation, Stage, TrialState
 _CLASSES: Final = "metrics.val_classes_predicted"
 _FOREIGN: Final = "metrics.foreign_share"
 
-_BUSY_SHARE: Final = 0.25
-"""A machine is busy where other load disturbed at least this share of the runs."""
-
-
-def busy_text(load: Finding) -> str:
-    """Return a sentence on a machine that was busy with something else; "" for another one."""
-    if not load["watched"] or load["disturbed"] < _BUSY_SHARE * load["watched"]:
-        return ""
-    return f"Other load: {load.text}: run the sweep again when the machine is idle"
-
 
 def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
     """Yield the caveats of a run, whichever config is recommended."""

@@ -17,7 +17,7 @@ from orchestrator.analysis.findings.answer_figures import (
     named_figures,
     row_of_figures,
 )
-from orchestrator.analysis.findings.caveats import busy_text, caveats_of_choice, caveats_of_run
+from orchestrator.analysis.findings.caveats import caveats_of_choice, caveats_of_run
 from orchestrator.analysis.findings.codes import Caveat, Finding, Status, checks_of
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
 from orchestrator.analysis.findings.words import (
@@ -138,9 +138,11 @@ class Findings:
 
     @property
     def busy(self) -> str:
-        """A sentence on a machine that was busy with something else, or ""."""
+        """A sentence on a machine where other load disturbed a quarter of the runs, or ""."""
         load = self.caveat(Caveat.OTHER_LOAD)
-        return busy_text(load) if load is not None else ""
+        if load is None or not load["watched"] or load["disturbed"] < load["watched"] / 4:
+            return ""
+        return f"Other load: {load.text}: run the sweep again when the machine is idle"
 
     def caveat(self, code: Caveat) -> Finding | None:
         """Return the first caveat of a code; None without one."""

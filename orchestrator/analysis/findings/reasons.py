@@ -1,4 +1,4 @@
-"""Reasons in words: for the config, for none, for an empty front, for a speed-up not known."""
+"""Reasons in words: for the config, for none, for a speed-up not known."""
 
 from __future__ import annotations
 
@@ -145,17 +145,6 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
         return f"no completed trial has reported {' and '.join(missing)}{batches_hint(missing)}"
     metrics = " and ".join(o.metric for o in rule.objectives)
     return f"no completed trial has {metrics}"
-
-
-def why_no_front(tables: RunTables) -> str:
-    """Return the reason why no config is on the front, for a front that is empty."""
-    done = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
-    missing = unreported(done, tables.rule.objectives) if len(done) else []
-    if missing:
-        return f"no completed trial has reported {' and '.join(missing)}"
-    if len(tables.configs) and any(o.bound is not None for o in tables.rule.objectives):
-        return "no config that completed holds the bounds"
-    return "no config completed with every objective measured"
 
 
 def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[Finding, ...]:

@@ -98,12 +98,10 @@ def show_comparison(comparison: Comparison) -> None:
     """Print the verdict on two runs, the configs that they share, and why others are missing."""
     console = _console()
     missing = comparison.mismatches.items()
+    worse = regressions(comparison.changes, comparison.table, comparison.sweep)
     lines = [
         comparison.sentence,
-        *(
-            f"regression: {line}"
-            for line in regressions(comparison.changes, comparison.table, comparison.sweep)
-        ),
+        *(f"regression: {line}" for line in worse[1:MAX_ROWS]),  # the first is in the sentence
         *(f"in common, {line}" for line in comparison.common_texts),
         *(f"not compared, {count} times: {difference}" for difference, count in missing),
         *(f"note: {note}" for note in comparison.notes),

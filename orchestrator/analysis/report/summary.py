@@ -11,7 +11,7 @@ import pandas as pd
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.codes import Caveat, Health, Status
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.reasons import pairs_of, why_no_front
+from orchestrator.analysis.findings.reasons import pairs_of
 from orchestrator.analysis.recommendation.front import front_table, main_front
 from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.rule_words import learned_word
@@ -117,7 +117,7 @@ def _states(trials: pd.DataFrame) -> str:
 def _front(tables: RunTables) -> str:
     rule, table = tables.rule, main_front(front_table(tables))
     if table.empty:
-        return f"none: {why_no_front(tables)}"
+        return "none"
     metrics = [rule.speed.metric, *(o.metric for o in rule.objectives if o is not rule.speed)]
     ends = [table.iloc[0], table.iloc[-1]][: len(table)]
     texts = [", ".join(_figure(metric, row) for metric in metrics) for row in ends]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import by_value, params_of, text_of, varying_params_of
+from orchestrator.analysis.columns import params_of, text_of, varying_params_of
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.front import rests_on
 from orchestrator.analysis.report.drawing import (
@@ -25,6 +25,7 @@ from orchestrator.analysis.report.drawing import (
     axis,
     bars,
 )
+from orchestrator.analysis.report.tables import measured
 from orchestrator.analysis.report.view import View, axis_title, tick_format
 from orchestrator.analysis.rule import Rule, best_of, column_of, limit_of
 from orchestrator.analysis.rule_words import condition_text, lacking, learned_word
@@ -173,7 +174,6 @@ def range_in_sight(
 def _points(
     view: View, rows: pd.DataFrame, other: Objective, mark: Mark, *, many: bool
 ) -> dict[str, Any]:
-    words, template = hover(view, rows)
     is_small = many and mark.size == MARKS[-1].size
     is_open = mark.symbol.endswith("-open")
     error_bars = {
@@ -191,8 +191,8 @@ def _points(
                    "symbol": mark.symbol,
                    "line": {"color": mark.colour if is_open else PAPER,
                             "width": 1.5 if is_open else 0 if is_small else 1}},
-        "customdata": words,
-        "hovertemplate": template,
+        "text": hover(view, rows),
+        "hovertemplate": "%{text}<extra></extra>",
     }  # fmt: skip
 
 
@@ -211,30 +211,22 @@ def _front_line(view: View, front: pd.DataFrame, other: Objective) -> dict[str, 
     }
 
 
-def hover(view: View, rows: pd.DataFrame) -> tuple[list[tuple[str, ...]], str]:
-    """Return plotly's ``customdata`` of the rows, and the ``hovertemplate`` that shows it.
-
-    Every word is safe to show as HTML.
-    """
+def hover(view: View, rows: pd.DataFrame) -> list[str]:
+    """Return the words on each config: its knobs, figures, verdict and evidence, safe as HTML."""
     columns, learned = varying_params_of(view.configs), learned_word(view.rule)
     names = dict.fromkeys([*(o.metric for o in view.objectives), *names_shown(Place.HOVER)])
-    metrics = [m for m in names if f"metrics.{m}" in rows and rows[f"metrics.{m}"].notna().any()]
-    heads = [f"{html.escape(column.removeprefix('params.'))}=" for column in columns]
-    heads += [f"{html.escape(metric)}: " for metric in metrics] + [""]
-    template = "<br>".join(f"{head}%{{customdata[{n}]}}" for n, head in enumerate(heads))
-    parts = [
-        *(by_value(rows[column], lambda value: html.escape(short(value))) for column in columns),
-        *([shown(m, value) for value in rows[f"metrics.{m}"]] for m in metrics),
-        [_grounds(row, learned) for row in rows.to_dict("records")],
-    ]
-    return list(zip(*parts, strict=True)), f"{template}<extra></extra>"
-
-
-def _grounds(row: Mapping[Any, Any], learned: str) -> str:
-    """Return the evidence for a config's figures, and its verdict against the best."""
-    runs = f"runs: {runs_text(row, learned)}"
-    if row.get(COMPOSED, False):
-        runs = f"composed: {rests_on(row, learned)}"
-    bound = text_of(row.get("tags.bound"))
-    lines = [verdict_text(row), f"bound by: {bound}" * bool(bound), f"{runs}, {row['interval']}"]
-    return "<br>".join(html.escape(line) for line in lines if line)
+    metrics = measured(rows, [*names])
+    texts = []
+    for row in rows.to_dict("records"):
+        rests = runs_text(row, learned)
+        grounds = f"composed: {rests_on(row, learned)}" if row.get(COMPOSED) else f"runs: {rests}"
+        bound = text_of(row.get("tags.bound"))
+        lines = [
+            *(f"{column.removeprefix('params.')}={short(row[column])}" for column in columns),
+            *(f"{metric}: {shown(metric, row[f'metrics.{metric}'])}" for metric in metrics),
+            verdict_text(row),
+            f"bound by: {bound}" if bound else "",
+            f"{grounds}, {row['interval']}",
+        ]
+        texts.append("<br>".join(html.escape(line) for line in lines if line))
+    return texts

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import (
@@ -127,9 +126,8 @@ def _some(view: View) -> pd.DataFrame:
         return trials
     marked = view.shown[are_marked(view.shown)]
     ids = {trial for some in marked["trial_ids"] for trial in some}
-    is_marked = trials["trial_id"].isin(ids).to_numpy()
-    places = np.concatenate([np.flatnonzero(is_marked), np.flatnonzero(~is_marked)[:MAX_ROWS]])
-    return trials.iloc[np.sort(places[:MAX_ROWS])]
+    others = ~trials["trial_id"].isin(ids)
+    return trials.loc[others.sort_values(kind="stable").index[:MAX_ROWS].sort_values()]
 
 
 def _remarks(trials: pd.DataFrame) -> list[str]:

@@ -10,24 +10,21 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.findings.codes import Caveat, Reason
-from orchestrator.analysis.findings.reasons import why_no_front
 from orchestrator.analysis.findings.words import Change, named
-from tests.orchestrator.analysis.findings.runs import RUNS, findings_of, tables_of
+from tests.orchestrator.analysis.findings.runs import RUNS, findings_of
 
 PAGE = Path(__file__).with_name("answers.txt")
 
 
 def answer_to(name: str) -> str:
     """Return all the words on a run."""
-    tables, found = tables_of(name), findings_of(name)
-    is_empty = not tables.ranked["on_front"].any()
+    found = findings_of(name)
     parts = {
         found.status: [found.sentence],
         "why": [found.why],
         "how sure": [found.how_sure],
         "not known": [found.why_not_known],
         "busy": [found.busy],
-        "no front": [why_no_front(tables)] if is_empty else [],
         "note": found.notes,
         "check": [f"{check.health}: {check.name}: {check.text}" for check in found.checks],
     }

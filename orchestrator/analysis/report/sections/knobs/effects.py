@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import ALL
 from orchestrator.analysis.knobs.effects import Verdict, effects_in
 from orchestrator.analysis.knobs.figures import Kind
@@ -144,13 +143,10 @@ def _table(rows: pd.DataFrame, view: View) -> Table:
 
 
 def _why_none(view: View) -> str:
-    configs = view.all_configs
-    if configs.empty:
+    if view.all_configs.empty:
         return "no config completed: nothing can be said of knobs, steps and curves"
-    if len(configs) < 2:
+    if len(view.all_configs) < 2:
         return "a single config completed: there is nothing to compare it with"
-    if not any(configs[column].nunique() > 1 for column in params_of(configs)):
-        return "no knob varied among the configs that completed"
     metrics = dict.fromkeys([view.rule.speed.metric, view.rule.accuracy.metric])
     return f"no knob varied that changes {' or '.join(metrics)} by its role"
 
