@@ -62,7 +62,7 @@ def make_executor(request: Request, folder: Path) -> Executor:
     """
     if request.replay is not None:
         return request.replay.executor(request.options.max_concurrent)
-    from orchestrator.execution.inline import InlineExecutor
+    from orchestrator.execution.inline import InlineExecutor, LocalExecutor
     from orchestrator.execution.process.fork_servers import ForkServers
 
     servers = ForkServers(folder=folder)
@@ -73,8 +73,6 @@ def make_executor(request: Request, folder: Path) -> Executor:
     servers.warm(_preload(request))  # their imports continue while Ray is imported and starts
     if _is_long(request):
         return _started_ray(request, folder, servers)
-    from orchestrator.execution.local import LocalExecutor
-
     return LocalExecutor(
         InlineExecutor(servers=servers),
         lambda: _started_ray(request, folder, servers),

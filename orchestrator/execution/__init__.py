@@ -1,8 +1,7 @@
 """Running trials: each in fresh processes, on leased cores, under a supervisor.
 
-inline: executor that runs one launch after another in the driver's process
+inline: executor of this machine: one launch after another, or Ray from the first long trial on
 ray: executor on Ray Tune, here or on a cluster
-local: executor of this machine: inline while trials are short, then Ray
 interleaving: trials of one lease of cores, a single one or several in time slices
 placement: cores of a trial, and how many trials fit
 core_locks: locks of the host's cores, for all sweeps on it

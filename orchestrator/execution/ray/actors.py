@@ -23,7 +23,7 @@ from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.execution.ray.remote_ranks import Nodes, RanksLost
 from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
-from orchestrator.kernel.executor import Launch, Rank, Update
+from orchestrator.kernel.executor import Launch, Rank, Started, Update
 from orchestrator.system.memory import keep_from_kernel
 from orchestrator.trial import Report, TrialResult, TrialState
 
@@ -43,19 +43,6 @@ KEY = "message"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
-    """A training process of a trial that has been started.
-
-    Attributes:
-        node: Host that it runs on.
-        restored_epochs: Epochs that a checkpoint has restored.
-    """
-
-    node: str
-    restored_epochs: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class Message:
     """News of a launch since the message before.
 
@@ -64,6 +51,7 @@ class Message:
         so_far: Row of the last report's trial if it ended there, or None without reports.
         trial_id: Trial of ``start`` or ``result``. Empty with a ``result``: every trial
             of the launch that has not ended.
+        node: Host of the trial's first process, with a ``start``.
         start: Start of the trial, after the reports, or None.
         result: End of the trial, after the reports, or None.
         waiting: What the launch waits for before it can start, or empty.
@@ -73,7 +61,8 @@ class Message:
     reports: tuple[tuple[str, Report], ...] = ()
     so_far: TrialResult | None = None
     trial_id: str = ""
-    start: Start | None = None
+    node: str = ""
+    start: Started | None = None
     result: TrialResult | None = None
     waiting: str = ""
     notes: tuple[str, ...] = ()
@@ -94,8 +83,7 @@ class Message:
             return cls()
         reports = tuple((trial, Report.from_json(report)) for trial, report in plain["reports"])
         plain |= {"reports": reports, "notes": tuple(plain["notes"])}
-        if plain["start"]:
-            plain["start"] = Start(**plain["start"])
+        plain["start"] = plain["start"] and Started(**plain["start"])
         for name in ("so_far", "result"):
             plain[name] = plain[name] and TrialResult.from_json(plain[name])
         return cls(**plain)
@@ -179,8 +167,8 @@ class TrialSupervisor(tune.Trainable):
                 message = Message(trial_id=trial.id, result=self._on_all_nodes(update))
                 break
             else:
-                start = Start(node=os.uname().nodename, restored_epochs=update.restored_epochs)
-                message = Message(trial_id=trial.id, start=start)
+                assert isinstance(update, Started)
+                message = Message(trial_id=trial.id, node=os.uname().nodename, start=update)
                 break
             left_s = self._sent_at + self._gather_s() - time.monotonic()
             trial_update = running.next_update(left_s) if left_s > 0 else None

@@ -143,7 +143,7 @@ class LaunchesInFlight(Unpickled):
             flight.has_started = True
             self._conductor.started(
                 flight.unfinished[message.trial_id],
-                node=message.start.node,
+                node=message.node,
                 cores=flight.launch.num_cores * flight.launch.demand.nodes,
                 restored_epochs=message.start.restored_epochs,
             )

@@ -94,7 +94,9 @@ def test_a_trial_is_measured(sweep: Recorder, name: str) -> None:
         ("exit", TrialState.FAILED, "exited with code 3"),
         ("no_memory", TrialState.INFEASIBLE, "MemoryError: cannot hold 7 GiB"),
         ("diverge", TrialState.INFEASIBLE, "FloatingPointError: loss is nan at epoch 0"),
+        ("raise", TrialState.FAILED, "about to raise"),
         ("print", TrialState.COMPLETED, ""),
+        ("last", TrialState.COMPLETED, ""),
         ("sleep", TrialState.INFEASIBLE, "time limit of 0.5 s"),
         ("busy", TrialState.INFEASIBLE, "time limit of 0.5 s"),
     ],
@@ -104,14 +106,6 @@ def test_whatever_a_trial_does_becomes_its_row(
 ) -> None:
     assert sweep.results[act].state is state
     assert reason in sweep.results[act].reason
-
-
-def test_the_trials_after_all_these_complete(sweep: Recorder) -> None:
-    assert sweep.results["last"].state is TrialState.COMPLETED
-
-
-def test_the_reason_of_a_failure_holds_the_end_of_the_output(sweep: Recorder) -> None:
-    assert "about to raise" in sweep.results["raise"].reason
 
 
 def test_what_a_trial_has_printed_comes_with_its_row(sweep: Recorder) -> None:

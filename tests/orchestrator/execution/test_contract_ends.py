@@ -1,7 +1,8 @@
-"""What every executor owes the control loop at a trial's end: it obeys, and leaves no process."""
+"""Every executor at a trial's start and end: it waits for cores, obeys, and leaves no process."""
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import psutil
 import pytest
 
+from orchestrator.execution import inline
+from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.kernel.executor import Executor, TimeBudget
-from orchestrator.trial import Report, Trial, TrialState
+from orchestrator.trial import Isolation, Report, Trial, TrialState
 from tests.conftest import ROOT
 from tests.leaks import guarding
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder, make_launch
@@ -109,6 +112,34 @@ def test_interrupting_ends_what_runs(executor: Executor, launch_of: LaunchOf) ->
     assert "waiting" not in conductor.was_started
     assert time.monotonic() - began < 20
     _await_end_of(SPAWNED)
+
+
+def test_waiting_for_leased_cores_is_reported_and_ends_with_the_time_budget(
+    executor: Executor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from orchestrator.execution.ray import in_flight
+
+    monkeypatch.setattr(inline, "LEASE_REPORT_S", 0.1)
+    monkeypatch.setattr(in_flight, "WAIT_REPORT_S", 0.1)
+    other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
+    assert other_sweep is not None
+    soon = TimeBudget(seconds=1, ends_at=time.time() + 1)
+    conductor = Recorder([replace(launch_of("hasty"), time_budget=soon), launch_of("patient")])
+
+    def release() -> None:
+        is_reported = any("held by" in resources for resources in conductor.waited)
+        if is_reported and "hasty" in conductor.results:
+            other_sweep.release()
+
+    conductor.on_tick = release
+    executor.run(conductor)
+
+    # Inline it is this process that holds them and that waits, and it does not name itself.
+    what = next(text for text in conductor.waited if "held by" in text)
+    assert re.match(r"1 core of this node, held by .*: wait for its end", what)
+    assert conductor.results["hasty"].state is TrialState.NOT_RUN
+    assert conductor.results["patient"].state is TrialState.COMPLETED
+    assert set(conductor.was_started) == {"patient"}
 
 
 def _await_end_of(command: str) -> None:

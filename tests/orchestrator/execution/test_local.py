@@ -11,8 +11,7 @@ from itertools import count
 import pytest
 
 from orchestrator.errors import SweepError
-from orchestrator.execution.inline import InlineExecutor
-from orchestrator.execution.local import LocalExecutor
+from orchestrator.execution.inline import InlineExecutor, LocalExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Executor, ExecutorLost, Launch
 from orchestrator.trial import Isolation, Stage, TrialState

@@ -100,8 +100,6 @@ def from_ray(
 def _problem(function: Any, config: object, stop: Any) -> tuple[str, str] | None:  # noqa: ANN401
     """Return what is wrong and what to do: what Ray Tune would not run, or what would never end."""
     name = getattr(function, "__name__", type(function).__name__)
-    if not callable(function):
-        return f"{shown(function)} is no function", "give the function or the class itself"
     if isinstance(function, type):
         if not any(base.__module__.startswith("ray.tune.trainable") for base in function.__mro__):
             hint = "give a function that makes one, trains it and calls tune.report"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import importlib
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
@@ -21,13 +21,14 @@ Stop = Mapping[str, float] | Callable[[str, dict[str, Any]], bool] | Sequence[An
 """End of a training, as in Ray Tune's ``RunConfig(stop=...)``: by metric, the least value that ends
 it; a function of the trial's id and the result; or Ray Tune's stoppers."""
 
-FILLED: Final = frozenset({
-    "trial_id", "experiment_id", "date", "timestamp", "pid", "hostname", "node_ip", "config",
-    "time_this_iter_s", "time_total_s", "time_since_restore", "iterations_since_restore",
-    "timesteps_since_restore", "timesteps_total", "episodes_total", "training_iteration", "done",
-    "should_checkpoint", "checkpoint_dir_name", "__duplicate__",
-})  # fmt: skip
-"""Names that Ray Tune fills in or obeys: recorded if a sweep asks for them."""
+
+def filled_names() -> frozenset[str]:
+    """Return the names that Ray Tune fills in or obeys: recorded if a sweep asks for them."""
+    names = importlib.import_module("ray.tune.result")
+    return frozenset((
+        *names.AUTO_RESULT_KEYS, names.RESULT_DUPLICATE, names.DONE, names.SHOULD_CHECKPOINT,
+        "trial_id", "experiment_id",
+    ))  # fmt: skip
 
 
 @dataclass(kw_only=True, eq=False)
@@ -155,24 +156,22 @@ def figures_of(metrics: Mapping[Any, Any], asked: Collection[str] = ()) -> dict[
 
     Args:
         metrics: A report.
-        asked: Names in :data:`FILLED` that are recorded too.
+        asked: Names of :func:`filled_names` that are recorded too.
     """
-    own = {key: value for key, value in metrics.items() if key not in FILLED or key in asked}
+    left_out = filled_names().difference(asked)
+    own = {key: value for key, value in metrics.items() if key not in left_out}
     return {
         name: float(number)
-        for name, value in _flattened(own)
+        for name, value in _flattened(own).items()
         if (number := _number(value)) is not None
     }
 
 
-def _flattened(metrics: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of nested dictionaries by name."""
-    for key, value in metrics.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict):
-            yield from _flattened(value, f"{name}/")
-        else:
-            yield name, value
+def _flattened(metrics: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the values of nested dictionaries by name, as Ray Tune does it."""
+    by_text = {str(key): value for key, value in metrics.items()}
+    flat: dict[str, Any] = importlib.import_module("ray.tune.utils").flatten_dict(by_text)
+    return flat
 
 
 def _number(value: Any) -> Any:  # noqa: ANN401 - any object
@@ -191,7 +190,7 @@ def ends_with(result: Mapping[str, Any], stop: Stop, trial_id: str = "") -> bool
         trial_id: The trial's id.
     """
     if isinstance(stop, Mapping):
-        values = dict(_flattened(result)) if stop else result
+        values = _flattened(result) if stop else result
         reached = any(name in values and values[name] >= value for name, value in stop.items())
         return reached or bool(values.get("done"))
     stoppers = stop if isinstance(stop, Sequence) else [stop]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.errors import SweepError, refuse
 from orchestrator.execution.ray.functions.param_space import ParamSpace
-from orchestrator.execution.ray.functions.session import FILLED, Session, Stop
+from orchestrator.execution.ray.functions.session import Session, Stop, filled_names
 from orchestrator.metrics import Objective
 from orchestrator.space.configs import values_of
 
@@ -76,7 +76,7 @@ class RayTraining:
         ray_session: Any = importlib.import_module("ray.train._internal.session")
         with _own_folder(run.checkpoint_dir) as scratch:
             folder = run.checkpoint_dir or scratch
-            asked = FILLED.intersection(objective.metric for objective in self.reports)
+            asked = filled_names().intersection(objective.metric for objective in self.reports)
             session = Session(
                 run=run, folder=folder, experiment_name=self.name, stop=self.stop, asked=asked,
                 config=dictionary,

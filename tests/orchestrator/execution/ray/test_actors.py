@@ -15,9 +15,10 @@ import pytest
 
 from orchestrator import Isolation
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.ray.actors import GATHER_S, Message, Start, gather_s
+from orchestrator.execution.ray.actors import GATHER_S, Message, gather_s
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
+from orchestrator.kernel.executor import Started
 from orchestrator.trial import Report, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -32,7 +33,7 @@ RESULT = TrialResult(
     [
         pytest.param(Message(), id="nothing"),
         pytest.param(Message(reports=(("a", REPORT), ("b", REPORT)), so_far=RESULT), id="reports"),
-        pytest.param(Message(trial_id="a", start=Start(node="n", restored_epochs=2)), id="start"),
+        pytest.param(Message(trial_id="a", node="n", start=Started(restored_epochs=2)), id="start"),
         pytest.param(Message(trial_id="a", result=RESULT, notes=("a note",)), id="end"),
         pytest.param(Message(waiting="2 cores"), id="waiting"),
     ],

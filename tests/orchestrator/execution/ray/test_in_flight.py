@@ -12,10 +12,10 @@ import pytest
 import ray
 
 from orchestrator.execution.ray import in_flight
-from orchestrator.execution.ray.actors import Message, Start
+from orchestrator.execution.ray.actors import Message
 from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight, cause, repeated
 from orchestrator.execution.ray.watchdog import Abandoned
-from orchestrator.kernel.executor import Launch
+from orchestrator.kernel.executor import Launch, Started
 from orchestrator.trial import Report, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
@@ -52,7 +52,7 @@ class Tune:
         return self.launches.take(self.trial(ray_id), Message(**fields))
 
     def start(self, ray_id: str, trial_id: str) -> None:
-        self.say(ray_id, trial_id=trial_id, start=Start(node="here"))
+        self.say(ray_id, trial_id=trial_id, node="here", start=Started())
 
 
 StartTune = Callable[..., Tune]

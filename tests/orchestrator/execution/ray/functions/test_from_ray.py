@@ -183,7 +183,7 @@ class Steps(tune.Trainable):
     [
         (Other, {}, "Other is a class that is not derived from Ray Tune's Trainable"),
         (Steps, {}, r'Steps is a class, .* without an end.*\n.*stop={"training_iteration": 10}'),
-        ("scores", {}, "'scores' is no function"),
+        ("scores", {}, "'scores' is not a callable object"),
         (lambda: None, {}, r"cannot be called with a config alone.*\n.*functools.partial"),
         (scores, {"stop": {"score": "high"}}, "stop = {'score': 'high'} is not allowed"),
         (scores, {"config": [1]}, r"config = \[1\] is not allowed"),
