@@ -11,7 +11,7 @@ from orchestrator.derived import DerivedFigures
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.kernel.search import Search
 from orchestrator.search.factored import Factored
-from orchestrator.search.stages.judge import Config, Interference, Judge, Results
+from orchestrator.search.stages.judge import Config, Judge, Results
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.problem import search_problem
@@ -104,9 +104,10 @@ class Analyst(Judge):
         choice = choose(self._tables(results))
         return None if choice is None else _as_asked([choice.config], results)[0]
 
-    def interference(self, results: Results) -> Interference | None:
-        """Return the effect of co-located trials on each other, or None where it is not known."""
-        return self._tables(results).interference
+    def interference(self, results: Results) -> str:
+        """Return the effect of co-located trials on each other; empty if none is shown."""
+        effect = self._tables(results).interference
+        return effect.text if effect is not None and effect.is_shown else ""
 
     def _tables(self, results: Results) -> RunTables:
         """Return the tables of the results so far: the last tables if no result is new."""

@@ -137,13 +137,6 @@ class TimeBudget:
     seconds: float
     ends_at: float
 
-    def not_run(self, now: float | None = None) -> TrialResult | None:
-        """Return the row of a trial that would start at Unix time ``now``; None if it may."""
-        if (time.time() if now is None else now) < self.ends_at:
-            return None
-        reason = f"the time budget of {self.seconds:g} s had ended"
-        return TrialResult(state=TrialState.NOT_RUN, reason=reason)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
@@ -226,7 +219,11 @@ class Launch:
 
     def not_run(self, now: float | None = None) -> TrialResult | None:
         """Return its row if Unix time ``now`` is too late to start it, else None."""
-        return None if self.time_budget is None else self.time_budget.not_run(now)
+        budget = self.time_budget
+        if budget is None or (time.time() if now is None else now) < budget.ends_at:
+            return None
+        reason = f"the time budget of {budget.seconds:g} s had ended"
+        return TrialResult(state=TrialState.NOT_RUN, reason=reason)
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, for another process."""

@@ -140,10 +140,13 @@ class Candidates:
         self.keys.append(key)
         return True
 
-    def add_all(self, configs: Iterable[Mapping[str, Any]]) -> None:
-        """Count many combinations."""
+    @classmethod
+    def of(cls, problem: SearchProblem, configs: Iterable[Mapping[str, Any]]) -> Candidates:
+        """Return the candidates among many combinations."""
+        candidates = cls(problem=problem)
         for config in configs:
-            self.add(config)
+            candidates.add(config)
+        return candidates
 
     def config(self, key: Key) -> dict[str, Any]:
         """Return the config of ``key``."""

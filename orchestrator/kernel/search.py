@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, cast
 
 from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.space.knob import Role
@@ -160,8 +160,9 @@ class SearchSpec:
         raise NotImplementedError
 
     def with_trials(self, trials: int) -> SearchSpec:
-        """Return the same search, limited to ``trials`` configs."""
-        raise NotImplementedError
+        """Return the same search, limited to ``trials`` configs, by its field of that name."""
+        limited: SearchSpec = replace(cast("Any", self), trials=trials)
+        return limited
 
     def candidates(self, problem: SearchProblem) -> Candidates | None:
         """Return the configs that are trained whatever the results; None where results decide."""

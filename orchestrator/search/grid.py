@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from typing import Any
 
 from orchestrator.errors import SweepFileError
-from orchestrator.kernel.problem import Candidates, Key, SearchProblem, key_of
+from orchestrator.kernel.problem import Candidates, Key, SearchProblem, config_of, key_of
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.search.checks import Count, require_types
 from orchestrator.space.domains import Choice, Domain
@@ -42,15 +42,9 @@ class Grid(SearchSpec):
     def __post_init__(self) -> None:
         require_types(self)
 
-    def with_trials(self, trials: int) -> Grid:
-        """Return the same grid, limited to ``trials`` configs."""
-        return replace(self, trials=trials)
-
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``."""
-        return Rounds(
-            self.candidates(problem), lambda trials: self.with_trials(trials).candidates(problem)
-        )
+        return Rounds(self, problem)
 
     def candidates(self, problem: SearchProblem) -> Candidates:
         """Return the configs of the grid.
@@ -58,8 +52,7 @@ class Grid(SearchSpec):
         Raises:
             SweepFileError: There are more combinations than can be gone through.
         """
-        candidates = Candidates(problem=problem)
-        candidates.add_all(combinations(problem, self.points))
+        candidates = Candidates.of(problem, combinations(problem, self.points))
         if self.trials is not None and self.trials < len(candidates.keys):
             rng = random.Random(f"grid of {problem.seed}")
             candidates.keys[1:] = rng.sample(candidates.keys[1:], self.trials - 1)
@@ -86,23 +79,23 @@ def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]
         yield {**problem.base, **dict(zip(problem.domains, row, strict=True))}
 
 
-def every_combination(problem: SearchProblem, most: int) -> Iterator[dict[str, Any]] | None:
-    """Return every combination of a finite space; None of an infinite one or of more than ``most``.
+def every_combination(problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
+    """Return every combination of a finite space of at most :data:`MAX_ENUMERATED`, else None.
 
     A knob that varies over whole numbers has each of them.
     """
-    values = [_every_value(domain, most) for domain in problem.domains.values()]
+    values = [_every_value(domain) for domain in problem.domains.values()]
     finite = [column for column in values if column is not None]
-    if len(finite) < len(values) or math.prod(map(len, finite)) > most:
+    if len(finite) < len(values) or math.prod(map(len, finite)) > MAX_ENUMERATED:
         return None
     names = list(problem.domains)
     return ({**problem.base, **dict(zip(names, row, strict=True))} for row in product(*finite))
 
 
-def _every_value(domain: Domain, most: int) -> Sequence[Any] | None:
+def _every_value(domain: Domain) -> Sequence[Any] | None:
     if isinstance(domain, Choice):
         return tuple(dict.fromkeys(domain.values))
-    return domain.every_value(most)
+    return domain.every_value(MAX_ENUMERATED)
 
 
 class Rounds(Search):
@@ -113,24 +106,23 @@ class Rounds(Search):
     config that turned out infeasible is not asked for again.
 
     Args:
-        candidates: The configs.
-        more: Returns the candidates of the same search with so many configs.
+        spec: Its specification, which has the configs.
+        problem: The problem.
     """
 
     extends = True
 
-    def __init__(self, candidates: Candidates, more: Callable[[int], Candidates]) -> None:
-        self._candidates = candidates
-        self._more = more
-        self._problem = candidates.problem
+    def __init__(self, spec: Grid | Random, problem: SearchProblem) -> None:
+        self._spec, self._problem = spec, problem
+        self._keys = spec.candidates(problem).keys
         self._infeasible: set[Key] = set()
-        self._left: Iterator[tuple[Key, int]] = self._rounds("", list(candidates.keys), num_first=1)
+        self._left: Iterator[tuple[Key, int]] = self._rounds("", list(self._keys), num_first=1)
 
     def ask(self) -> Proposal | Pause | None:
         """Return the next trial, or None after the last round."""
         for key, repeat in self._left:
             if key not in self._infeasible:
-                config = self._candidates.config(key)
+                config = config_of(self._problem, key)
                 return Proposal(config=config, budget=self._problem.budget, repeat=repeat)
         return None
 
@@ -141,10 +133,10 @@ class Rounds(Search):
 
     def extend(self, trials: int) -> None:
         """Continue to ``trials`` configs in all, those of the same search with so many."""
-        known = set(self._candidates.keys)
-        new = [key for key in self._more(trials).keys if key not in known]
-        new = new[: max(0, trials - len(known))]
-        self._candidates.keys += new
+        known = set(self._keys)
+        more = replace(self._spec, trials=trials).candidates(self._problem)
+        new = [key for key in more.keys if key not in known][: max(0, trials - len(known))]
+        self._keys += new
         self._left = chain(self._left, self._rounds(f"extended to {trials}, ", new))
 
     def _rounds(
@@ -172,15 +164,9 @@ class Random(SearchSpec):
     def __post_init__(self) -> None:
         require_types(self)
 
-    def with_trials(self, trials: int) -> Random:
-        """Return the same search, limited to ``trials`` configs."""
-        return Random(trials)
-
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``."""
-        return Rounds(
-            self.candidates(problem), lambda trials: self.with_trials(trials).candidates(problem)
-        )
+        return Rounds(self, problem)
 
     def candidates(self, problem: SearchProblem) -> Candidates:
         """Return the configs that are drawn."""
@@ -195,7 +181,7 @@ class Random(SearchSpec):
 
     def _add_the_rest(self, candidates: Candidates) -> None:
         """Add what a finite space has left, which so many draws have missed."""
-        for config in every_combination(candidates.problem, MAX_ENUMERATED) or ():
+        for config in every_combination(candidates.problem) or ():
             if len(candidates.keys) == self.trials:
                 return
             candidates.add(config)

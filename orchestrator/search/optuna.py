@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -82,10 +82,6 @@ class Optuna(SearchSpec):
     def warm_starts(self) -> bool:
         """Return True where results change what is suggested."""
         return Sampler(self.sampler).learns
-
-    def with_trials(self, trials: int) -> Optuna:
-        """Return the same search, limited to ``trials`` configs."""
-        return replace(self, trials=trials)
 
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``."""

@@ -16,7 +16,7 @@ from optuna.samplers import BaseSampler, NSGAIISampler
 
 from orchestrator.kernel.problem import Key, SearchProblem, key_of, varied_within
 from orchestrator.kernel.search import Pause, Proposal, Search
-from orchestrator.search.grid import MAX_ENUMERATED, every_combination, first_draws
+from orchestrator.search.grid import every_combination, first_draws
 from orchestrator.search.layers import non_dominated_layers, ordered
 from orchestrator.search.optuna_study import (
     ToldStudy,
@@ -228,7 +228,7 @@ class Unasked:
     @property
     def is_finite(self) -> bool:
         """Return True where the combinations are enumerated, and nothing is drawn."""
-        return every_combination(self._problem, MAX_ENUMERATED) is not None
+        return every_combination(self._problem) is not None
 
     def nearest(self, near: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return values that give a new and admissible config; None where none is left.
@@ -254,7 +254,7 @@ class Unasked:
     @cached_property
     def _combinations(self) -> list[tuple[Key, Mapping[str, Any]]]:
         """All combinations of a finite space that the sweep's constraints allow."""
-        return list(self._admissible(every_combination(self._problem, MAX_ENUMERATED) or iter(())))
+        return list(self._admissible(every_combination(self._problem) or iter(())))
 
     def _admissible(
         self, configs: Iterator[dict[str, Any]]

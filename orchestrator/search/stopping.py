@@ -57,14 +57,6 @@ class Asha:
             rung *= self.factor
         return rungs
 
-    def epochs_trained(self, configs: int, epochs: int) -> int:
-        """Return about how many epochs so many configs train together."""
-        trained, before = 0, 0
-        for end in [*self.rungs(epochs), epochs]:
-            trained += configs * (end - before)
-            configs, before = max(1, configs // self.factor), end
-        return trained
-
     def least_share(self, epochs: int) -> float:
         """Return the least part of a whole training that a mean trial takes."""
         share, left, before = 0.0, 1.0, 0

@@ -15,7 +15,7 @@ from orchestrator.machine import Machine, objection
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
-from orchestrator.search.grid import Grid, combinations, first_draws
+from orchestrator.search.grid import Grid, combinations, every_combination, first_draws
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.sweep.definition import Sweep
 
@@ -106,9 +106,5 @@ def _require_some(
 def _looked_at(problem: SearchProblem, sweep: Sweep[Any]) -> Iterator[dict[str, Any]]:
     if isinstance(sweep.search, Grid):
         return combinations(problem, sweep.search.points)
-    try:
-        grid = combinations(problem, Grid().points)
-        first = next(grid)
-    except SweepFileError:  # more than can be gone through
-        return first_draws(problem, random.Random(problem.seed))
-    return chain([first], grid, first_draws(problem, random.Random(problem.seed)))
+    every = every_combination(problem) or ()
+    return chain(first_draws(problem, random.Random(problem.seed)), every)

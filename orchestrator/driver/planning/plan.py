@@ -16,7 +16,7 @@ from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
-from orchestrator.search.grid import MAX_ENUMERATED, Grid, every_combination
+from orchestrator.search.grid import Grid, every_combination
 from orchestrator.search.optuna import Optuna
 from orchestrator.search.own import with_trials
 from orchestrator.search.stages.confirm import Confirming, FirstRounds
@@ -172,11 +172,9 @@ def make_plan(
 def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates | None, bool]:
     """Return configs to count, and whether they are all that a search without repetitions has."""
     if isinstance(sweep.search, Optuna):
-        every = every_combination(problem, MAX_ENUMERATED)
+        every = every_combination(problem)
         if every is not None:
-            candidates = Candidates(problem=problem)
-            candidates.add_all(every)
-            return candidates, True
+            return Candidates.of(problem, every), True
     try:
         # The grid that the search goes by, if it has one.
         return Grid(points=getattr(sweep.search, "points", 1)).candidates(problem), False

@@ -164,10 +164,10 @@ def _stopping(plan: Plan) -> Iterator[str]:
     yield f"after {rungs} of {counted(sweep.epochs, 'epoch')} configs are compared by {goals}"
     yield f"a trial that is not among the best 1 in {stopping.factor} so far ends there"
     if plan.num_train:
-        runs = sweep.rigor.repeats
-        others = stopping.epochs_trained(plan.num_train - runs, sweep.epochs)
-        total = plan.num_train * sweep.epochs
-        yield f"about {runs * sweep.epochs + others:,} of {total:,} epochs of the search"
+        baseline = sweep.rigor.repeats
+        others = (plan.num_train - baseline) * stopping.least_share(sweep.epochs)
+        trained = round((baseline + others) * sweep.epochs)
+        yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
     yield "the baseline trains to the end; rows that are stopped are results up to where they ended"
 
 

@@ -33,6 +33,8 @@ def look(findings: Findings, num_probes: int, budget: Budget) -> Iterator[list[P
     constraints allow, one value of each learning knob, so that their fingerprints compare.
     """
     asked = []
+    if not findings.factors.has_choice:
+        return
     for group in findings.factors.groups:
         for setting in _undecided(findings, group, num_probes):
             key, _ = group.to_probe(setting)
@@ -73,6 +75,8 @@ def settle_speeds(
         groups: Returns the groups. They may change with what is found.
         budget: Budget of a probe.
     """
+    if not findings.factors.has_choice:
+        return
     speeds, settings = findings.speeds, [s for g in findings.factors.groups for s in g.settings]
     left = math.ceil(SETTLING * sum(map(speeds.num_asked, settings)))
     for number in itertools.count():

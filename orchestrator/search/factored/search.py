@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -70,10 +70,6 @@ class Factored(SearchSpec):
     def __post_init__(self) -> None:
         require_types(self)
 
-    def with_trials(self, trials: int) -> Factored:
-        """Return the same search, limited to ``trials`` curves."""
-        return replace(self, trials=trials)
-
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``.
 
@@ -92,9 +88,7 @@ class Factored(SearchSpec):
         Raises:
             SweepFileError: There are more combinations than can be gone through.
         """
-        candidates = Candidates(problem=problem)
-        candidates.add_all(combinations(problem, self.points))
-        return Factors(candidates)
+        return Factors(Candidates.of(problem, combinations(problem, self.points)))
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
         """Return the stages of the search: probes, rungs of curves, further seeds."""
@@ -175,24 +169,26 @@ class FactoredSearch(Search):
         self._batch = next((batch for batch in self._flow if batch), [])
 
     def _stages(self) -> Iterator[list[Proposal]]:
-        if self._findings.factors.has_choice:
-            yield from self._speed()
-        curves = self._curves()
-        if self._findings.goals.are_final:
-            yield from self._train(curves)
-        if self._findings.goals.target is not None:
-            yield from self._settle(lambda: self._findings.factors.groups)
-            yield from self._race(self._findings.goals.target, curves)
-        check_learning(self._findings, curves)
-        if self._findings.goals.are_final and not self._findings.goals.is_best_all:
-            self._racing = None
-            yield from self._repeats()
-
-    def _speed(self) -> Iterator[list[Proposal]]:
+        findings, probe_budget = self._findings, self.probe_budget
         for num_probes in looks(self._spec.probes):
-            yield from look(self._findings, num_probes, self.probe_budget)
-            if num_probes == 1:
-                yield from check_systems(self._findings)
+            yield from look(findings, num_probes, probe_budget)
+            if num_probes == 1 and findings.factors.has_choice:
+                yield from check_systems(findings)
+        curves, assigned, goals = self._curves(), self._assigned, findings.goals
+        if goals.are_final:
+            yield from self._train(curves)
+        if goals.target is not None:
+            yield from settle_speeds(findings, lambda: findings.factors.groups, probe_budget)
+            yield from self._race(goals.target, curves)
+        check_learning(findings, curves)
+        if goals.are_final and not goals.is_best_all:
+            self._racing = None
+            yield from repeat_near_front(findings, assigned, self._spec.num_seeds(self._problem))
+            yield from settle_speeds(
+                findings,
+                lambda: [each.group for each in near_front(findings, points(findings, assigned))],
+                probe_budget,
+            )
 
     def _curves(self) -> list[Curve]:
         """Return the curves to train, each with the group's pick where it may be."""
@@ -243,18 +239,6 @@ class FactoredSearch(Search):
             again = [findings.curve(each.config, repeat) for each in near]
             self._racing = Race(findings, [*again, *near], value, slack=SLACK)
             yield from self._racing.run()
-
-    def _repeats(self) -> Iterator[list[Proposal]]:
-        """Train with further seeds what decides, and probe its settings until they are settled."""
-        findings, assigned = self._findings, self._assigned
-        yield from repeat_near_front(findings, assigned, self._spec.num_seeds(self._problem))
-        yield from self._settle(
-            lambda: [each.group for each in near_front(findings, points(findings, assigned))]
-        )
-
-    def _settle(self, groups: Callable[[], Iterable[Group]]) -> Iterator[list[Proposal]]:
-        if self._findings.factors.has_choice:
-            yield from settle_speeds(self._findings, groups, self.probe_budget)
 
 
 def _of_speed_alone(budget: Budget, steps: int) -> Budget:

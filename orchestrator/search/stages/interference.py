@@ -169,10 +169,10 @@ class InterferenceCheck(Phase):
 
     def _to_train_again(self, ledger: Ledger) -> list[Proposal]:
         effect = self._judge.interference(ledger.results)
-        if effect is None or not effect.is_shown:
+        if not effect:
             return []
         ledger.isolated = True
-        ledger.notes.append(f"{effect.text}: every trial runs isolated from here on")
+        ledger.notes.append(f"{effect}: every trial runs isolated from here on")
         last = {
             (key_of(ledger.problem, trial.config), trial.repeat): (trial.budget, result.state)
             for trial, result in ledger.results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from orchestrator.kernel.search import Search
 from orchestrator.trial import Trial, TrialResult
@@ -12,18 +12,6 @@ Config = Mapping[str, Any]
 
 Results = Sequence[tuple[Trial, TrialResult]]
 """Trials with their results, in the order in which they ended."""
-
-
-class Interference(Protocol):
-    """Effect of background trials on the speed of co-located ones."""
-
-    @property
-    def is_shown(self) -> bool:
-        """Return True if the effect is more than noise, and than the margin of a tie."""
-
-    @property
-    def text(self) -> str:
-        """The effect in a sentence."""
 
 
 class Judge:
@@ -55,6 +43,6 @@ class Judge:
         """Return the config that all results recommend, confirm runs included, or None."""
         return None
 
-    def interference(self, results: Results) -> Interference | None:
-        """Return the effect of background trials on speed; None where it is not known."""
-        return None
+    def interference(self, results: Results) -> str:
+        """Return the effect of background trials on speed, a sentence; empty if none is shown."""
+        return ""

@@ -119,7 +119,7 @@ class Answers:
     to_repeat: list[dict[str, object]]
     is_decided: bool
     recommended: dict[str, object] | None
-    interference: str | None
+    interference: str
 
 
 def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> Answers:
@@ -130,7 +130,7 @@ def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> Answers:
         to_repeat=list(map(dict, analyst.to_repeat(results, max_runs=MAX_RUNS))),
         is_decided=analyst.is_decided(results),
         recommended=None if recommended is None else dict(recommended),
-        interference=None if effect is None else effect.text,
+        interference=effect,
     )
 
 
@@ -141,7 +141,7 @@ def of_the_analysis(tables: RunTables) -> Answers:
         to_repeat=list(map(dict, to_repeat(tables, max_runs=MAX_RUNS))),
         is_decided=selection.config is None or is_decided(tables, selection.config),
         recommended=None if choice is None else dict(choice.config),
-        interference=None if effect is None else effect.text,
+        interference=effect.text if effect is not None and effect.is_shown else "",
     )
 
 
@@ -183,11 +183,9 @@ def test_as_many_finalists_are_named_as_the_sweep_confirms() -> None:
 
 def test_interference_is_shown_by_the_runs_of_its_check_alone() -> None:
     analyst = Analyst(RECORD)
-    assert analyst.interference(CLEAR) is None
+    assert analyst.interference(CLEAR) == ""
     effect = analyst.interference(RUNS["interference"])
-    assert effect is not None
-    assert effect.is_shown
-    assert effect.text.startswith("co-located trials are 10.0 % slower")
+    assert effect.startswith("co-located trials are 10.0 % slower")
 
 
 def test_a_config_is_handed_back_as_the_search_asked_for_it() -> None:

@@ -91,7 +91,7 @@ class Game:
     """Calls of a played search, in order.
 
     Attributes:
-        calls: ``("ask", answer)`` and ``("tell", trial, result)``.
+        calls: ``("ask", answer)``, ``("tell", trial, result)``, ``("should_stop", trial, report)``.
         trials: The trials asked for, in order.
     """
 
@@ -160,7 +160,7 @@ def replay(search: Search, calls: list[tuple[Any, ...]]) -> list[Proposal | Paus
         if call[0] == "ask":
             answers.append(search.ask())
         else:
-            search.tell(call[1], call[2])
+            getattr(search, call[0])(*call[1:])
     return answers
 
 

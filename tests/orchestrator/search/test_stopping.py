@@ -45,9 +45,9 @@ def test_goals_are_those_stated_or_all_objectives_but_conditions() -> None:
     assert Asha((loss, "val_acc")).goals((SPEED, ACCURACY)) == [loss, ACCURACY]
 
 
-def test_about_as_many_train_on_as_halving_leaves() -> None:
-    assert Asha(grace=3).epochs_trained(27, 27) == 27 * 3 + 9 * 6 + 3 * 18
-    assert Asha(grace=9).epochs_trained(27, 9) == 27 * 9
+def test_a_mean_trial_takes_what_halving_leaves() -> None:
+    assert Asha(grace=3).least_share(27) == pytest.approx((3 + 6 / 3 + 18 / 9) / 27)
+    assert Asha(grace=9).least_share(9) == 1.0
 
 
 @pytest.mark.parametrize("wrong", [{"factor": 1}, {"factor": 2.5}, {"grace": 0}, {"grace": "1"}])

@@ -92,17 +92,6 @@ def test_another_search_takes_over_the_trials(
     assert apply_overrides(sweep, Overrides(search=name, trials=trials)).search == expected
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("epochs", 0), ("cores_per_trial", 0), ("steps", -1), ("seed", 2**31)]
-)
-def test_a_field_must_be_what_a_sweep_file_may_say(
-    sweep: Sweep[Any], field: str, value: int
-) -> None:
-    option = f"--{field.replace('_', '-')}"
-    with pytest.raises(SweepFileError, match=f"{option} = {value} is not allowed"):
-        apply_overrides(sweep, Overrides(fields={field: value}))
-
-
 def test_only_fields_that_are_changed_are_checked(sweep: Sweep[Any]) -> None:
     """Problems of the file were reported when it was loaded."""
     wrong = replace(sweep, epochs=0)

@@ -101,11 +101,6 @@ def test_what_is_trained_must_be_a_trainable(tmp_path: Path) -> None:
     assert "a Trainable" in error.hint
 
 
-def test_what_is_trained_must_be_a_trainable_outside_a_sweep_file_too() -> None:
-    with pytest.raises(SweepFileError, match="trainable = 'graphsage' is not allowed"):
-        Sweep("graphsage", question="?", space={})  # type: ignore[arg-type]
-
-
 @knobs
 class _Config:
     lr: float = learning(default=0.1, gt=0, doc="step size")

@@ -26,7 +26,7 @@ from orchestrator.space.domains import choice
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trainable import Trainable
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
-from tests.orchestrator.search.playing import MACHINE, completed, sweep_of
+from tests.orchestrator.search.playing import MACHINE, completed, sweep_of, trial_of
 
 SAMPLES = 10_000
 EPOCHS = 9
@@ -181,7 +181,7 @@ class Machine:
                     ended = asked is None and not out
                     break
                 number += 1
-                trial = self._trial(asked, number)
+                trial = trial_of(asked, asked.repeat + 1000 * (asked.stage is Stage.CONFIRM))
                 wall_s, reports, result = self._play(trial, search)
                 heapq.heappush(out, (now + wall_s, number, trial, reports, result))
             if not out:
@@ -192,14 +192,6 @@ class Machine:
             self.results.append((trial, result))
             self.calls.append(("tell", trial, result))
             search.tell(trial, result)
-
-    def _trial(self, asked: Proposal, number: int) -> Trial:
-        return Trial(
-            id=str(number), stage=asked.stage, config=asked.config, budget=asked.budget,
-            seed=asked.repeat + 1000 * (asked.stage is Stage.CONFIRM), repeat=asked.repeat,
-            isolated=asked.isolated, interleaved=asked.interleaved,
-            evaluate_test=asked.evaluate_test,
-        )  # fmt: skip
 
     def _play(self, trial: Trial, search: Search) -> tuple[float, list[Report], TrialResult]:
         config = trial.config

@@ -12,7 +12,6 @@ from orchestrator.search.factored.curves import (
     Point,
     front,
     near_front,
-    points,
     rungs,
     survivors,
     unbeaten,
@@ -135,19 +134,3 @@ def test_of_two_learned_figures_the_whole_front_is_near_it() -> None:
     known = findings("val_acc", "val_f1_acc")
     some = made_points(known, (2.0, 0.97, 0.7), (1.0, 0.95, 0.9), (1.0, 0.95, 0.69))
     assert near_front(known, some) == front(some) == some[:2]
-
-
-def test_points_are_of_whole_curves_with_the_fastest_setting() -> None:
-    known = findings()
-    group = known.factors.groups[0]
-    for rate, setting in enumerate(group.settings, start=1):
-        known.speeds.add(setting, completed(samples_per_s=1000.0 + rate))
-    whole, part = (group.configs[group.settings[0], curve] for curve in group.curves[:2])
-    for repeat, accuracy in enumerate((0.9, 0.92)):
-        curve = known.curve(whole, repeat)
-        curve.seen(9, (accuracy,))
-        curve.is_over = True
-    known.curve(part).seen(1, (0.99,))
-    (point,) = points(known, [(group, whole), (group, part)])
-    assert point.figures == pytest.approx((0.91,))
-    assert point.log_speed == known.speeds.mean(group.settings[-1])

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SweepFileError
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import maximize, minimize
@@ -96,21 +95,6 @@ def test_a_limit_counts_the_curves_the_baselines_among_them() -> None:
     trained = firsts(play(limited.start(at())).trials)
     assert len(trained) == 3
     assert (0.1, 100) in {(c["lr"], c["batch"]) for c in trained}
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"points": 0},
-        {"probes": 0},
-        {"seeds": -1},
-        {"probe_steps": 0},
-        {"confirm_steps": 0},
-    ],
-)
-def test_bad_arguments_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SweepFileError, match="is not allowed"):
-        Factored(**wrong)
 
 
 def test_the_stages_bound_what_is_asked_for() -> None:

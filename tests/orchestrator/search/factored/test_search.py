@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from tests.orchestrator.search.factored.simulated import (
     Truth,
     problem,
 )
-from tests.orchestrator.search.playing import asked_in, journalled
+from tests.orchestrator.search.playing import asked_in, journalled, replay
 
 SEEDS = range(12)
 
@@ -28,26 +27,12 @@ def ran(here: SearchProblem, truth: Truth, slots: int = 1) -> Machine:
     return Machine(truth, here, slots=slots, draw=truth.seed).run(Factored().start(here))
 
 
-def replayed(search: FactoredSearch, calls: list[tuple[Any, ...]]) -> list[object]:
-    answers: list[object] = []
-    for call in calls:
-        if call[0] == "ask":
-            answers.append(search.ask())
-        elif call[0] == "tell":
-            search.tell(*call[1:])
-        else:
-            search.should_stop(*call[1:])
-    return answers
-
-
 @pytest.mark.parametrize("slots", [1, 4])
 def test_a_journal_repeated_gives_the_same_search(slots: int) -> None:
     here = problem()
     truth = Truth(5, order_by_workers=True, infeasible=lambda config: config["workers"] == 8)
     calls = journalled(ran(here, truth, slots).calls)
-    search = Factored().start(here)
-    assert isinstance(search, FactoredSearch)
-    assert replayed(search, calls) == asked_in(calls)
+    assert replay(Factored().start(here), calls) == asked_in(calls)
 
 
 def test_the_stages_follow_each_other_and_no_trial_is_asked_for_twice() -> None:

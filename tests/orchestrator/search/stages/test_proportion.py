@@ -155,14 +155,10 @@ def test_a_whole_training_counts_all_parts_of_its_curve() -> None:
     assert not Allowance(0.99).has_room(spent, whole=[OTHER]), "as long as the longest"
 
 
-def test_runs_without_a_time_take_none() -> None:
-    spent = ledger((Stage.PROBE, SHORT, 2.0), cores=None)
-    spent.results.append((spent.results[0][0], TrialResult(state=TrialState.INFEASIBLE)))
-    assert Allowance(1.0).has_room(spent, short=[ONE])
+# -- repeats
 
-
-SLOW = {"lr": 0.1, "workers": 0, "prefetch": 2, "batch": 100}
-FAST = {"lr": 0.1, "workers": 6, "prefetch": 2, "batch": 1000}
+SLOW = {**BEST, "workers": 0, "batch": 100}
+FAST = BEST
 
 
 class Naming(Judge):
