@@ -122,7 +122,7 @@ def train_once(
         seed=options.seed,
         evaluate_test=options.test,
     )
-    folder, _ = private_folder()  # removed with its servers
+    folder = private_folder()  # removed with its servers
     executor = InlineExecutor(servers=ForkServers(folder=folder))
     with TemporaryDirectory() as outliving:
         kept = Path(outliving) / "kept"

@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -18,21 +17,9 @@ MARK = "SWEEP_TESTS"
 """Environment variable by which every process that a test starts is known, daemons too."""
 
 SET_BY_LIBRARIES = (
-    "CUDA_",
-    "DGL",
-    "KMP_",
-    "MLFLOW_",
-    "MPL",
-    "OMP_",
-    "PYTEST_",
-    "PYTHONBREAKPOINT",
-    "RAY_",
-    "CRC32C_",
-    "TORCH",
-    "TRITON_",
-    "TUNE_",
-    "no_proxy",  # where the machine has a proxy
-)
+    "CUDA_", "DGL", "KMP_", "MLFLOW_", "MPL", "OMP_", "PYTEST_", "PYTHONBREAKPOINT", "RAY_",
+    "CRC32C_", "TORCH", "TRITON_", "TUNE_", "no_proxy",
+)  # fmt: skip
 """Prefixes of variables that importing or starting a dependency may set for good."""
 
 STAYS_BY_DESIGN = (
@@ -55,30 +42,8 @@ GONE = "gone since"
 """Instead of the command of a process that has ended by itself meanwhile."""
 
 TOOL_FOLDERS = {
-    ".hypothesis",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".import_linter_cache",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    """State before a test."""
-
-    environment: Mapping[str, str]
-    processes: frozenset[int]
-    files: frozenset[Path]
-
-    @classmethod
-    def of(cls, checkout: Path) -> Snapshot:
-        """The state now."""
-        return cls(
-            environment=dict(os.environ),
-            processes=frozenset(psutil.pids()),
-            files=frozenset(_files(checkout)),
-        )
+    ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".import_linter_cache",
+}  # fmt: skip
 
 
 @contextmanager
@@ -93,12 +58,12 @@ def guarding(
         fail: Called once, only if there is something to say.
         grace_s: How long processes may take to end, other than workers and agents of a killed Ray.
     """
-    before = Snapshot.of(checkout)
+    variables, pids, files = dict(os.environ), frozenset(psutil.pids()), _files(checkout)
     yield
     left = [
-        *_changed_variables(before.environment),
-        *_left_processes(before.processes, grace_s),
-        *(f"file {path}" for path in sorted(_left_files(checkout, before.files, grace_s / 5))),
+        *_changed_variables(variables),
+        *_left_processes(pids, grace_s),
+        *(f"file {path}" for path in sorted(_left_files(checkout, files, grace_s / 5))),
     ]
     if left:
         fail("the test left behind:\n  " + "\n  ".join(left))
@@ -110,13 +75,9 @@ def children() -> list[psutil.Process]:
 
 
 def _stays(process: psutil.Process) -> bool:
-    if process.pid in _zygotes():
+    if process.pid in {zygote.pid for zygote in STARTED}:
         return True
     return any(name in " ".join(process.cmdline()) for name in STAYS_BY_DESIGN)
-
-
-def _zygotes() -> set[int]:
-    return {process.pid for process in STARTED}
 
 
 def _files(checkout: Path) -> set[Path]:
@@ -146,7 +107,7 @@ def _changed_variables(before: Mapping[str, str]) -> list[str]:
     return left
 
 
-def _left_files(checkout: Path, before: frozenset[Path], grace_s: float) -> set[Path]:
+def _left_files(checkout: Path, before: set[Path], grace_s: float) -> set[Path]:
     """Return new files; those of a killed process are removed a moment after its end."""
     deadline = time.monotonic() + grace_s
     while (left := _files(checkout) - before) and time.monotonic() < deadline:
@@ -161,7 +122,7 @@ def _left_processes(before: frozenset[int], grace_s: float) -> list[str]:
         if time.monotonic() - began > (RAY_ALONE_GRACE_S if is_ray_alone else grace_s):
             break
         time.sleep(0.05)
-    described = [_described(process) for process in left if _command(process) != GONE]
+    described = [f"process {p.pid}: {_command(p)[:160]}" for p in left if _command(p) != GONE]
     for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
@@ -205,15 +166,11 @@ def _seen_now(before: frozenset[int]) -> list[psutil.Process]:
 
 def _belongs_to_older(process: psutil.Process, before: frozenset[int]) -> bool:
     for parent in process.parents():
-        if parent.pid in {os.getpid(), 1, *_zygotes()}:
+        if parent.pid in {os.getpid(), 1, *(zygote.pid for zygote in STARTED)}:
             return False
         if parent.pid in before and parent.environ().get(MARK) == os.environ[MARK]:
             return True
     return False
-
-
-def _described(process: psutil.Process) -> str:
-    return f"process {process.pid}: {_command(process)[:160]}"
 
 
 def _command(process: psutil.Process) -> str:

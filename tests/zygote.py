@@ -29,17 +29,19 @@ PRELOADED = (
 PLACE = "orchestrator.execution.process.fork_servers._started"
 """What starts a fork server, in whose place :class:`Forked` is patched."""
 STARTED: list[subprocess.Popen[bytes]] = []
-"""The process that this one has started, if any."""
+"""The processes that this one has started; the last may run."""
 
 
 def start() -> None:
-    """Start it, once; it ends with this process."""
-    if not STARTED:
+    """Start it, unless it runs; it ends with this process."""
+    if not STARTED or STARTED[-1].poll() is not None:
+        Path(os.environ[SOCKET]).unlink(missing_ok=True)
         command = [sys.executable, "-m", "tests.zygote", os.environ[SOCKET]]
         root = Path(__file__).parents[1]
-        STARTED.append(subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE))
+        started = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, start_new_session=True)
+        STARTED.append(started)
     while not Path(os.environ[SOCKET]).exists():
-        assert STARTED[0].poll() is None, "torch cannot be imported"
+        assert STARTED[-1].poll() is None, "torch cannot be imported"
         time.sleep(0.02)
 
 

@@ -144,10 +144,8 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         name = data.name if data is not None else request.data
         require_room(planned(request, request.here, name), request.budgets)
     # Not in the run directory: the path of a Unix socket has at most 107 characters.
-    folder, note_of_place = private_folder()
+    folder = private_folder()
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    if note_of_place:
-        sys.stderr.write(f"{note(note_of_place)}\n")
     with showing("starting Ray, some seconds ..." * (request.options.executor_name == "ray")):
         executor = make_executor(request, folder)
     stack.callback(executor.close)

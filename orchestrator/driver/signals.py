@@ -15,7 +15,6 @@ from types import FrameType
 from typing import Any, Final
 
 from orchestrator.system.lifeline import JOB_SIGNALS
-from orchestrator.system.streams import drop_what_nobody_reads
 
 TERMINATING: Final = (*JOB_SIGNALS, signal.SIGXCPU)
 """Signals that end a driver as Ctrl-C does, with their own exit codes."""
@@ -61,7 +60,6 @@ def ignore_signals() -> None:
 
 def _terminate(number: int, _frame: FrameType | None) -> None:
     ignore_signals()  # a second one would cut short what the first one has begun to take down
-    drop_what_nobody_reads()
     Terminated.number = number
     raise Terminated
 
@@ -103,7 +101,6 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
         _COME.append(number)
         received_at = time.monotonic()
         if len(received) == 1:
-            drop_what_nobody_reads()
             act()
 
     with _handled(ENDING, receive) as before:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import errno
 import io
 import os
-import select
 import sys
-from contextlib import suppress
 from typing import BinaryIO, Final, TextIO, cast
 
 _NO_READER: Final = (errno.EPIPE, errno.EIO)
 """Errors of a pipe without a reader and of a terminal that was closed."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a full disk, which may have room again later."""
-_READ_WITHIN_MS: Final = 1000
-"""Time within which a reader takes something, or it is no reader."""
 
 
 def outlast_readers() -> None:
@@ -37,20 +33,6 @@ def require_written(stream: TextIO) -> None:
     binary = getattr(stream, "buffer", None)
     if (lost := getattr(getattr(binary, "raw", binary), "lost", None)) is not None:
         raise OSError(lost.errno, lost.strerror)
-
-
-def drop_what_nobody_reads() -> None:
-    """Discard from here on what goes to a pipe or terminal that is full, and is not read.
-
-    Its reader is a pager that waits, say. Without it a program that is to end would wait as well:
-    also a write that a signal has interrupted is begun again, and is then discarded.
-    """
-    for number in (1, 2):
-        poll = select.poll()
-        with suppress(OSError):
-            poll.register(number, select.POLLOUT)
-            if not poll.poll(_READ_WITHIN_MS):
-                _discard(number)
 
 
 def _discard(number: int) -> None:

@@ -4,8 +4,7 @@ forkserver: the server; imports torch and the like once, then forks
 fork_servers: the servers of a node, by allocator and modules
 leftovers: what trials have started and what outlives them, ended
 fork_client: a process forked from a server, as its supervisor sees it
-ranks: cores and GPUs of each rank, and the request that starts it
-rank_group: the processes of all ranks of a trial
+ranks: cores and GPUs of each rank, the request that starts it, and all processes of a trial
 messages: messages from a training process: both ends of the pipe
 output: what a trial has printed, its beginning and its end
 child: body of a forked process: trains, then sends its result

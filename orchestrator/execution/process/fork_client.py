@@ -11,13 +11,14 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from orchestrator.execution.process.messages import result_within
 from orchestrator.execution.process.output import tail_of
-from orchestrator.execution.process.ranks import RankEnd
+from orchestrator.trial import TrialState
 
 START_LIMIT_S = 120.0
 """Longest wait for a server to import its modules."""
@@ -31,6 +32,25 @@ class ServerError(RuntimeError):
 
 class NotForked(ServerError):
     """A running server has not forked a process; the next try may succeed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankEnd:
+    """The way a rank's process has ended.
+
+    Attributes:
+        code: Exit code, negative for a signal.
+        result: State and reason that it has sent; None if it ended before its training did.
+    """
+
+    code: int
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """True unless its training has completed, or was stopped."""
+        states = (TrialState.FAILED, TrialState.INFEASIBLE)
+        return self.result is None or self.result["state"] in states
 
 
 class ForkedProcess:

@@ -18,7 +18,7 @@ from typing import IO
 from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.import_path import IMPORT_PATH, first_here, last_here, package_path
-from orchestrator.system.private_folder import private_folder, room_for_sockets
+from orchestrator.system.private_folder import private_folder
 
 
 class ForkServers:
@@ -40,7 +40,7 @@ class ForkServers:
             python_path: Folders that the servers import the user's code from. Default: the
                 folders that this process imports it from.
         """
-        self._folder = folder or private_folder()[0]
+        self._folder = folder or private_folder()
         self._python_path = python_path
         self._environment = dict(os.environ)
         self._servers: dict[str, subprocess.Popen[bytes]] = {}
@@ -99,8 +99,7 @@ class ForkServers:
         # Its own folder first. The user's folders come later: a file there may be called types.py.
         python_path = os.pathsep.join(filter(None, [*package_path(), *inherited]))
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
-        environment |= {"PYTHONPATH": python_path, "DGLBACKEND": "pytorch"}
-        environment |= {MARK: str(path), **room_for_sockets(self._folder)}
+        environment |= {"PYTHONPATH": python_path, "DGLBACKEND": "pytorch", MARK: str(path)}
         with path.with_suffix(".log").open("wb") as log:
             # The lock belongs to the open file, which the server inherits as its output: it is
             # held until the server ends, however it ends. So a client in any process of the
@@ -114,11 +113,11 @@ class ForkServers:
     def close(self) -> None:
         """End the servers and every process forked from them."""
         for key, server in self._servers.items():
-            _end_in_order(server)
-            if server.stdin is not None:
-                with suppress(OSError):
-                    # A server that ends this way kills its children before it exits.
-                    server.stdin.close()
+            assert server.stdin is not None, "it is a pipe"
+            with suppress(OSError, ValueError):  # it is dead, or was closed
+                # A server that ends this way kills its children before it exits.
+                server.stdin.write(IN_ORDER)
+                server.stdin.close()
             with suppress(subprocess.TimeoutExpired):
                 server.wait(timeout=5)
             server.kill()
@@ -142,13 +141,6 @@ def _started(
         # A signal to the driver's process group is the driver's to handle.
         start_new_session=True,
     )
-
-
-def _end_in_order(server: subprocess.Popen[bytes]) -> None:
-    assert server.stdin is not None, "it is a pipe"
-    with suppress(OSError, ValueError):  # a dead server, or a closed one, needs no more
-        server.stdin.write(IN_ORDER)
-        server.stdin.flush()
 
 
 def server_key(allocator: str, modules: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ from collections.abc import Container, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 from orchestrator.system.processes import children_of
 
 MARK = "SWEEP_FORK_SERVER"
@@ -68,7 +70,7 @@ def end_marked(place: Path) -> None:
         place: The server's socket, or the owner's folder.
     """
     mark = f"{MARK}={place}".encode()
-    while left := [pid for pid in _processes() if mark in environment_of(pid)]:
+    while left := [pid for pid in psutil.pids() if mark in environment_of(pid)]:
         for pid in left:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
@@ -89,10 +91,6 @@ def remove_folder(folder: Path) -> None:
     while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
         time.sleep(0.01)
-
-
-def _processes() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
 
 
 def environment_of(pid: int) -> list[bytes]:

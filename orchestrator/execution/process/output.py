@@ -30,10 +30,4 @@ def output_of(path: Path) -> str:
 
 def tail_of(path: Path, num_lines: int = 20) -> str:
     """Return the last lines of an output file; empty where there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_BYTES))
-            last = file.read(MOST_BYTES)
-    except OSError:
-        return ""
-    return "\n".join(last.decode(errors="replace").splitlines()[-num_lines:])
+    return "\n".join(output_of(path).splitlines()[-num_lines:])

@@ -1,39 +1,25 @@
-"""Ranks of a trial: their cores and GPUs, and the requests that start them."""
+"""Ranks of a trial: their cores and GPUs, the requests that start them, and all their processes."""
 
 from __future__ import annotations
 
+import json
+import os
 import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 import psutil
 
 from orchestrator.execution.leases import Lease
-from orchestrator.kernel.executor import Launch, Rank
-from orchestrator.trial import Isolation, TrialState
+from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd
+from orchestrator.execution.process.messages import result_within
+from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
+from orchestrator.trial import Isolation
 
 LOOPBACK = "127.0.0.1"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankEnd:
-    """The way a rank's process has ended.
-
-    Attributes:
-        code: Exit code, negative for a signal.
-        result: State and reason that it has sent; None if it ended before its training did.
-    """
-
-    code: int
-    result: Mapping[str, Any] | None = None
-
-    @property
-    def has_failed(self) -> bool:
-        """True unless its training has completed, or was stopped."""
-        states = (TrialState.FAILED, TrialState.INFEASIBLE)
-        return self.result is None or self.result["state"] in states
 
 
 class RankProcess(Protocol):
@@ -141,3 +127,74 @@ def interface_of(address: str) -> str:
         if any(each.address == address for each in addresses):
             return name
     return ""
+
+
+class RankGroup(ForkedProcess):
+    """The process of rank 0 of one attempt at a trial, which sends messages, and the others.
+
+    Attributes:
+        others: Processes of ranks 1, 2, ...
+    """
+
+    def __init__(
+        self, launch: Launch, ranks: Sequence[Rank], server: Path, start_rank: StartRank
+    ) -> None:
+        """Start a process for each rank.
+
+        Args:
+            launch: The trial.
+            ranks: All ranks of the trial, rank 0 first.
+            server: Socket of the fork server for rank 0.
+            start_rank: Starts the other ranks.
+
+        Raises:
+            ServerError: A fork server did not come up.
+        """
+        self.others: list[RankProcess] = []
+        super().__init__(server, request(launch, ranks[0]))
+        try:
+            for rank in ranks[1:]:
+                self.others.append(start_rank(launch, rank))
+        except BaseException:
+            self.hang_up()  # the ranks that did start would wait for the missing one for ever
+            raise
+
+    @property
+    def pids(self) -> list[int]:
+        """Process id of each rank on this node."""
+        return [self.pid, *(other.pid for other in self.others if other.pid)]
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message to rank 0. No effect if it has ended."""
+        with suppress(OSError):
+            self.channel.send_bytes(json.dumps(message).encode())
+
+    def failed_ranks(self, within_s: float = 0.0) -> dict[int, RankEnd]:
+        """Return the end of each other rank that has failed, by its number.
+
+        Args:
+            within_s: Longest wait for the end of those that run.
+        """
+        deadline = time.monotonic() + within_s
+        while any(other.end() is None for other in self.others) and time.monotonic() < deadline:
+            # Ranks of other actors answer after a round trip: there is no event to wait for.
+            time.sleep(0.05)
+        ends = {index: other.end() for index, other in enumerate(self.others, start=1)}
+        return {index: end for index, end in ends.items() if end is not None and end.has_failed}
+
+    def ask_to_leave(self, timeout_s: float) -> dict[str, Any]:
+        """Interrupt rank 0 wherever it is; return its last result, empty if none comes in time.
+
+        By a signal, since a process within a step or an allocation reads no messages.
+        """
+        with suppress(ProcessLookupError):
+            # Not to the group: loader workers have inherited the handler, and would raise too.
+            os.kill(self.pid, LEAVE_SIGNAL)
+        return result_within(self.channel, timeout_s) or {}
+
+    def hang_up(self) -> None:
+        """Kill all processes and everything they have started. Safe to call more than once."""
+        super().hang_up()
+        for other in self.others:
+            other.hang_up()
+        self.others = []

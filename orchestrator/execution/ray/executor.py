@@ -64,7 +64,7 @@ class RayExecutor(Executor):
             ConnectionError: There is no cluster at ``address``.
             CannotStart: A local Ray does not come up.
         """
-        self._folder = folder or private_folder()[0]
+        self._folder = folder or private_folder()
         self._own_servers = servers or ForkServers(folder=self._folder)  # without the settings
         os.environ.update(TUNE_SETTINGS)
         self._release: Callable[[], None] = lambda: None

@@ -16,8 +16,8 @@ from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.process.fork_client import ForkedProcess, ServerError
-from orchestrator.execution.process.ranks import RankEnd, cores_of_rank, interface_of, request
+from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, ServerError
+from orchestrator.execution.process.ranks import cores_of_rank, interface_of, request
 from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.system.gpus import in_full

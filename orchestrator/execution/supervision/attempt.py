@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.process.fork_client import ForkedProcess
-from orchestrator.execution.process.messages import with_measurements
+from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd
+from orchestrator.execution.process.messages import receive, result_within, with_measurements
 from orchestrator.execution.process.output import tail_of
-from orchestrator.execution.process.rank_group import RankGroup
 from orchestrator.execution.process.ranks import (
     LOOPBACK,
-    RankEnd,
+    RankGroup,
     RankProcess,
     StartRank,
     log_of,
@@ -138,7 +137,7 @@ class Attempt:
             return self._out_of_memory(num_bytes)
         if reason := self._monitor.overdue():  # checked first: a trial may report all the time
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
-        message = self._group.receive(timeout_s)
+        message = receive(self._group.channel, timeout_s)
         if message is None:
             return self._exited()
         self._monitor.stall.message_arrived()
@@ -219,7 +218,7 @@ class Attempt:
         """Return the outcome if no message came because a process has ended or is stuck."""
         if (code := self._group.poll()) is not None:
             # Its last message may have come after the wait for one and before it exited.
-            if last := self._group.receive(0):
+            if last := receive(self._group.channel, 0):
                 return self._handled(last)
             ending = endings.exit_ending("the training process", code, self._monitor.telemetry)
             if self._group.others:
@@ -235,7 +234,7 @@ class Attempt:
 
         Rank 0 may be about to fail from it, or be the cause. Its result has its measurements.
         """
-        result = self._group.result_within(endings.RANKS_WITHIN_S)
+        result = result_within(self._group.channel, endings.RANKS_WITHIN_S)
         if result is not None and result["state"] != TrialState.COMPLETED:
             return self._result(result, has_more=False)
         return self._ended(self._row(*self._first_failure({})))
@@ -246,7 +245,7 @@ class Attempt:
         Args:
             of_rank_0: End of rank 0; empty if it is still running after the wait for it.
         """
-        others = self._group.failed_within(endings.RANKS_WITHIN_S if of_rank_0 else 0.0)
+        others = self._group.failed_ranks(endings.RANKS_WITHIN_S if of_rank_0 else 0.0)
         ends = {**of_rank_0, **others}
         ending, self.may_end_otherwise = endings.first_failure(ends, self._monitor.telemetry)
         return ending

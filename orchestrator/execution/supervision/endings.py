@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.execution.process.failures import lost_a_worker
-from orchestrator.execution.process.ranks import RankEnd
+from orchestrator.execution.process.fork_client import RankEnd
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.trial import TrialResult, TrialState
 

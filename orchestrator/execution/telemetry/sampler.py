@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import fmean
 
 from orchestrator.execution.telemetry.contamination import (
@@ -13,7 +12,7 @@ from orchestrator.execution.telemetry.contamination import (
     read_core_times,
 )
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
-from orchestrator.system.cgroup import Cgroups, named_count
+from orchestrator.system.cgroup import Cgroups
 from orchestrator.system.energy import PackageEnergy
 from orchestrator.system.processes import ProcessTree, TreeSample
 
@@ -59,7 +58,7 @@ class Telemetry:
         self._is_paused = False
         self._busy_s = self._sampled_for_s = 0.0
         self._peak_bytes = 0
-        self._kills_before = _memory_kills()
+        self._kills_before = Cgroups().memory_kills()
 
     @property
     def device(self) -> str:
@@ -168,11 +167,5 @@ class Telemetry:
 
     def out_of_memory(self) -> bool:
         """Return True if the kernel has killed for memory in this control group meanwhile."""
-        now = _memory_kills()
+        now = Cgroups().memory_kills()
         return now is not None and self._kills_before is not None and now > self._kills_before
-
-
-def _memory_kills() -> int | None:
-    """Count kills for memory, in the control group; on the whole node if it keeps no count."""
-    kills = Cgroups().memory_kills()
-    return named_count(Path("/proc/vmstat"), "oom_kill") if kills is None else kills

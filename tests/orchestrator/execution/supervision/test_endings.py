@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from orchestrator.execution.process.ranks import RankEnd
+from orchestrator.execution.process.fork_client import RankEnd
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.endings import (
     exit_ending,

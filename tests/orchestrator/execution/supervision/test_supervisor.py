@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.execution.process.fork_client import NotForked
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.rank_group import RankGroup
+from orchestrator.execution.process.ranks import RankGroup
 from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.execution.telemetry.sampler import Telemetry

@@ -60,20 +60,14 @@ def test_findings(spent: dict[str, float], findings: list[str]) -> None:
         assert text.startswith(expected)
 
 
-@pytest.mark.parametrize("num_cores", [1, 2, 8, 16, 32, 64])
-def test_a_neighbour_that_owns_one_core_of_many_is_found(num_cores: int) -> None:
-    found = after(num_cores, busy=10.0 * num_cores, own=10.0 * (num_cores - 1)).findings()
-    assert found is not None
-    assert len(found) == 1
-
-
 @pytest.mark.parametrize(
-    ("num_cores", "is_found"), [(8, True), (16, True), (32, True), (64, False)]
+    ("num_cores", "of_a_core", "is_found"),
+    [(1, 1.0, True), (64, 1.0, True), (8, 0.5, True), (32, 0.5, True), (64, 0.5, False)],
 )
-def test_a_fair_half_of_one_core_is_found_where_it_is_no_noise(
-    num_cores: int, is_found: bool
+def test_a_neighbour_on_one_core_of_many_is_found_where_it_is_no_noise(
+    num_cores: int, of_a_core: float, is_found: bool
 ) -> None:
-    found = after(num_cores, busy=10.0 * num_cores, own=10.0 * num_cores - 5.0).findings()
+    found = after(num_cores, busy=10.0 * num_cores, own=10.0 * (num_cores - of_a_core)).findings()
     assert (found != []) is is_found
 
 
