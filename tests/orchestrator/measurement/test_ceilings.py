@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from torch.autograd import DeviceType  # type: ignore[attr-defined]
 
 from orchestrator.measurement.ceilings import Ceilings, measure_ceilings
+from orchestrator.measurement.compute_share import kernels_of
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, SlowLoader, context
@@ -27,7 +29,6 @@ class Training:
         set_up_s: Time before the first epoch.
         num_cold: Steps of a new model that take ``cold_s`` more.
         cold_s: That time.
-        only_second: True where only the second call's model is ever cold.
     """
 
     steps: int = 60
@@ -36,7 +37,6 @@ class Training:
     set_up_s: float = 0.0
     num_cold: int = 0
     cold_s: float = 0.004
-    only_second: bool = False
 
     def __post_init__(self) -> None:
         self.clock = FakeClock()
@@ -46,7 +46,7 @@ class Training:
 
     def __call__(self, run: Run) -> None:
         self.num_calls += 1
-        num_cold = 0 if self.only_second and self.num_calls == 1 else self.num_cold
+        num_cold = self.num_cold
         self.clock.sleep(self.set_up_s)
         for _ in run.epochs():
             loader = SlowLoader(self.clock, self.steps, batch_s=self.batch_s)
@@ -97,14 +97,6 @@ def test_a_model_is_warm_before_its_ceiling_is_taken() -> None:
     assert metrics_of(training, epochs=100)["headroom"] == pytest.approx(1.1)
 
 
-def test_a_model_that_is_cold_to_the_end_has_the_trial_s_rate_for_a_ceiling() -> None:
-    training = Training(num_cold=10**9, only_second=True)
-    ceilings, trial = measured(training)
-    assert ceilings is not None
-    assert ceilings.metrics["headroom"] == 1.0
-    assert ceilings.metrics["compute_only_samples_per_s"] == trial["samples_per_s"]
-
-
 def test_the_second_call_is_left_in_its_loop_and_takes_a_small_part_of_the_time() -> None:
     training = Training(step_s=0.01, steps=1000)
     listener = Listener()
@@ -140,3 +132,33 @@ def test_several_ranks_have_none() -> None:
     training(run)
     assert measure_ceilings(training, run, clock=training.clock) is None
     assert training.num_calls == 1
+
+
+# -- the compute share
+
+
+@dataclass
+class Span:
+    start: float
+    end: float
+
+
+@dataclass
+class Event:
+    """Event of the profiler about work of a GPU, of which there is none here."""
+
+    name: str
+    device_type: DeviceType
+    time_range: Span
+
+
+def test_copies_and_the_host_s_own_operations_are_no_kernels() -> None:
+    gpu, cpu = DeviceType.CUDA, DeviceType.CPU
+    events = [
+        Event("ampere_sgemm_128x64_tn", gpu, Span(0, 10)),
+        Event("Memcpy HtoD (Pinned -> Device)", gpu, Span(10, 50)),
+        Event("Memset (Device)", gpu, Span(50, 51)),
+        Event("Optimizer.step#SGD.step", gpu, Span(0, 99)),
+        Event("aten::addmm", cpu, Span(0, 99)),
+    ]
+    assert list(kernels_of(events)) == [(0, 10)]

@@ -24,8 +24,7 @@ from orchestrator.measurement.trial_figures import (
     verdicts,
 )
 from orchestrator.measurement.usage import Usage
-from tests.orchestrator.measurement.fakes import context
-from tests.orchestrator.measurement.made_blocks import blocks_from
+from tests.orchestrator.measurement.fakes import blocks_from, context
 
 
 def recording(blocks: Sequence[Block], **changes: Any) -> Recording:  # noqa: ANN401

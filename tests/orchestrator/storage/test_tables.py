@@ -28,7 +28,7 @@ from orchestrator.storage.tables import (
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.helpers.journalled import append
-from tests.orchestrator.measurement.made_blocks import blocks_from
+from tests.orchestrator.measurement.fakes import blocks_from
 from tests.orchestrator.tracking.journals import KNOBS, Scribe, figures, make_trial
 
 FIXED = (
