@@ -13,7 +13,6 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import (
     MadeRun,
     config,
-    partly_contaminated_run,
 )
 
 RUN_DIR = Path("runs/products_loader/1")
@@ -70,8 +69,3 @@ def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
     assert "trials:      2: 2 infeasible (needs more GPUs than there are)" in lines
     assert any(line.startswith("front:       none") for line in lines)
     assert not any(line.startswith(("status:", "settings:")) for line in lines)
-
-
-def test_the_status_says_of_how_many_runs_its_figures_are_where_that_differs() -> None:
-    (line,) = (line for line in lines_of(partly_contaminated_run()) if line.startswith("status:"))
-    assert line.endswith("  (val_acc 89.90 %, accuracy of 3 runs, speed of 2)")

@@ -94,12 +94,6 @@ def test_the_baseline_is_in_sight_where_it_is_less_accurate() -> None:
     assert 0.7 < low < 0.8
 
 
-def test_a_single_objective_is_drawn_against_what_was_learned_beside_it() -> None:
-    view = view_of_run(run_with(SPEED))
-    assert [other.metric for other in view.beside_speed] == ["val_acc"]
-    assert "Dotted" not in scatter_figures(view)[0].caption
-
-
 def test_of_very_many_configs_a_sample_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.analysis.report.view.MAX_DRAWN", 10)
     view = view_of_run(products_run())
