@@ -19,7 +19,7 @@ from orchestrator.rules import Rule
 from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
 from orchestrator.space.configs import domains_of, values_of
-from orchestrator.sweep.rigor import RigorField
+from orchestrator.sweep.rigor import RigorField, with_old_fields
 from orchestrator.trainable import Trainable, is_config_class
 from orchestrator.trial import Budget, Isolation
 
@@ -161,3 +161,6 @@ class Sweep(Generic[C]):
             name: defaults[name] if name in varied else value
             for name, value in values_of(self.space).items()
         }
+
+
+Sweep.__init__ = with_old_fields(Sweep.__init__)  # type: ignore[method-assign]

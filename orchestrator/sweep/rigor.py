@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, wraps
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
@@ -170,3 +171,24 @@ def with_setting(rigor: Rigor, setting: str) -> Rigor:
         allowed = _types()[name].__metadata__[-1].description
         raise SweepFileError(f"--set {setting}: not allowed", f"allowed: {allowed}") from None
     return replace(rigor, **{name: value})
+
+
+def with_old_fields(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a sweep's constructor that takes the fields that are its rigor's now, with a warning.
+
+    They were a sweep's own before version 0.1.
+    """
+
+    @wraps(init)
+    def made(self: object, *args: object, **given: Any) -> None:  # noqa: ANN401 - any field
+        old = {name: given.pop(name) for name in NAMES if name in given}
+        if old:
+            text = ", ".join(f"{name}={shown(value)}" for name, value in old.items())
+            message = f"{', '.join(old)}: now of a sweep's rigor: rigor=Rigor({text})"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+            before = given.get("rigor", "standard")
+            rigor = PRESETS.get(before, before) if isinstance(before, str) else before
+            given["rigor"] = replace(rigor, **old) if isinstance(rigor, Rigor) else rigor
+        init(self, *args, **given)
+
+    return made

@@ -1,4 +1,4 @@
-"""The rigor of a sweep: presets, values of the command line."""
+"""The rigor of a sweep: presets, values of the command line, old fields."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ def test_the_presets_are_ordered_and_standard_is_the_default(tmp_path: Path) -> 
     assert load_sweep(written(tmp_path, GOOD)).rigor == standard == Rigor()
     for name in ("max_repeats", "max_confirm", "finalists", "check_isolated"):
         assert getattr(quick, name) < getattr(standard, name) < getattr(thorough, name)
+
+
+def test_an_old_field_works_and_names_the_new_one(tmp_path: Path) -> None:
+    file = written(tmp_path, GOOD.replace("epochs=2", "epochs=2, confirm=5, retries=0"))
+    with pytest.warns(FutureWarning, match=r"rigor=Rigor\(confirm=5, retries=0\)") as warned:
+        assert load_sweep(file).rigor == Rigor(confirm=5, retries=0)
+    assert warned[0].filename == str(file), "the place is the sweep file's"
 
 
 @pytest.mark.parametrize(

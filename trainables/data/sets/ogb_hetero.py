@@ -238,7 +238,9 @@ def _filled(source: Path, columns: Columns, graph: HeteroGraph, schema: Schema) 
         raise DataError(f"{source}: node types differ in their number of features: {widths}")
     known = dict(graph.features)
     while lacking := [kind for kind in schema.node_types if kind.name not in known]:
-        found = [(kind, number) for kind in lacking if (number := _from_known(schema, kind, known))]
+        found = [
+            (kind, number) for kind in lacking for number in _from_known(schema, kind, known)[:1]
+        ]
         if not found:
             names = ", ".join(kind.name for kind in lacking)
             raise DataError(
@@ -258,13 +260,10 @@ def _filled(source: Path, columns: Columns, graph: HeteroGraph, schema: Schema) 
     return np.concatenate([known[kind.name] for kind in schema.node_types])
 
 
-def _from_known(schema: Schema, kind: NodeType, known: Mapping[str, Array]) -> int | None:
-    """The first relation into ``kind`` from a type with features."""
-    return next(
-        (
-            number
-            for number, relation in enumerate(schema.relations)
-            if relation.target == kind.name and relation.source in known
-        ),
-        None,
-    )
+def _from_known(schema: Schema, kind: NodeType, known: Mapping[str, Array]) -> list[int]:
+    """Numbers of the relations into ``kind`` from types with features."""
+    return [
+        number
+        for number, relation in enumerate(schema.relations)
+        if relation.target == kind.name and relation.source in known
+    ]

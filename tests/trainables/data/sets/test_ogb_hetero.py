@@ -132,6 +132,18 @@ def test_types_without_features_have_means(library: Path, folders: DataFolders) 
     assert store.features.dtype == np.float32
 
 
+def test_the_first_relation_leads_from_features(library: Path, folders: DataFolders) -> None:
+    raw = library / "raw"
+    shutil.rmtree(raw / "relations/person___reads___book")
+    pack(raw / "relations/book___borrowed_by___person/edge.csv.gz", "0,0", "1,0", "2,1", "4,2")
+    pack(raw / "relations/book___borrowed_by___person/num-edge-list.csv.gz", "4")
+    edit(raw / "triplet-type-list.csv.gz", lambda rows: ["book,borrowed_by,person", *rows[1:]])
+    store = RelationalStore.open(LIBRARY.prepare(folders).path)
+    assert store.schema.relations[0].name == "borrowed_by"
+    assert store.features is not None
+    assert np.allclose(store.features[5:8, 0], [0.5, 2.0, 4.0])  # the people
+
+
 def test_types_that_nothing_leads_to(library: Path, folders: DataFolders) -> None:
     shutil.rmtree(library / "raw/relations/person___lives_in___town")
     edit(
