@@ -21,7 +21,6 @@ from orchestrator.analysis.comparison.changes import (
 )
 from orchestrator.analysis.comparison.estimates import (
     SIGNIFICANCE,
-    Estimates,
     Sample,
     Stages,
     changes_of,
@@ -37,8 +36,13 @@ from orchestrator.analysis.comparison.pairs import (
     require_known,
     row_keys,
 )
-from orchestrator.analysis.comparison.words import common_texts, labels_of, lost_text, sentence_of
-from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.comparison.words import (
+    HOST,
+    change_text,
+    labels_of,
+    lost_text,
+    sentence_of,
+)
 from orchestrator.analysis.statistics.intervals import Floats, two_sided_p
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -103,7 +107,11 @@ class Comparison:
     @property
     def common_texts(self) -> list[str]:
         """The common change of each stage in a sentence."""
-        return common_texts(self.common, self.sweep, self.num_pairs)
+        return [
+            change_text(row, [], self.sweep)
+            + (HOST if self.num_pairs == 1 and not row["low"] <= 1 <= row["high"] else "")
+            for row in self.common.dropna(subset=["low"]).to_dict("records")
+        ]
 
 
 def compare(
@@ -147,10 +155,14 @@ def compare(
         raise refusal("no config ran under the same conditions in both runs:", list(counts))
     compared = pairs[alike].reset_index(drop=True)
     rule, stages = first.rule, stages_of(compared)
-    speed = _speed_figure(compared, stages, rule, tolerance)
+    limits = np.full(len(compared), -math.log1p(-tolerance))
+    speed = _figure(compared, stages, rule.speed, ("log", "variance", "runs"), limits)
     figures = [speed]
     if rule.accuracy.metric != rule.speed.metric:
-        figures.append(_accuracy_figure(compared, stages, rule, first.sweep))
+        names = ("accuracy", "spread", "trained")
+        levels = compared["accuracy_first"].to_numpy(dtype=np.float64, na_value=np.nan)
+        limits = _tolerated(rule.accuracy, first.sweep, levels)
+        figures.append(_figure(compared, stages, rule.accuracy, names, limits))
     table, changes = ordered(_table(compared, speed, keys), judged(figures, stages))
     return Comparison(
         table=table,
@@ -169,35 +181,33 @@ def stages_of(rows: pd.DataFrame) -> Stages:
     return rows["stage"].to_numpy(dtype=np.object_)
 
 
-def _speed_figure(pairs: pd.DataFrame, stages: Stages, rule: Rule, tolerance: float) -> Figure:
-    """Return the changes of the speed, as logarithms of ratios."""
-    first, second = _samples(pairs, ("log", "variance", "runs"))
-    rows = _turned(changes_of(first, second, stages), rule.speed)
-    limits = np.full(len(pairs), -math.log1p(-tolerance))
-    return Figure(
-        metric=rule.speed.metric,
-        is_ratio=True,
-        limits=limits,
-        rows=rows,
-        own=own_changes(rows, stages),
-        together=together_by_stage(rows, stages, limits),
-    )
+def _figure(
+    pairs: pd.DataFrame,
+    stages: Stages,
+    objective: Objective,
+    names: tuple[str, str, str],
+    limits: Floats,
+) -> Figure:
+    """Return the changes of a figure, positive for the better.
 
-
-def _accuracy_figure(pairs: pd.DataFrame, stages: Stages, rule: Rule, sweep: SweepRecord) -> Figure:
-    """Return the changes of the accuracy, as differences; the tolerance is the sweep's own.
-
-    No host makes a config learn less, so that no own change is tested.
+    Args:
+        pairs: Rows of both runs.
+        stages: Stage of each row.
+        objective: The figure.
+        names: Columns of the mean, the variance and the number of runs. The mean of a speed is that
+            of its logarithm. No host makes a config learn less, so only a speed has own changes.
+        limits: Tolerated change of each row.
     """
-    first, second = _samples(pairs, ("accuracy", "spread", "trained"))
-    rows = _turned(changes_of(first, second, stages), rule.accuracy)
-    limits = _tolerated(rule.accuracy, sweep, first.means)
+    is_ratio = names[0] == "log"
+    first, second = _samples(pairs, names)
+    rows = changes_of(first, second, stages)
+    rows = replace(rows, logs=objective.sign * rows.logs)
     return Figure(
-        metric=rule.accuracy.metric,
-        is_ratio=False,
+        metric=objective.metric,
+        is_ratio=is_ratio,
         limits=limits,
         rows=rows,
-        own=None,
+        own=own_changes(rows, stages) if is_ratio else None,
         together=together_by_stage(rows, stages, limits),
     )
 
@@ -209,11 +219,6 @@ def _samples(pairs: pd.DataFrame, names: tuple[str, str, str]) -> list[Sample]:
         for side in ("first", "second")
     ]
     return [Sample(means=m, variances=v, num_runs=np.nan_to_num(n)) for m, v, n in cells]
-
-
-def _turned(changes: Estimates, objective: Objective) -> Estimates:
-    """Return the changes with those for the better positive."""
-    return replace(changes, logs=objective.sign * changes.logs)
 
 
 def _tolerated(accuracy: Objective, sweep: SweepRecord, levels: Floats) -> Floats:

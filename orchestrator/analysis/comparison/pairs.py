@@ -142,18 +142,15 @@ def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> p
     shared = ["stage", *(column for column in params_of(ours) if column in theirs.columns)]
     pairs = ours.merge(theirs, on=shared, suffixes=("_first", "_second"))
     if pairs.empty:
+        both = (ours, theirs)
         apart = [
-            f"{column}: {_listed(ours[column])} and {_listed(theirs[column])}"
+            f"{column}: " + " and ".join(", ".join(map(str, t[column].unique())) for t in both)
             for column in shared
             if not set(ours[column]) & set(theirs[column])
         ]
         hint = f"they differ in {'; '.join(apart)}" if apart else "no two configs are the same"
         raise SweepError("no config was completed in both runs", hint)
     return pairs
-
-
-def _listed(values: pd.Series[Any]) -> str:
-    return ", ".join(map(str, values.unique()))
 
 
 def mismatches(

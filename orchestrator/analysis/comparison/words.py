@@ -16,7 +16,7 @@ from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 
 _MOST_NAMED: Final = 3
-_HOST: Final = (
+HOST: Final = (
     "; that is the host on the day as much as what was changed between the runs: --again tells "
     "them apart"
 )
@@ -54,21 +54,6 @@ def regressions(changes: pd.DataFrame, table: pd.DataFrame, sweep: SweepRecord) 
     labels = labels_of(table, sweep)
     return [
         f"{row['metric']}: {change_text(row, labels, sweep)}" for row in shown.to_dict("records")
-    ]
-
-
-def common_texts(common: pd.DataFrame, sweep: SweepRecord, num_pairs: int) -> list[str]:
-    """Return in a sentence each what the configs of each stage have in common.
-
-    Args:
-        common: Rows of :func:`~orchestrator.analysis.comparison.changes.judged`.
-        sweep: The sweep of the first run.
-        num_pairs: Pairs of runs that they rest on.
-    """
-    return [
-        change_text(row, [], sweep)
-        + (_HOST if num_pairs == 1 and not row["low"] <= 1 <= row["high"] else "")
-        for row in common.dropna(subset=["low"]).to_dict("records")
     ]
 
 

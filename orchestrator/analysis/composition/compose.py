@@ -33,8 +33,6 @@ from orchestrator.metrics import Objective, is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
-TRAIN_S: Final = "metrics.train_s"
-
 COMPOSED: Final = "composed"
 """Column that is True for a config that was not itself both trained and probed."""
 
@@ -70,7 +68,8 @@ def compose(
     speeds = speeds_of(keyed, rate_of(objectives[0]))
     ends = curve_ends(keyed, state, to_target=objectives[0].metric in OF_THE_TARGET)
     if speeds.empty or ends.empty:
-        return _nothing(trials)
+        empty = by_config(trials.iloc[:0])
+        return empty.assign(**{name: pd.Series(dtype="object") for name in _ADDED})
     learned = learned_of(ends, [objective.metric for objective in objectives])
     of_curves = curve_times(keyed, ends, curves)
     learned_columns = [name for name in metrics_of(speeds) if _is_of_curves(name)]
@@ -93,13 +92,7 @@ def compose(
 
 def rate_of(speed: Objective) -> str:
     """Return the rate that probes are compared by: the objective, unless that is composed."""
-    composed = speed.metric in UNTOLD or is_learned(speed.metric)
-    return RATE.removeprefix("metrics.") if composed else speed.metric
-
-
-def _nothing(trials: pd.DataFrame) -> pd.DataFrame:
-    empty = by_config(trials.iloc[:0])
-    return empty.assign(**{name: pd.Series(dtype="object") for name in _ADDED})
+    return RATE.removeprefix("metrics.") if _is_of_curves(speed.metric) else speed.metric
 
 
 def _is_of_curves(column: str) -> bool:

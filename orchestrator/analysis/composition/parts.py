@@ -33,7 +33,6 @@ CONFIG: Final = "params.config"
 
 KEYS: Final = (SETTING, COMBINATION, CONFIG)
 
-_START: Final = "metrics.epoch_start_s"
 ENDED: Final = (TrialState.COMPLETED, TrialState.STOPPED)
 _REACHED: Final = "metrics.time_to_accuracy_s"
 _ROLES: Final = {
@@ -112,10 +111,10 @@ def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
 
 
 def _with_starts(probed: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFrame:
-    if _START not in probed.columns or trained.empty:
+    if _START_S not in probed.columns or trained.empty:
         return probed
-    starts = probed[SETTING].map(trained.groupby(SETTING)[_START].mean())
-    return probed.assign(**{_START: starts.fillna(probed[_START])})
+    starts = probed[SETTING].map(trained.groupby(SETTING)[_START_S].mean())
+    return probed.assign(**{_START_S: starts.fillna(probed[_START_S])})
 
 
 def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> pd.DataFrame:
@@ -129,7 +128,7 @@ def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> p
         to_target: True where a curve that has reached the target is trained in full.
     """
     of_stage = trials[trials["stage"] == Stage.TRAIN]
-    ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
+    ended = of_stage[of_stage["state"].isin(ENDED)]
     ends = ended[last_of_curves(ended)]
     completed = ends["state"] == TrialState.COMPLETED
     if to_target and _REACHED in ends.columns:
@@ -197,7 +196,7 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
             COMBINATION: ends[COMBINATION],
             "epochs": epochs,
             "samples": epochs * _samples_per_epoch(ends, curves),
-            "to_target": _cells(ends, "metrics.time_to_accuracy_s") / _cells(ends, _EPOCH_S),
+            "to_target": _cells(ends, _REACHED) / _cells(ends, _EPOCH_S),
             "efficiency": _cells(ends, "metrics.goodput") / _cells(ends, RATE),
         }
     )
@@ -216,7 +215,7 @@ def _shares(trials: pd.DataFrame) -> tuple[pd.Series[float], pd.Series[float]]:
     process: it tells nothing of the set-up.
     """
     rows = trials[trials["stage"] == Stage.TRAIN]
-    rows = rows[rows["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
+    rows = rows[rows["state"].isin(ENDED)]
     train_s, eval_s = (_cells(rows, f"metrics.{name}") for name in ("train_s", "eval_s"))
     per_epoch = eval_s / _cells(rows, "metrics.epochs")
     setup_s = (_cells(rows, WALL) - train_s - eval_s.fillna(0.0)).clip(lower=0)

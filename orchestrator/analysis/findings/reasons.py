@@ -35,7 +35,7 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
             about = "looked faster in the runs that selected it and is slower"
         return f"the baseline; {format_config(choice.rejected, sweep)} {about}"
     if choice.finalist is not None:
-        pairs = choice.finalist.pairs
+        pairs = choice.finalist
         other = format_config(selection.config or {}, sweep)
         return (
             f"the fastest of the finalists: {_times(pairs)} {other}, which was selected before, "

@@ -26,21 +26,6 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.rules import RuleKind
 
 
-@dataclass(frozen=True, kw_only=True)
-class FasterFinalist:
-    """A finalist that the confirm runs show to be faster than the selected config.
-
-    Attributes:
-        config: The finalist.
-        row: Its row among the configs that were searched.
-        pairs: Its speed over the selected config's.
-    """
-
-    config: Config
-    row: Mapping[Any, Any]
-    pairs: Pairs
-
-
 def finalists(selection: Selection, *, most: int) -> tuple[Config, ...]:
     """Return the selected config and, the fastest first, others that may be as good."""
     if selection.config is None:
@@ -58,23 +43,20 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
     return all(speed_up(tables, other).is_decided for other in others)
 
 
-def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist | None:
+def _faster_finalist(
+    selection: Selection, selected: Config, tables: RunTables
+) -> tuple[Config, Mapping[Any, Any], Pairs] | None:
     """Return the fastest finalist that undisturbed rounds show to be faster than the selected one.
 
-    The level of each comparison is shared out over the finalists. None where there is none.
+    With its row among the searched configs and its speed over the selected one's. The level of each
+    comparison is shared out over the finalists. None if there is no such finalist.
     """
-    selected = selection.config
-    if selected is None:
-        return None
-    compared = [
-        (config, pair_up(tables, config, selected))
-        for config in confirmed_configs(tables)
-        if not same_config(selected, config)
-    ]
     faster = [
         (config, pairs)
-        for config, pairs in compared
-        if pairs.interval.low > 1 and not pairs.num_contaminated
+        for config in confirmed_configs(tables)
+        if not same_config(selected, config)
+        and (pairs := pair_up(tables, config, selected)).interval.low > 1
+        and not pairs.num_contaminated
     ]
     if not faster:
         return None
@@ -83,7 +65,7 @@ def faster_finalist(selection: Selection, tables: RunTables) -> FasterFinalist |
     rows = configs[rows_of(configs, config)].to_dict("records")
     if not rows or config not in selection.contenders:
         return None
-    return FasterFinalist(config=config, row=rows[0], pairs=pairs)
+    return config, rows[0], pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +77,7 @@ class Choice:
         config: The config to use.
         row: Its row among the configs that were searched.
         speedup: Over the baseline.
-        finalist: Another finalist than the selected config that took its place, or None.
+        finalist: The speed of a finalist over the selected config's, whose place it took, or None.
         rejected: The config that the baseline took the place of; None where it took none.
         against: The speed-up of ``rejected`` over the baseline.
     """
@@ -104,7 +86,7 @@ class Choice:
     config: Config
     row: Mapping[Any, Any]
     speedup: Speedup
-    finalist: FasterFinalist | None = None
+    finalist: Pairs | None = None
     rejected: Config | None = None
     against: Speedup | None = None
 
@@ -142,16 +124,14 @@ def choose(tables: RunTables, selection: Selection | None = None) -> Choice | No
     selection = selection or select(tables)
     if selection.config is None or selection.row is None:
         return None
-    finalist = faster_finalist(selection, tables)
-    config, row = (
-        (selection.config, selection.row) if finalist is None else (finalist.config, finalist.row)
-    )
+    finalist = _faster_finalist(selection, selection.config, tables)
+    config, row, pairs = finalist or (selection.config, selection.row, None)
     choice = Choice(
         selection=selection,
         config=config,
         row=row,
         speedup=speed_up(tables, config),
-        finalist=finalist,
+        finalist=pairs,
     )
     is_open = choice.speedup.is_slower or choice.speedup.is_tie
     return _or_baseline(choice, tables) if is_open else choice

@@ -7,11 +7,8 @@ from orchestrator.analysis.findings.reasons import why_not_known
 from orchestrator.analysis.recommendation.choice import (
     Choice,
     choose,
-    faster_finalist,
-    finalists,
     is_decided,
 )
-from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.recommendation.speedup import Basis, confirm_level, confirmed_configs
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
 
@@ -130,18 +127,6 @@ def confirm_all(run: MadeRun, speeds: dict[int, list[float]]) -> None:
     """Add confirm runs by workers."""
     for workers, of_config in speeds.items():
         run.add_runs(config(num_workers=workers), of_config, stage="confirm")
-
-
-def replaced_by(run: MadeRun) -> int | None:
-    """Workers of the finalist that takes the selected config's place."""
-    found = faster_finalist(select(run.tables), run.tables)
-    return None if found is None else int(found.config["num_workers"])
-
-
-def test_the_finalists_are_the_selected_config_and_its_fastest_contenders() -> None:
-    selection = select(run_by_workers((0, 400.0), (2, 990.0), (3, 1000.0), (4, 985.0)).tables)
-    assert [c["num_workers"] for c in finalists(selection, most=2)] == [2, 3]
-    assert len(finalists(selection, most=9)) == 3
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.recommendation.front import (
     MEASURED_IN,
     SIGN,
@@ -10,7 +13,7 @@ from orchestrator.analysis.recommendation.front import (
     sign_of,
     with_confirmed,
 )
-from orchestrator.analysis.report.view import View
+from orchestrator.analysis.report.view import View, view_of
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     SPEED,
@@ -19,6 +22,11 @@ from tests.orchestrator.analysis.made_runs import (
     factored_run,
     partly_contaminated_run,
 )
+
+
+@pytest.fixture
+def view(made: MadeRun) -> View:
+    return view_of(made.tables, findings(made.tables))
 
 
 def test_the_table_holds_the_front_with_the_fastest_first(made: MadeRun) -> None:

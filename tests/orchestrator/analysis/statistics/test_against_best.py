@@ -109,9 +109,7 @@ def naive(
     return found
 
 
-@pytest.mark.parametrize(
-    ("num", "max_cells"), [(2, 1_000_000), (40, 1_000_000), (40, 100), (200, 1000)]
-)
+@pytest.mark.parametrize(("num", "max_cells"), [(2, 1_000_000), (40, 1_000_000), (40, 100)])
 def test_equals_the_definition_on_random_configs(
     num: int, max_cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

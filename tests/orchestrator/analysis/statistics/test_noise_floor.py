@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor, pairs_needed
+from orchestrator.analysis.statistics.noise_floor import NoiseFloor, pairs_needed
 from orchestrator.trial import Stage
-from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 FAST = config(num_workers=3)
 
@@ -94,19 +94,3 @@ def test_the_pairs_that_are_advised_find_the_difference_in_four_of_five_cases(cv
     assert found(pairs) >= 0.785
     assert pairs < 4 or found(pairs - 2) < 0.785
     assert pairs_needed(0.2) is None
-
-
-def test_the_floor_of_interleaved_runs_is_the_spread_of_a_run() -> None:
-    """Over many runs it is what each run differs by of its own, however many are interleaved."""
-    tables, rng = (
-        interleaved(*([dict.fromkeys((0, 1, 3), 1.0)] * 8)).tables,
-        np.random.default_rng(0),
-    )
-    variances = []
-    for _ in range(20):
-        logs = rng.normal(0, 0.1, (8, 1)) + rng.normal(0, 0.02, (8, 3))
-        rows = tables.grouped.assign(**{SPEED: np.exp(logs).ravel()})
-        floor = noise_floor(rows, tables.sweep.baseline, tables.rule)
-        assert floor is not None
-        variances.append(floor.cv**2)
-    assert np.sqrt(np.mean(variances)) == pytest.approx(0.02, rel=0.15)

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,19 +86,3 @@ coordinate = st.sampled_from([-INF, -1.0, 0.0, 0.5, 1.0, 2.0, INF])
 def test_equals_the_definition_on_any_small_table(points: list[tuple[float, ...]]) -> None:
     array = np.array(points, dtype=np.float64)
     assert front_of_points(array).tolist() == naive_front(array).tolist()
-
-
-@pytest.mark.parametrize("shape", ["most dominated", "all on the front"])
-def test_a_million_rows_take_at_most_a_second(shape: str) -> None:
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(1_000_000, 2))
-    if shape == "all on the front":
-        points = np.abs(points) / np.linalg.norm(points, axis=1, keepdims=True)
-    frame = pd.DataFrame(points, columns=[f"metrics.{objective.metric}" for objective in BOTH])
-    spent: list[float] = []
-    for _ in range(2):
-        began = time.process_time()
-        front: Any = pareto_front(frame, BOTH)
-        spent.append(time.process_time() - began)
-    assert front.all() == (shape == "all on the front")
-    assert min(spent) <= 1.0
