@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orchestrator import DataFolders, Demand, Isolation, Machine
+from orchestrator import Isolation, Machine
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.kernel.executor import Executor, Launch, Limits, Needs, Source
+from orchestrator.kernel.executor import Executor, Launch, Source
 from orchestrator.kernel.search import Pause
-from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
+from orchestrator.trial import Report, Trial, TrialResult
 from tests.conftest import ROOT
 from tests.leaks import guarding
+from tests.orchestrator.execution import supervised
 from tests.orchestrator.execution.supervised import PRELOAD
 from tests.orchestrator.execution.workload import Config, demand
 
@@ -85,32 +87,20 @@ def make_launch(
     retries: int = 0,
     isolation: Isolation = Isolation.LEASED,
     num_cores: int = 1,
-    memory_limit_gib: float | None = None,
     **values: Any,  # noqa: ANN401 - knobs of the workload
 ) -> Launch:
     """Make a launch of ``workload.py`` that leaves its files below ``folder``."""
     config = Config(**values)
-    asked: Demand = demand(config, Machine(nodes=()))
-    return Launch(
-        trial=Trial(
-            id=name,
-            stage=Stage.TRAIN,
-            config=dict(config.__dict__),
-            budget=Budget(epochs=epochs),
-            seed=0,
-        ),
-        needs=Needs(
-            source=Source(file=str(WORKLOAD)),
-            data="",
-            folders=DataFolders(root=folder, cache=folder),
-            fingerprint="",
-        ),
-        demand=asked,
-        num_cores=num_cores,
-        isolation=isolation,
+    launch = supervised.launch_of(
+        folder, name, epochs=epochs, time_limit_s=time_limit_s, retries=retries,
+        isolation=isolation, num_cores=num_cores,
+        demand=demand(config, Machine(nodes=())),
+    )  # fmt: skip
+    return replace(
+        launch,
+        trial=replace(launch.trial, config=dict(config.__dict__)),
+        needs=replace(launch.needs, source=Source(file=str(WORKLOAD))),
         preload=("torch",),
-        limits=Limits(time_limit_s=time_limit_s, retries=retries, memory_gib=memory_limit_gib),
-        scratch=folder / "scratch",
     )
 
 

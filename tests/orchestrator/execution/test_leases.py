@@ -81,11 +81,7 @@ def test_an_exclusive_lease_admits_no_other(take: Take) -> None:
     assert take(1, Isolation.SHARED) is None
     isolated.release()
     assert take(1) is not None
-
-
-def test_an_exclusive_lease_is_not_granted_beside_another(take: Take) -> None:
-    take(1)
-    assert take(1, Isolation.EXCLUSIVE) is None
+    assert take(1, Isolation.EXCLUSIVE) is None, "nor is it granted with another"
 
 
 def test_a_shared_lease_takes_no_core_from_others(take: Take) -> None:
