@@ -6,7 +6,6 @@ resumed run takes the option over, and the option's line of the help.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -22,7 +21,6 @@ from orchestrator.driver.options.declaration import (
     Option,
     count,
     duration_s,
-    flag,
     folder,
     hours,
     isolation,
@@ -37,7 +35,6 @@ from orchestrator.driver.options.settings import (
     replay_settings,
     setting,
 )
-from orchestrator.errors import RunDirectoryError
 from orchestrator.search import SEARCHES
 from orchestrator.sweep.overrides import Overrides
 from orchestrator.trial import Isolation
@@ -223,18 +220,15 @@ class Options:
         """Return these options with the stored values of those that are not given again.
 
         A stored option that contradicts a given one is left out.
-
-        Raises:
-            RunDirectoryError: A stored value is not valid for its option.
         """
         values = self.given()
         if self.set:
-            values["set"] = merged(stored.get("set"), self.set)
+            values["set"] = merged(stored.get("set") or (), self.set)
         for name, declared in DECLARATIONS.items():
             before = stored.get(name)
             if not declared.stored or name in values or before is None:
                 continue
-            with_it = values | {name: _from_json(name, declared, before)}
+            with_it = values | {name: _from_json(declared, before)}
             if not list(contradictions(with_it)):
                 values = with_it
         return Options(**values)
@@ -248,11 +242,7 @@ DECLARATIONS: Final[Mapping[str, Option]] = {
 """The declarations by field of :class:`Options`, in the order in which they are documented."""
 
 
-def _from_json(name: str, option: Option, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
-    try:
-        if isinstance(value, list) and all(isinstance(each, str) for each in value):
-            return tuple(map(option.read, value))
-        return option.read(value) if isinstance(value, str) else value
-    except argparse.ArgumentTypeError as error:
-        text = f"the run was started with {flag(name)} {value}: {error}"
-        raise RunDirectoryError(text, "start a new run") from None
+def _from_json(option: Option, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
+    if isinstance(value, list):
+        return tuple(map(option.read, value))
+    return option.read(value) if isinstance(value, str) else value

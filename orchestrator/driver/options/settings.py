@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from orchestrator.arguments import some_text, whole_number
+from orchestrator.arguments import one_of, some_text, whole_number
 from orchestrator.driver.options.declaration import DEFAULT_EXECUTOR, EXECUTORS, flag
 from orchestrator.errors import SweepError, nearest
 
@@ -14,7 +14,6 @@ MOST_NODES: Final = 10_000
 """Most simulated nodes: more than any cluster has, and few enough to iterate over."""
 
 _REPLAY: Final = "replay."
-_SWITCH: Final = {"true": True, "1": True, "false": False, "0": False}
 
 _INSTEAD: Final = {
     "repeats": "--set rigor.repeats=N",
@@ -49,15 +48,10 @@ def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return [*kept, *(["--set", *added] if added else [])], sentences
 
 
-def merged(before: object, given: Sequence[str]) -> tuple[str, ...]:
+def merged(before: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
     """Return a run's stored settings, replaced by those that are given again."""
     names = {each.partition("=")[0] for each in given}
-    kept = [each for each in _listed(before) if str(each).partition("=")[0] not in names]
-    return (*kept, *given)
-
-
-def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - what a file has, right or wrong
-    return list(value) if isinstance(value, (list, tuple)) else [value] * (value is not None)
+    return (*(each for each in before if each.partition("=")[0] not in names), *given)
 
 
 def is_of_replay(text: str) -> bool:
@@ -79,19 +73,23 @@ def replay_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 def _replay_setting(text: str) -> tuple[str, Any]:
     name, _, value = text.removeprefix(_REPLAY).partition("=")
-    match name:
-        case "cores":
-            return name, whole_number(1)(value)
-        case "nodes":
-            return name, whole_number(1, MOST_NODES)(value)
-        case "reuse_repeats" if value.lower() in _SWITCH:
-            return name, _SWITCH[value.lower()]
-        case "reuse_repeats":
-            raise argparse.ArgumentTypeError(f"{text!r} is not allowed: true or false")
-    names = ("cores", "nodes", "reuse_repeats")
-    raise argparse.ArgumentTypeError(
-        f"{text!r} is not allowed{nearest(name, names)}; allowed: replay. and {', '.join(names)}"
-    )
+    if name not in _READERS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not allowed{nearest(name, _READERS)}; allowed: replay. and "
+            f"{', '.join(_READERS)}"
+        )
+    return name, _READERS[name](value)
+
+
+def _switch(text: str) -> bool:
+    return one_of("true", "1", "false", "0")(text.lower()) in {"true", "1"}
+
+
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "cores": whole_number(1),
+    "nodes": whole_number(1, MOST_NODES),
+    "reuse_repeats": _switch,
+}
 
 
 # -- contradictions

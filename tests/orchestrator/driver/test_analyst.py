@@ -176,18 +176,6 @@ def workers(configs: Sequence[Config]) -> list[int]:
     return [one["num_workers"] for one in configs]
 
 
-def test_as_many_finalists_are_named_as_the_sweep_confirms() -> None:
-    for number in (1, 2):
-        assert workers(Analyst(RECORD).finalists(NEAR_TIES, most=number)) == [6, 3][:number]
-
-
-def test_interference_is_shown_by_the_runs_of_its_check_alone() -> None:
-    analyst = Analyst(RECORD)
-    assert analyst.interference(CLEAR) == ""
-    effect = analyst.interference(RUNS["interference"])
-    assert effect.startswith("co-located trials are 10.0 % slower")
-
-
 def test_a_config_is_handed_back_as_the_search_asked_for_it() -> None:
     """A table holds a tuple as text: a config made of its cells would be another trial's."""
     asked = [trial.config for trial, _ in NEAR_TIES]

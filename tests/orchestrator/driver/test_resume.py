@@ -129,9 +129,3 @@ def test_a_search_is_not_made_smaller_nor_a_whole_grid_larger(
 ) -> None:
     with pytest.raises(RunDirectoryError, match=message):
         extension(4, Sweep(TRAINABLE, **ASKED, search=search), past)
-
-
-def test_options_given_again_leave_the_search_as_it_was_started() -> None:
-    record = make_record(options={"trials": 5, "core_hours": 1.5})
-    options = options_to_resume(Options(trials=7, core_hours=2.0), record)
-    assert (options.trials, options.core_hours) == (5, 2.0)

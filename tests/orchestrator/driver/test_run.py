@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NoReturn, cast
+from typing import NoReturn
 
 import pandas as pd
 import pytest
@@ -15,7 +14,6 @@ from orchestrator.driver import run as driver_run
 from orchestrator.driver.options.options import Options
 from orchestrator.kernel.executor import ExecutorLost
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.run_directory import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import RunCli
 from tests.orchestrator.conftest import FinishedRun
@@ -113,14 +111,6 @@ def test_the_times_of_steps_add_up_to_the_speed_of_each_trial(finished_run: Fini
         assert rate == pytest.approx(trial["metrics.samples_per_s"], rel=0.01)
 
 
-def test_the_last_lines_say_what_is_recommended_and_where_the_report_is(
-    finished_run: FinishedRun,
-) -> None:
-    last_lines = finished_run.done.stdout.strip().splitlines()[-10:]
-    assert any(line.startswith("settings:    ") for line in last_lines)
-    assert any(str(finished_run.out) in line for line in last_lines)
-
-
 def test_a_cluster_that_dies_before_the_first_trial_is_one_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,33 +160,3 @@ def test_a_trial_ends_once_its_speed_is_known_as_well_as_asked(
     assert trials["metrics.steps"].between(512, 4000).all()
     width = trials["metrics.samples_per_s_within_high"] - trials["metrics.samples_per_s_within_low"]
     assert (width / 2 <= 0.2 * trials["metrics.samples_per_s"]).all()
-
-
-@pytest.mark.slow
-def test_what_the_machine_lacks_is_an_infeasible_row(run_cli: RunCli, tmp_path: Path) -> None:
-    out, file = tmp_path / "run", write_sweep(tmp_path, "gpus=choice(0, 64)")
-    done = run_cli(file, "--out", out, "--no-mlflow", "--executor", "inline")
-    assert done.returncode == 0, done.stderr
-    trials = trials_of(out).set_index("params.gpus")
-    assert trials.loc[64, "state"] == "infeasible"
-    assert "needs 64 GPUs" in trials.loc[64, "reason"]
-    assert trials.loc[0, "state"].tolist().count("completed") == 2  # the baseline's step, too
-
-
-def test_an_interrupt_tells_how_to_go_on_with_what_has_begun_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(_parts: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(driver_run, "_run_trials", interrupted)
-    directory = RunDirectory(tmp_path / "run")
-    parts = cast("Any", SimpleNamespace(directory=directory, how_to_resume=lambda: "to go on"))
-    directory.journal.touch()
-    with pytest.raises(KeyboardInterrupt):
-        driver_run._explaining_the_end(parts)
-    assert capsys.readouterr().err == ""
-    directory.journal.write_text('{"at":1,"event":"note","text":"a line"}\n')
-    assert driver_run._explaining_the_end(parts) == 130
-    assert capsys.readouterr().err.splitlines()[-1] == "to go on"
-    directory.release()

@@ -85,10 +85,6 @@ def test_trials_are_interleaved_where_their_memory_fits(factory: TrialFactory) -
     assert not may_interleave(replace(factory, capacity=Capacity(interleaved_gib=0.0)))
 
 
-def test_trials_of_unknown_memory_are_not_interleaved(factory: TrialFactory) -> None:
-    assert not factory.may_interleave([proposal_of().config], [])
-
-
 def test_trials_of_several_processes_or_on_a_gpu_are_not_interleaved(
     factory: TrialFactory,
 ) -> None:

@@ -104,15 +104,6 @@ def test_reports_and_end_come_at_their_recorded_seconds() -> None:
     assert (result.node, result.cores, result.isolation) == ("n0", 2, "leased")
 
 
-def test_side_by_side_where_there_is_room() -> None:
-    runs = [("a", seconds(10)), ("b", seconds(4)), ("c", seconds(4))]
-    told = played(Told(launches("a", "b", "c")), *runs, cpus=4)
-    assert told.when("end") == [(4.0, "b-0"), (8.0, "c-0"), (10.0, "a-0")]
-    assert told.executor is not None
-    assert told.executor.spent.core_s == 2 * 18
-    assert told.executor.spent.simulated_s == 10
-
-
 def test_an_isolated_trial_waits_and_holds_up_those_behind_it() -> None:
     alone = made_launch(made_trial("b"), isolation=Isolation.EXCLUSIVE)
     queue = [*launches("a"), alone, *launches("c")]
@@ -223,11 +214,6 @@ def placed(cluster: Nodes, launch: Launch) -> str:
 
 
 PLAIN = made_launch(made_trial())
-
-
-def test_launches_fill_one_node_after_the_other() -> None:
-    cluster = nodes(4, 2)
-    assert [placed(cluster, PLAIN) for _ in range(4)] == ["n0", "n0", "n1", ""]
 
 
 def test_gpus_and_the_most_at_the_same_time_are_limits_too() -> None:

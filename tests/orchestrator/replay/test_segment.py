@@ -57,19 +57,6 @@ def test_going_on_from_a_pause_plays_the_rest_only() -> None:
     assert segment.metrics["val_acc"] == pytest.approx(0.3)
 
 
-def test_pieces_of_a_curve_train_each_epoch_once() -> None:
-    run = made_run(9)
-    budgets = [Budget(epochs=9, pause_after=1), Budget(epochs=9, pause_after=3), Budget(epochs=9)]
-    begun, epochs, wall_s = 0, [], 0.0
-    for budget in budgets:
-        segment = segment_of(run, budget, begun=begun)
-        begun = segment.num_reports
-        epochs += [report.epoch for report in segment.reports]
-        wall_s += segment.wall_s
-    assert epochs == list(range(1, 10))
-    assert wall_s == pytest.approx(run.wall_s + 2 * (SET_UP_S + PROCESS_S))
-
-
 @pytest.mark.parametrize("budget", [Budget(epochs=3), Budget(epochs=3, pause_after=1)])
 @pytest.mark.parametrize("state", [TrialState.FAILED, TrialState.INFEASIBLE])
 def test_what_ended_by_itself_ends_at_its_second(budget: Budget, state: TrialState) -> None:

@@ -211,12 +211,6 @@ def test_with_a_larger_budget_the_search_goes_on_where_it_was_cut(tmp_path: Path
     assert last.to_the_end() == [], "all of it is replayed"
 
 
-def test_a_confirm_stage_that_was_left_out_is_made_up_for(tmp_path: Path) -> None:
-    Run(tmp_path, hours(5.5)).to_the_end()
-    rest = Run(tmp_path, hours(100)).to_the_end()
-    assert counted(rest) == {Stage.TRAIN: 1, Stage.CONFIRM: 5}
-
-
 def test_an_extended_search_keeps_what_it_has(tmp_path: Path) -> None:
     first = Run(tmp_path, Budgets(), search=Grid(trials=3)).to_the_end()
     rest = Run(tmp_path, Budgets(), search=Grid(trials=3), trials=5).to_the_end()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import argparse
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.options.declaration import EXECUTORS, flag
+from orchestrator.driver.options.declaration import EXECUTORS, duration_s, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
-from orchestrator.errors import RunDirectoryError
+from orchestrator.driver.options.settings import contradictions
 from orchestrator.search import SEARCHES
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT
@@ -94,14 +94,6 @@ def test_a_stored_option_is_restored_with_its_type() -> None:
     assert Options().resuming(options.stored()) == options
 
 
-def test_budgets_are_restored_as_they_were_typed() -> None:
-    given = ["--time-budget", "2h", "--core-hours", "1.5"]
-    options = parse([*given, "--cost", "cpu_hour=0.04,gpu_hour=2.50"])
-    stored = json.loads(json.dumps(options.stored()))
-    assert Options().resuming(stored) == options
-    assert resumed(stored, "--core-hours=3").core_hours == 3.0
-
-
 def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
     options = parse(["--out", "o", "--download", "--plan"])
     assert Options().resuming(options.stored()) == Options()
@@ -124,6 +116,67 @@ def test_an_option_given_again_replaces_those_that_contradict_it() -> None:
     assert resumed({"tracking_uri": "sqlite:///a.db"}, "--no-mlflow").tracking_uri is None
 
 
-def test_a_stored_value_that_cannot_be_read_is_named() -> None:
-    with pytest.raises(RunDirectoryError, match="was started with --isolation lonely: 'lonely'"):
-        resumed({"isolation": "lonely"})
+# -- readers and settings
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90.0), ("90s", 90.0), ("1.5m", 90.0), ("2h", 7200.0)]
+)
+def test_a_duration_has_a_unit_or_is_seconds(text: str, seconds: float) -> None:
+    assert duration_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "soon", "-3s", "3 s", "1d", ""])
+def test_other_durations_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a duration such as 90s, 30m"):
+        duration_s(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "instead"),
+    [
+        (["--repeats", "3"], ["rigor.repeats=3"], "--set rigor.repeats=N"),
+        (["--confirm=0"], ["rigor.confirm=0", "rigor.max_confirm=0"], "--set rigor.confirm=N"),
+        (["--cores", "4"], [], "--set replay.cores=N"),
+        (["--retries", "0", "--set", "lr=1"], ["lr=1", "rigor.retries=0"], "--set rigor.retries=N"),
+    ],
+)
+def test_an_option_of_the_last_version_works_and_names_the_new_one(
+    given: list[str], settings: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parse(["s.py", *given]).overrides().settings == settings
+    assert f"NOTE: {given[0].partition('=')[0]} is now {instead}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--out", "a", "--resume", "b"], "--out and --resume contradict each other"),
+        (["--no-mlflow", "--experiment", "a"], "--experiment and --no-mlflow contradict"),
+        (["--address", "a:1", "--executor", "inline"], "--address and --executor inline"),
+        (
+            ["--executor", "replay", "--table", "a", "--data-root", "a"],
+            "replay has that of its table",
+        ),
+        (["--executor", "replay"], "no table to replay"),
+        (["--table", "a"], "--table is for replays"),
+    ],
+)
+def test_options_that_contradict_each_other_are_named(given: list[str], message: str) -> None:
+    (problem,) = contradictions(parse(given).given())
+    assert message in problem.message
+
+
+def test_settings_of_a_replay_are_read_apart_from_the_sweep_s() -> None:
+    options = parse(["--set", "lr=1", "replay.cores=4", "replay.reuse_repeats=true", "rigor=quick"])
+    assert options.replay == {"cores": 4, "reuse_repeats": True}
+    assert options.overrides().settings == ["lr=1", "rigor=quick"]
+
+
+@pytest.mark.parametrize("text", ["replay.cores=0", "replay.core=1", "replay.reuse_repeats=2", ""])
+def test_a_setting_of_a_replay_is_checked_where_it_is_read(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--set", text])
+    assert "argument --set" in capsys.readouterr().err

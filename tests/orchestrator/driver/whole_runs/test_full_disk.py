@@ -29,20 +29,3 @@ def test_a_full_disk_ends_a_sweep_that_can_be_resumed(run_cli: RunCli, tmp_path:
     assert again.returncode == 0, again.stderr
     assert set(finished_counts(out).values()) == {1}
     assert list(trials_of(out)["state"]) == ["completed"] * 3
-
-
-def test_a_disk_that_is_full_for_the_report_alone_is_no_wrong_request(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
-    out = tmp_path / "run"
-    done = run_cli(
-        write_sweep(tmp_path, "step_ms=choice(4.0)", shared=True), "--out", out,
-        "--executor", "inline", "--no-mlflow",
-        module="tests.orchestrator.helpers.on_a_full_disk", env={"ROOM_BYTES": "1000000"},
-    )  # fmt: skip
-    assert done.returncode == 1, done.stderr
-    assert "error: there is no room left to write" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert list(trials_of(out)["state"]) == ["completed"]
-    assert not (out / "report.html").exists()
-    assert not list(out.glob(".*.tmp")), "half a file"

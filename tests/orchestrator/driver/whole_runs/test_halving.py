@@ -79,14 +79,6 @@ def test_nothing_is_trained_twice_and_all_learn_what_they_would_have(run: Run) -
         assert list(both[figure]) == list(both[f"{figure}_whole"])
 
 
-def test_a_stopped_trial_says_so_and_the_baseline_is_whole(run: Run) -> None:
-    trials = trials_of(run(ASHA))
-    ended = trials[trials["state"] == "stopped"]
-    assert set(ended["metrics.epochs"]) <= {1, 2}
-    is_baseline = trials["params.lr"] == 0.01
-    assert list(trials.loc[is_baseline, "state"]) == ["completed"]
-
-
 def test_a_config_that_was_stopped_is_not_recommended(run: Run) -> None:
     run_dir = run(ASHA)
     found = json.loads((run_dir / "recommended.json").read_text())["config"]
