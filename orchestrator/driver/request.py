@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from orchestrator.data import (
     DataFolders,
-    DataHeaders,
     DataSet,
     PreparedData,
     find_data,
@@ -171,22 +170,23 @@ def _require_counters(sweep: Sweep[Any], machine: Machine) -> None:
     """
     reported = {objective.metric for objective in sweep.trainable.reports}
     asked = {objective.metric for objective in sweep.objectives} - reported
-    if machine.gpus or not asked:
+    if machine.gpus:
         return
     if of_gpus := sorted(asked.intersection(OF_GPUS)):
         raise SweepFileError(
             f"the sweep's objective {of_gpus[0]} is measured on GPUs, and none is here",
             "leave it out, or run on a machine with a GPU",
         )
-    if "energy_j" in asked:
-        packages = PackageEnergy()
-        packages.read()
-        if packages.joules is None:
-            raise SweepFileError(
-                "the sweep's objective energy_j has no counter here: there is no GPU, and those "
-                "of the CPU packages (/sys/class/powercap) cannot be read",
-                "leave it out, or run where one can be read; most systems let root alone",
-            )
+    if "energy_j" not in asked:
+        return
+    packages = PackageEnergy()
+    packages.read()
+    if packages.joules is None:
+        raise SweepFileError(
+            "the sweep's objective energy_j has no counter here: no GPU, and /sys/class/powercap "
+            "cannot be read",
+            "leave it out, or run where one can be read; most systems let root alone",
+        )
 
 
 def _with_tracking_uri(options: Options) -> Options:
@@ -249,18 +249,6 @@ def _with_absolute_folder(sets: Sequence[DataSet], name: str) -> str:
     # The variant may name one of several sets in it: NAME@FOLDER@PART.
     is_folder = folder.is_dir() or Path(str(folder).rpartition("@")[0]).is_dir()
     return f"{base}@{folder}" if variant and has_folders and is_folder else name
-
-
-def data_headers(request: Request) -> DataHeaders | None:
-    """Return the headers of the data set; None without data, or before its download.
-
-    Raises:
-        DataError: It is unreadable, or another set than the trainable takes.
-    """
-    dataset, folders = request.dataset, request.folders
-    if dataset is None or not dataset.present(folders):
-        return None
-    return dataset.headers(folders)
 
 
 def prepared_data(request: Request) -> PreparedData | None:

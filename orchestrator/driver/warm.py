@@ -155,7 +155,7 @@ def warm_start_of(
             f"--warm-start: {sweep.search!r} asks for the same whatever was measured before",
             "give one that goes by results: --search tpe, nsga2 or gp",
         )
-    now = _here(options, sweep, machine, file, replay)
+    versions, known = _here(options, sweep, machine, file, replay)
     # Its own constraints may be about a machine that has not answered yet.
     problem = search_problem(replace(sweep, constraints=()), machine)
     problems: list[SweepError] = []
@@ -163,7 +163,7 @@ def warm_start_of(
     results: _Results = []
     for run in dict.fromkeys(run.absolute() for run in options.warm_start):
         try:
-            record = _comparable_record(run, sweep, now)
+            record = _comparable_record(run, sweep, known)
             results += _results(run, problem)
             records[str(run)] = record
         except SweepError as error:
@@ -179,7 +179,7 @@ def warm_start_of(
         runs=tuple(records),
         configs=configs,
         fingerprints=tuple(record.data_fingerprint for record in records.values()),
-        notes=(summary, *_changes(records, sweep, now["versions"])),
+        notes=(summary, *_changes(records, sweep, versions)),
     )
 
 
@@ -188,24 +188,24 @@ def warm_start_of(
 
 def _here(
     options: Options, sweep: Sweep[Any], machine: Machine, file: Path, replay: Replay | None
-) -> dict[str, Any]:
-    """Return what figures depend on here; hardware and cores only where they are known."""
+) -> tuple[Mapping[str, str], dict[str, Any]]:
+    """Return the versions here, and the hardware and cores where they are known."""
     if replay is None:
         found = environment(file)
+        hardware, versions = found["hardware"], found["versions"]
     else:
-        table = replay.record
-        found = {"hardware": table.hardware, "versions": table.versions}
-    known = {name: found["hardware"].get(name) for name in _HARDWARE}
+        hardware, versions = replay.record.hardware, replay.record.versions
+    known = {name: hardware.get(name) for name in _HARDWARE}
     known["cores per trial"] = cores_of_trial(sweep.cores_per_trial, machine)
-    return {"versions": found["versions"], "known": {} if options.address else known}
+    return versions, {} if options.address else known
 
 
-def _comparable_record(run: Path, sweep: Sweep[Any], here: Mapping[str, Any]) -> SweepRecord:
+def _comparable_record(run: Path, sweep: Sweep[Any], known: Mapping[str, Any]) -> SweepRecord:
     try:
         record = read_sweep(run)
     except RunDirectoryError as error:
         raise RunDirectoryError(f"--warm-start {error.message}", error.hint) from None
-    for name, then, now in _pairs(record, sweep, here["known"]):
+    for name, then, now in _pairs(record, sweep, known):
         if then != now:
             text = f"its {name} was {then!r}, here it is {now!r}: figures are not comparable"
             raise refused(run, text)

@@ -7,11 +7,9 @@ byte. Time of the search and the driver is not on the clock.
 
 from __future__ import annotations
 
-import gc
 import heapq
 import time
 from dataclasses import dataclass
-from typing import Final
 
 from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
@@ -22,10 +20,6 @@ from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 """Real seconds between two calls of the conductor's ``tick``."""
-
-_SELDOM: Final = 1000
-"""Garbage collections of the middle generation before one of the oldest: the history of trials has
-no cycles, and to collect all of it takes half as long as a replay of 20,000 trials."""
 
 
 @dataclass(kw_only=True)
@@ -166,8 +160,7 @@ class ReplayExecutor(Executor):
             ReplayError: What a trial asks for was not recorded, or only until it was stopped; or
                 a launch fits on no node.
         """
-        began, thresholds = time.perf_counter(), gc.get_threshold()
-        gc.set_threshold(*thresholds[:2], max(thresholds[2], _SELDOM))
+        began = time.perf_counter()
         try:
             self._fill(conductor)
             while self._heap and not conductor.interrupted:
@@ -177,7 +170,6 @@ class ReplayExecutor(Executor):
                     self._fill(conductor)
                 self._tick(conductor)
         finally:
-            gc.set_threshold(*thresholds)
             self.spent.own_s += time.perf_counter() - began
 
     # -- from launches to events

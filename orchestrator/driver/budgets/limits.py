@@ -27,29 +27,28 @@ class Limits(Gate):
     def __init__(self, spending: Spending) -> None:
         super().__init__()
         self._spending = spending
-        self._cut_by: dict[str, str] = {}
-        self._texts: dict[str, str] = {}
-        self._limits_then: Mapping[str, float | None] = {}
+        self._cuts: dict[str, Cut] = {}
 
     @property
     def is_cut(self) -> bool:
         """Return True if a budget has cut the run short, and none is larger now."""
-        return bool(self._cut_by) and not self.has_more
+        return bool(self._cuts) and not self.has_more
 
     @property
     def cut_by(self) -> str:
         """Return the limits that have cut the run short, in words."""
-        return " and ".join(dict.fromkeys(self._cut_by.values()))
+        return " and ".join(dict.fromkeys(cut.by for cut in self._cuts.values()))
 
     @property
     def cuts(self) -> tuple[str, ...]:
         """Return what was left out for want of a budget, a sentence each."""
-        return tuple(self._texts.values())
+        return tuple(cut.text for cut in self._cuts.values())
 
     @property
     def has_more(self) -> bool:
         """Return True if a budget has cut the run short, and one is larger now."""
-        return bool(self._cut_by) and self._spending.budgets.has_more_than(self._limits_then)
+        limits = [cut.limits for cut in self._cuts.values()]
+        return bool(limits) and self._spending.budgets.has_more_than(limits[-1])
 
     @property
     def time_budget(self) -> TimeBudget | None:
@@ -65,11 +64,9 @@ class Limits(Gate):
         """Count one event of the journal, and apply the decision that it records."""
         self._spending.apply(event)
         if isinstance(event, Cut):
-            self._cut_by[event.part], self._texts[event.part] = event.by, event.text
-            self._limits_then = event.limits
+            self._cuts[event.part] = event
         elif isinstance(event, Continued):
-            self._cut_by.clear()
-            self._texts.clear()
+            self._cuts.clear()
 
     def not_run(self, trial: Trial) -> TrialResult | None:
         """Return the row of a trial without room in the budgets; None if it may start."""
@@ -77,10 +74,10 @@ class Limits(Gate):
         reason = f"{by} had ended"
         if trial.stage is not Stage.CONFIRM:
             # A trial that ran at the cut continues to its end, also after an interruption.
-            is_cut = "search" in self._cut_by and not self._spending.has_begun(trial)
-            by = self._cut_by["search"] if is_cut else self._spending.too_much(trial)
+            is_cut = "search" in self._cuts and not self._spending.has_begun(trial)
+            by = self._cuts["search"].by if is_cut else self._spending.too_much(trial)
             reason = f"{by} had no room for it"
-            if by and "search" not in self._cut_by:
+            if by and "search" not in self._cuts:
                 self._cut("search", by)
         return TrialResult(state=TrialState.NOT_RUN, reason=reason) if by else None
 
@@ -90,7 +87,7 @@ class Limits(Gate):
 
     def may_start(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
         """Return True if the confirm stage may begin, or continue with another round."""
-        if "confirm" in self._cut_by:
+        if "confirm" in self._cuts:
             return False
         if self.replaying:
             return True
@@ -101,14 +98,12 @@ class Limits(Gate):
         return False
 
     def _cut(self, part: str, by: str, *, left_out: bool = False) -> None:
-        limits, text = self._spending.budgets.limits, self._note(part, by, left_out=left_out)
+        num = self._spending.num_untried
+        text = f"{by} ended the search" + (f": {counted(num, 'config')} not tried" if num else "")
+        if part == "confirm":
+            text = f"{by} ended the confirm stage: its later runs were left out"
+        if left_out:
+            text = f"{by} had no room for a confirm stage, so no speed-up is claimed"
+        limits = self._spending.budgets.limits
         self.record(Cut(part=part, by=by, limits=limits, text=text))
         self.record(Noted(text=text))
-
-    def _note(self, part: str, by: str, *, left_out: bool) -> str:
-        if part == "confirm" and left_out:
-            return f"{by} had no room for a confirm stage, so no speed-up is claimed"
-        if part == "confirm":
-            return f"{by} ended the confirm stage: its later runs were left out"
-        num = self._spending.num_untried
-        return f"{by} ended the search" + (f": {counted(num, 'config')} not tried" if num else "")

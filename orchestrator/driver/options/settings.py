@@ -94,38 +94,30 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
 
 # -- contradictions
 
+_HINT: Final = "leave one of them out"
+
 
 def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
     """Yield an error for each two of the options given that contradict each other."""
-    pairs = [
+    executor = given.get("executor") or DEFAULT_EXECUTOR
+    kind, table = EXECUTORS[executor], given.get("table")
+    for one, two in (
         ("out", "resume"),
         ("warm_start", "resume"),
         ("table", "resume"),
         ("tracking_uri", "no_mlflow"),
         ("experiment", "no_mlflow"),
-    ]
-    texts = [
-        f"{flag(one)} and {flag(two)}" for one, two in pairs if given.get(one) and given.get(two)
-    ]
-    executor = given.get("executor") or DEFAULT_EXECUTOR
-    if given.get("address") and not EXECUTORS[executor].on_clusters:
-        texts.append(f"--address and --executor {executor}")
-    for text in texts:
-        yield SweepError(f"{text} contradict each other", "leave one of them out")
-    yield from _of_a_replay(given, is_replay=EXECUTORS[executor].simulated)
-
-
-def _of_a_replay(given: Mapping[str, Any], *, is_replay: bool) -> Iterator[SweepError]:
-    """Yield an error for a replay without a table, and for its options without a replay."""
-    if is_replay and not given.get("table"):
-        yield SweepError(
-            "--executor replay: no table to replay",
-            "give the directory of a run: --table RUN_DIR",
-        )
-    settings = [text for text in given.get("set", ()) if is_of_replay(text)]
-    for words in ["--table"] * bool(given.get("table")) + [f"--set {text}" for text in settings]:
-        if not is_replay:
-            yield SweepError(f"{words} is for replays", "give --executor replay with it")
+    ):
+        if given.get(one) and given.get(two):
+            yield SweepError(f"{flag(one)} and {flag(two)} contradict each other", _HINT)
+    if given.get("address") and not kind.on_clusters:
+        yield SweepError(f"--address and --executor {executor} contradict each other", _HINT)
+    if kind.simulated and not table:
+        hint = "give the directory of a run: --table RUN_DIR"
+        yield SweepError("--executor replay: no table to replay", hint)
+    settings = [f"--set {text}" for text in given.get("set", ()) if is_of_replay(text)]
+    for words in () if kind.simulated else (["--table"] * bool(table) + settings):
+        yield SweepError(f"{words} is for replays", "give --executor replay with it")
     for name in ("download", "data_root", "data", "cores_per_trial"):
-        if given.get(name) and is_replay:
+        if given.get(name) and kind.simulated:
             yield SweepError(f"{flag(name)}: a replay has that of its table", "leave it out")

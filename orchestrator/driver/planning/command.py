@@ -22,11 +22,7 @@ from orchestrator.driver.planning.text import (
 )
 from orchestrator.driver.planning.totals import last_states, require_room, what_is_left
 from orchestrator.driver.record import question_record
-from orchestrator.driver.request import (
-    Request,
-    data_headers,
-    read_request,
-)
+from orchestrator.driver.request import Request, read_request
 from orchestrator.driver.resume import (
     events_of,
     extension,
@@ -49,7 +45,9 @@ def print_plan(given: Options) -> int:
     """Print what would run; return the exit code."""
     with refusing_os_errors():
         request = read_request(given)
-        headers = data_headers(request)
+        dataset, folders, headers = request.dataset, request.folders, None
+        if dataset is not None and dataset.present(folders):
+            headers = dataset.headers(folders)
     options, machine = request.options, request.here
     past = _past(request, headers)
     trials = extension(request.trials, request.sweep, past)
@@ -77,7 +75,9 @@ def print_plan(given: Options) -> int:
         for event in past:
             limits.apply(event)
         require_more(options.resume, past, trials, limits, extends=extends)
-        searches = trials is not None or limits.has_more or not _confirms(past)
+        is_over = has_ended(past) and TrialState.NOT_RUN not in last_states(past).values()
+        continues = trials is not None or limits.has_more
+        searches = continues or not (is_over or _confirms(past))
         spent = spending.of_the_past()
         lines += lines_of_the_rest(plan, past, spent, request.budgets, searches=searches)
     sys.stdout.write("\n".join(lines) + "\n")

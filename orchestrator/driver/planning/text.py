@@ -8,7 +8,6 @@ from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import (
     Total,
-    kept_back_by,
     least,
     most,
     share_of_grid,
@@ -203,9 +202,6 @@ def _budget(plan: Plan, budgets: Budgets) -> Iterator[str]:
     if low.amount is None:
         yield "how far that goes is not known until trials have run"
         return
-    if plan.confirm:
-        kept = kept_back_by(plan, budgets)
-        yield f"kept back for the confirm stage: {budgets.in_words(kept)}"
     if by := budgets.exceeded_by(low.amount):
         yield f"{by} ends the search before its last config: the plan takes more"
 

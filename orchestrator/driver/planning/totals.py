@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.driver.budgets.budgets import LEAST_CONFIGS, Amount, Budgets, kept_back
+from orchestrator.driver.budgets.budgets import LEAST_CONFIGS, Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.errors import SweepError
 from orchestrator.kernel.events import Asked, Event, Finished, Started
@@ -45,15 +45,6 @@ def num_rows(plan: Plan) -> int | None:
         searched = [None if configs is None else configs * plan.sweep.rigor.repeats]
     rows = [*searched, *(stage.least for stage in plan.confirm)]
     return None if None in rows else sum(number or 0 for number in rows)
-
-
-def kept_back_by(plan: Plan, budgets: Budgets) -> Amount:
-    """Return what budgets keep back for the confirm stage; nothing where no duration is known."""
-    one = _least_of(plan, [PlannedStage(name="", least=1, most=1)]).amount
-    searched = _least_of(plan, _least_search(plan)).amount
-    if one is None or searched is None:
-        return Amount()
-    return kept_back(plan.first_rounds, budgets, baseline=one, typical=one, least=searched)
 
 
 def share_of_grid(plan: Plan) -> tuple[float, float] | None:

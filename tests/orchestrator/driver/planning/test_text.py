@@ -113,11 +113,10 @@ def test_the_time_of_a_trial_is_the_median_of_earlier_ones_else_as_stated() -> N
     assert "20 s a trial (median of 1 earlier trial)" in "\n".join(plan_lines(earlier))
 
 
-def test_a_budget_is_shown_with_what_it_keeps_back() -> None:
+def test_a_budget_is_shown_with_what_it_ends() -> None:
     made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
     lines = plan_lines(made, budgets=Budgets(time_s=3600.0))
-    kept = lines.index("            kept back for the confirm stage: 3 min 51 s")
-    assert lines[kept - 1].startswith("budget      the time budget of 3600 s: no trial starts")
+    assert any(line.startswith("budget      the time budget of 3600 s: no") for line in lines)
     assert not any("ends the search before" in line for line in lines)
     tight = plan_lines(made, budgets=Budgets(time_s=200.0))
     assert any("ends the search before its last config" in line for line in tight)

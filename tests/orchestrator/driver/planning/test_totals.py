@@ -11,7 +11,6 @@ from orchestrator.driver.budgets.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import (
     Total,
-    kept_back_by,
     least,
     least_useful,
     most,
@@ -131,16 +130,6 @@ def test_a_budget_must_have_room_for_the_least_that_gives_an_answer() -> None:
     with pytest.raises(SweepError, match="for the least of the search and the confirm stage"):
         require_room(thirteen(search=Staged()), Budgets(time_s=80.0))
     require_room(thirteen(search=Staged()), Budgets(time_s=81.0))
-
-
-@pytest.mark.parametrize(
-    ("time_s", "kept_s"), [(1000.0, 1.1 * (3 * 3 + 1) * 10), (130.0, 110.0), (129.0, 70.0)]
-)
-def test_the_first_analysis_is_kept_back_of_all_finalists_or_of_one(
-    time_s: float, kept_s: float
-) -> None:
-    assert kept_back_by(thirteen(), Budgets(time_s=time_s)).time_s == pytest.approx(kept_s)
-    assert kept_back_by(thirteen(confirm=0), Budgets(time_s=time_s)) == Amount()
 
 
 # -- of a run that has begun
