@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
-
-NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a disk that is full, of a quota, and of a limit on the size of files."""
 
 
 class SweepError(Exception):

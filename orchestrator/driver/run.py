@@ -181,8 +181,7 @@ def _explaining_the_end(parts: _Parts) -> int:
         sys.stderr.write(f"{text}\n{parts.how_to_resume()}\n")
         return exit_code_of_interrupt()
     except OSError as error:
-        text = parts.directory.explained(error)
-        sys.stderr.write(f"error: {text}\n{parts.how_to_resume()}\n")
+        sys.stderr.write(f"error: {error}\n{parts.how_to_resume()}\n")
         return EXIT_UNFINISHED
 
 

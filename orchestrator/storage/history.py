@@ -227,7 +227,10 @@ class SweepHistory:
             self.exit_code = None
             for trial in self.trials.values():
                 self._count(trial, -1)
-                _cut_short(trial)
+                trial.waits_for = ""
+                if trial.running:  # a driver died: as if it was never started
+                    trial.running, trial.started_at = False, None
+                    trial.reports, trial.latest = [], {}
                 self._count(trial, 1)
         elif isinstance(event, Ended):
             self.exit_code = event.exit_code
@@ -283,14 +286,6 @@ def run_key(run_dir: Path) -> str:
     except (FileNotFoundError, RunDirectoryError):
         return ""
     return "" if first is None else key_of(first)
-
-
-def _cut_short(history: TrialHistory) -> None:
-    """Take back the start of a trial that was running when a driver died."""
-    history.waits_for = ""
-    if history.running:
-        history.running, history.started_at, history.reports = False, None, []
-        history.latest = {}
 
 
 def _advance(history: TrialHistory, event: OfTrial) -> None:

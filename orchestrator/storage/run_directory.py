@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from orchestrator.errors import NO_ROOM, RunDirectoryError, file_of
+from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.sweep_record import SweepRecord
@@ -72,12 +72,6 @@ class RunDirectory:
         """Write ``sweep.json``; a reader never sees half of it."""
         text = json.dumps(sweep.to_json(), indent=2) + "\n"
         replace_file(self.path / RunFile.SWEEP, lambda path: path.write_text(text))
-
-    def explained(self, error: OSError) -> str:
-        """Return why nothing more could be written, as a sentence."""
-        if error.errno in NO_ROOM:
-            return f"there is no room left to write: {error}"
-        return f"{file_of(error) or self.path}: {error.strerror or error}"
 
     def release(self) -> None:
         """Unlock the directory; remove what was made for a run that never began."""

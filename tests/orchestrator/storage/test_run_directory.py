@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from orchestrator.storage.run_directory import (
 from tests.orchestrator.helpers.on_a_full_disk import no_file_larger_than
 
 LINE = '{"at":1,"event":"note","text":"a line"}\n'
-FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> None:
@@ -80,10 +78,3 @@ def test_nothing_of_a_run_that_never_began_is_left_in_a_folder_that_was_there(
     assert not directory.has_begun
     directory.release()
     assert {path.name for path in tmp_path.iterdir()} == {"mine", ".lock"}
-
-
-def test_an_error_of_the_file_system_names_its_file(tmp_path: Path) -> None:
-    directory = RunDirectory(tmp_path / "run")
-    assert directory.explained(FULL) == f"there is no room left to write: {FULL}"
-    assert directory.explained(PermissionError(errno.EACCES, "no")).endswith("run: no")
-    directory.release()

@@ -29,7 +29,7 @@ from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.helpers.journalled import append
 from tests.orchestrator.measurement.fakes import blocks_from
-from tests.orchestrator.tracking.journals import KNOBS, Scribe, figures, make_trial
+from tests.orchestrator.tracking.journals import Scribe, figures, make_trial
 
 FIXED = (
     "trial_id stage state reason seed repeat data node device cores isolation started_at wall_s "
@@ -179,15 +179,6 @@ def test_written_tables_read_back_the_same(scribe: Scribe) -> None:
     names = {path.name for path in scribe.run_dir.iterdir()}
     tables = {f"{name}.parquet" for name in ("trials", "curves", "steps")}
     assert names == {RunFile.JOURNAL, "trials.csv", *tables}
-
-
-def test_text_gets_its_types_back(scribe: Scribe) -> None:
-    scribe.whole(make_trial(0))
-    scribe.whole(make_trial(1), TrialState.INFEASIBLE)
-    trials, _ = tables(scribe)
-    text = trials.astype(object).map(str, na_action="ignore")
-    again = typed(text, trial_dtypes(KNOBS, text.columns))
-    pd.testing.assert_frame_equal(again, trials)
 
 
 def test_options_of_one_type_keep_it_and_mixed_ones_are_text() -> None:
