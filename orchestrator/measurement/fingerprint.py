@@ -46,10 +46,15 @@ class Fingerprint:
         """Add a batch; one on a device is copied, so call this between steps.
 
         Whole numbers alone are hashed where it has any: labels and ids tell a batch from another,
-        and are the same whether a loader or the device makes floats of the rest.
+        and are the same whether a loader or the device makes floats of the rest. A check never
+        ends a trial: after a batch that raises an error there is no hash.
         """
         self._num_left -= 1
-        leaves = [leaf for leaf in _leaves(batch) if leaf.size]
+        try:
+            leaves = [leaf for leaf in _leaves(batch) if leaf.size]
+        except Exception:  # noqa: BLE001 - of the batch's own class
+            self._num_left, self._is_empty = 0, True
+            return
         whole = [leaf for leaf in leaves if leaf.dtype.kind in "biuS"]
         for leaf in whole or leaves:
             self._is_empty = False
@@ -68,8 +73,11 @@ class Fingerprint:
 
     @property
     def first_loss(self) -> float | None:
-        """Loss of the first step, None where it was not told; this waits for the device."""
-        return None if self._loss is None else float(self._loss)
+        """Loss of the first step, None where it is no number; this waits for the device."""
+        try:
+            return None if self._loss is None else float(self._loss)
+        except (TypeError, ValueError, RuntimeError):
+            return None
 
 
 def _leaves(value: Any) -> Iterator[NDArray[Any]]:  # noqa: ANN401 - batches are of any type
@@ -100,7 +108,7 @@ def _parts(value: Any) -> Iterator[Any]:  # noqa: ANN401 - batches are of any ty
     elif is_dataclass(value):
         yield from (getattr(value, field.name) for field in fields(value))
     elif (dgl := sys.modules.get("dgl")) is not None and isinstance(value, dgl.DGLGraph):
-        yield from value.edges()
+        yield from (value.edges(etype=kind) for kind in value.canonical_etypes)
 
 
 def _start_of(tensor: Tensor) -> NDArray[Any]:

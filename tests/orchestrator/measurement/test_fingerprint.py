@@ -93,6 +93,47 @@ def test_a_dgl_graph_counts_by_its_edges() -> None:
     assert hash_of([graph]) == hash_of(dgl.graph(([0, 1], [1, 2]))) != hash_of([other])
 
 
+def test_edges_of_every_kind_of_a_dgl_graph_count() -> None:
+    dgl = pytest.importorskip("dgl")
+
+    def graph(*ends: list[int]) -> object:
+        return dgl.heterograph({("a", "r", "b"): ([0, 1], [1, 0]), ("b", "s", "a"): ends})
+
+    assert hash_of(graph([0], [1])) == hash_of(graph([0], [1])) != hash_of(graph([0], [0]))
+
+
+def endless() -> list[object]:
+    batch: list[object] = []
+    batch.append(batch)
+    return batch
+
+
+class Failing:
+    def identity(self) -> torch.Tensor:
+        raise KeyError("ids")
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        endless(),
+        Failing(),
+        torch.nested.nested_tensor([LABELS, LABELS[:2]]),
+        torch.empty(3, device="meta"),
+        torch.quantize_per_tensor(IMAGES, 0.1, 0, torch.qint8),
+    ],
+    ids=["endless", "failing", "nested", "meta", "quantized"],
+)
+def test_a_batch_that_cannot_be_hashed_ends_nothing(batch: object) -> None:
+    assert hash_of(LABELS, batch) == ""
+
+
+def test_a_loss_of_several_numbers_ends_nothing() -> None:
+    fingerprint = Fingerprint()
+    fingerprint.add_loss(torch.ones(2))
+    assert fingerprint.first_loss is None
+
+
 # -- within a run
 
 

@@ -28,6 +28,7 @@ from tests.orchestrator.helpers.journalled import event_of
 from tests.orchestrator.helpers.sweep_files import GOOD, written
 from tests.orchestrator.replay.made_runs import made_trial
 from tests.orchestrator.tracking.journals import make_record
+from tests.zygote import STARTED
 
 
 @pytest.fixture
@@ -43,13 +44,18 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def test_a_plan_starts_and_writes_nothing(folder: Path) -> None:
-    before, children = files_in(folder), psutil.Process().children()
+    before, children = files_in(folder), children_of_this()
     done = run_main("never.py", "--plan")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("sweep       ?\n")
     assert "train       2 trials: 2 configs" in done.stdout
     assert files_in(folder) == before
-    assert psutil.Process().children() == children
+    assert children_of_this() == children
+
+
+def children_of_this() -> set[int]:
+    """Child processes of this one but those that only the tests have."""
+    return {child.pid for child in psutil.Process().children()} - {own.pid for own in STARTED}
 
 
 def test_notes_come_before_the_plan(folder: Path) -> None:
