@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,17 +62,17 @@ class Host:
         return ForkedProcess(self.server(), request(launch, rank))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Progress:
-    """State of a trial that outlives an attempt, for the one that continues from its checkpoint.
+    """State of a trial that the attempts share which continue from its checkpoint.
 
     Attributes:
-        clock: Time of the trial, over all attempts that continue each other.
-        last: Last report of earlier attempts, which is valid until there is a newer one.
+        clock: Time of the trial.
+        last: Last report.
         earlier_epochs: Epochs in the checkpoint of an earlier trial of the curve; 0: without one.
     """
 
-    clock: ActiveClock
+    clock: ActiveClock = field(default_factory=ActiveClock)
     last: Report | None = None
     earlier_epochs: int = 0
 
@@ -81,7 +81,7 @@ class Attempt:
     """Try at a trial: a process for each rank, the messages of rank 0, and one row.
 
     Attributes:
-        last: Newest report.
+        progress: State of the trial.
         restored_epochs: Epochs that the process found in a checkpoint; None until it has
             sent its first figures.
         may_end_otherwise: False if another attempt would fail in the same way.
@@ -97,7 +97,8 @@ class Attempt:
             launch: The trial.
             lease: Its cores; the caller keeps the lease.
             host: The node.
-            progress: Progress of the attempt before.
+            progress: State of the trial, for an attempt that continues from a checkpoint the one
+                of the attempt before.
             tags: Tags of every row of this attempt; ``attempts`` is its number, from 1.
 
         Raises:
@@ -105,8 +106,7 @@ class Attempt:
             LookupError: The trial's allocator is not installed.
         """
         self._launch, self._lease, self._host, self._tags = launch, lease, host, tags
-        self._clock, self.last = progress.clock, progress.last
-        self._earlier_epochs = progress.earlier_epochs
+        self.progress = progress
         self.restored_epochs: int | None = None
         self.may_end_otherwise = True
         self.notes: list[str] = []
@@ -116,16 +116,11 @@ class Attempt:
         ranks = ranks_of(launch, lease, host.gpus, attempt, host.address)
         # Before the fork: it counts the kernel's kills for memory from here on.
         here = ranks[: len(ranks) // launch.demand.nodes]
-        self._monitor = AttemptMonitor(launch, here, lease, host.leases, self._clock.now)
+        self._monitor = AttemptMonitor(launch, here, lease, host.leases, progress.clock.now)
         self._group = RankGroup(launch, ranks, host.server(), host.start)
         # After the fork: the server may have had its imports to do first.
-        self._clock.start()
+        progress.clock.start()
         self._monitor.start()
-
-    @property
-    def progress(self) -> Progress:
-        """State for an attempt that continues from this one's checkpoint."""
-        return Progress(clock=self._clock, last=self.last, earlier_epochs=self._earlier_epochs)
 
     def next_event(self, timeout_s: float) -> Update | SliceEnd | TrialResult | None:
         """Wait for the next report, the end of the time slice, or the outcome.
@@ -133,21 +128,21 @@ class Attempt:
         Returns:
             None where nothing came in time.
         """
-        if (num_bytes := self._monitor.excess(self._group.pids)) is not None:
-            return self._out_of_memory(num_bytes)
+        if excess := self._monitor.excess(self._group.pids):
+            return self._out_of_memory(excess)
         if reason := self._monitor.overdue():  # checked first: a trial may report all the time
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
         message = receive(self._group.channel, timeout_s)
         if message is None:
             return self._exited()
-        self._monitor.stall.message_arrived()
+        self._monitor.message_arrived()
         return self._handled(message)
 
     def resume(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
         # Clock and counters start while the processes are still stopped: all they do is in both.
-        self._clock.resume()
-        self._monitor.sample(self._group.pids)
+        self.progress.clock.resume()
+        self._monitor.telemetry.sample(self._group.pids, now=True)
         self._group.resume()
         # The signal continues loader workers; the training process waits for this message.
         self._group.send({"slice": True})
@@ -176,9 +171,9 @@ class Attempt:
             case {"slice_end": progress}:
                 return self._pause() or SliceEnd(progress=progress)
             case {"report": report}:
-                self.last = Report.from_json(report)
-                self.restored_epochs = self.last.restored_epochs
-                return Update(report=self.last, so_far=self._row(TrialState.STOPPED, ""))
+                self.progress.last = last = Report.from_json(report)
+                self.restored_epochs = last.restored_epochs
+                return Update(report=last, so_far=self._row(TrialState.STOPPED, ""))
             case {"ceilings": ceilings}:
                 assert self._completed is not None, "they are measured after the training"
                 return self._left(with_measurements(self._completed, ceilings))
@@ -186,7 +181,7 @@ class Attempt:
 
     def _result(self, result: Mapping[str, Any], *, has_more: bool) -> TrialResult | None:
         """Return the row of a trial that has sent its result, unless its ceilings follow."""
-        self._monitor.sample(self._group.pids)
+        self._monitor.telemetry.sample(self._group.pids, now=True)
         self.restored_epochs = result.get("restored_epochs", 0)
         self.may_end_otherwise = bool(result.get("again", True))
         ending = endings.result_ending(result, self._monitor.telemetry)
@@ -206,10 +201,10 @@ class Attempt:
         """
         # Stopped before it is sampled: loader workers have run until now.
         self._group.pause()
-        self._clock.pause()
-        if (num_bytes := self._monitor.pause(self._group.pids)) is not None:
+        self.progress.clock.pause()
+        if excess := self._monitor.excess(self._group.pids, pauses=True):
             self.resume()  # a stopped process could not send its last figures
-            return self._out_of_memory(num_bytes)
+            return self._out_of_memory(excess)
         return None
 
     # -- ends
@@ -226,7 +221,7 @@ class Attempt:
             return self._ended(self._row(*ending))
         if self._group.failed_ranks():
             return self._lost_a_rank()
-        reason = self._monitor.stall.reason()
+        reason = self._monitor.stalled()
         return self._ended(self._row(TrialState.FAILED, reason)) if reason else None
 
     def _lost_a_rank(self) -> TrialResult | None:
@@ -250,11 +245,11 @@ class Attempt:
         ending, self.may_end_otherwise = endings.first_failure(ends, self._monitor.telemetry)
         return ending
 
-    def _out_of_memory(self, num_bytes: int) -> TrialResult:
+    def _out_of_memory(self, excess: str) -> TrialResult:
         """End a trial with too much memory, after a request for its process's last result."""
-        result = self._group.ask_to_leave(LAST_RESULT_S)
-        reported = f"after step {self.last.step}" if self.last else "before its first report"
-        reason = self._monitor.memory_reason(num_bytes, result.get("at") or reported)
+        result, last = self._group.ask_to_leave(LAST_RESULT_S), self.progress.last
+        reported = f"after step {last.step}" if last else "before its first report"
+        reason = f"out of memory {result.get('at') or reported}: {excess}"
         row = self._row(TrialState.INFEASIBLE, reason)
         return self._ended(replace(row, metrics={**row.metrics, **result.get("metrics", {})}))
 
@@ -278,22 +273,23 @@ class Attempt:
 
     def _row(self, state: TrialState, reason: str) -> TrialResult:
         """Return the row that the trial has if it ends now."""
-        telemetry, last = self._monitor.telemetry, self.last
-        self.notes += [telemetry.note] if telemetry.note else []
+        telemetry, progress = self._monitor.telemetry, self.progress
+        last, earlier_epochs = progress.last, progress.earlier_epochs
+        self.notes += filter(None, [telemetry.gpus.note])
         tags = {**node_tags(), "allocator": self._launch.demand.allocator}
         tags |= {**(last.tags if last else {}), **self._monitor.tags(), **self._tags}
         metrics = {**(last.metrics if last else {}), **telemetry.figures()}
-        if 0 < self._earlier_epochs <= (self.restored_epochs or 0):
-            metrics["earlier_epochs"] = self._earlier_epochs  # of an earlier trial of the curve
+        if 0 < earlier_epochs <= (self.restored_epochs or 0):
+            metrics["earlier_epochs"] = earlier_epochs  # of an earlier trial of the curve
         return TrialResult(
             state=state,
             reason=reason,
             metrics=metrics,
             tags=tags,
-            started_at=self._clock.began_at,
-            wall_s=round(self._clock.now(), 3),
+            started_at=progress.clock.began_at,
+            wall_s=round(progress.clock.now(), 3),
             node=platform.node(),
-            device=telemetry.device,
+            device=telemetry.gpus.device,
             cores=len(self._lease.cores),
             isolation=str(self._lease.isolation),
         )

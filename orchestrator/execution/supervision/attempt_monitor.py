@@ -1,4 +1,14 @@
-"""Attempt monitor: telemetry, memory guard, time limit and stall detector of one attempt."""
+"""Attempt monitor: telemetry of one attempt, its limits of memory and time, and its stalls.
+
+It counts memory without a file behind it: the trial's private pages, and those that
+its loader workers share, each counted once. Pages of data sets that are mapped from disk do
+not count, since the kernel drops them when it needs room.
+
+The limit is the trial's share, by its cores, of 90 % of the memory of the node or of the
+control group, whichever is less. A trial alone on its node has all of that. The kernel and
+the control group are the second line: trials have the highest ``oom_score_adj``, so that
+they are killed before the driver, Ray and the supervisors.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +16,29 @@ import time
 from collections.abc import Callable, Sequence
 
 from orchestrator.execution.leases import DRIVER_FROM_CORES, CoreLeases, Lease
-from orchestrator.execution.supervision.memory_guard import MemoryGuard, limit_of_trial
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.system.cores import text_of, usable_cores
-from orchestrator.system.processes import TreeSample
+from orchestrator.system.memory import node_bytes
+from orchestrator.system.processes import TreeSample, unshared_bytes
 from orchestrator.trial import Isolation
+
+USABLE_SHARE = 0.9
+"""Share of the node's memory for trials; the rest is for the driver, Ray and the page cache."""
+
+READ_AGAIN_S = 2.0
+"""Period of reading the exact figure. A process that writes to a page which it has shared so far
+gets a copy: that adds to the exact figure, and nothing to the sum."""
+_EXACT_SHARE = 0.02
+"""Largest share of the time that reading the exact figure may take: the kernel walks every page
+table entry, which takes 66 ms for a process of 5 GB."""
+
+STALL_LIMIT_S = 3600.0
+"""Longest time without a message while the process does next to nothing. An epoch may take longer,
+a download or a lock that never comes free should not."""
+WORKS_FROM = 0.01
+"""Least cores in use by a process that works; idle threads of libraries use less."""
 
 
 class AttemptMonitor:
@@ -20,7 +46,6 @@ class AttemptMonitor:
 
     Attributes:
         telemetry: Samples of processes, cores and GPUs so far.
-        stall: Time since the last message.
     """
 
     def __init__(
@@ -38,7 +63,7 @@ class AttemptMonitor:
             ranks: Its processes' cores and GPUs.
             lease: Its cores.
             leases: All cores of the node.
-            clock: Active time of the trial, s.
+            clock: Active time of the trial, s: without the time slices of other trials.
         """
         self.telemetry = Telemetry(
             overhead_s=_overhead_on(lease),
@@ -46,23 +71,24 @@ class AttemptMonitor:
             gpus=sorted({gpu for rank in ranks for gpu in rank.gpus}),
             num_others=lambda: leases.num_others(lease),
         )
-        self._limit = limit_of_trial(
-            launch.limits.memory_gib,
-            num_cores=len(lease.cores),
-            node_cores=leases.num_cores,
-            isolated=lease.isolation is Isolation.EXCLUSIVE,
-        )
-        self._guard = MemoryGuard(self._limit)
+        self._most_bytes, self._basis = _memory_limit(launch, lease, leases)
+        self._exact_from_s = float("-inf")
         self._lease = lease
         self._has_paused = False
         self._clock, self._limit_s = clock, launch.limits.time_limit_s
+        self._cpu_s = 0.0
         # So that it can be read at any time. The start that counts comes with the processes.
         self.start()
 
     def start(self) -> None:
         """Count the time limit and the time without a message from now on."""
         self._began = self._clock()
-        self.stall = StallDetector(self._clock)
+        self.message_arrived()
+
+    def message_arrived(self) -> None:
+        """Count the time without a message from now on."""
+        # CPU time is as of the last sample, which is at most a period of telemetry old.
+        self._quiet_from, self._cpu_s_then = self._clock(), self._cpu_s
 
     def overdue(self) -> str:
         """Return why the trial has taken too long, or an empty string."""
@@ -70,25 +96,56 @@ class AttemptMonitor:
             return ""
         return f"took longer than its time limit of {self._limit_s:g} s"
 
-    def excess(self, pids: Sequence[int]) -> int | None:
-        """Sample if the period since the last sample has passed.
+    def stalled(self) -> str:
+        """Return why the process is taken to be stuck, or an empty string.
+
+        A process that worked during the limit gets the same time again.
+        """
+        quiet_s = self._clock() - self._quiet_from
+        if quiet_s <= STALL_LIMIT_S:
+            return ""
+        works = self._cpu_s - self._cpu_s_then >= WORKS_FROM * quiet_s
+        self.message_arrived()
+        if works:
+            return ""
+        used = f"in which it used under {WORKS_FROM:.0%} of a core"
+        return f"no report for {STALL_LIMIT_S:g} s, {used}"
+
+    def excess(self, pids: Sequence[int], *, pauses: bool = False) -> str:
+        """Sample once a period, and compare the trial's memory with its limit.
 
         Args:
             pids: One process of each rank.
+            pauses: True at the end of a time slice, where a sample is always taken.
 
         Returns:
-            The trial's memory in bytes if that is above its limit, else None.
+            Memory and limit, in words, if it is above the limit; else an empty string.
         """
-        return self._excess_in(self.telemetry.sample(pids))
+        self._has_paused |= pauses
+        sample = self.telemetry.pause(pids) if pauses else self.telemetry.sample(pids)
+        if sample is None:
+            return ""
+        self._cpu_s = sample.cpu_s
+        num_bytes = self._exact_bytes(sample)
+        if num_bytes is None or num_bytes <= self._most_bytes:
+            return ""
+        limit = f"the trial's limit of {self._most_bytes / 2**30:.2f} GiB ({self._basis})"
+        return f"{num_bytes / 2**30:.2f} GiB of its own, above {limit}"
 
-    def pause(self, pids: Sequence[int]) -> int | None:
-        """Sample at the end of a time slice; return as :meth:`excess` does."""
-        self._has_paused = True
-        return self._excess_in(self.telemetry.pause(pids))
+    def _exact_bytes(self, sample: TreeSample) -> int | None:
+        """Return the trial's memory where it may be above the limit.
 
-    def sample(self, pids: Sequence[int]) -> None:
-        """Sample now: a time slice begins, or the training has ended."""
-        self.telemetry.sample(pids, now=True)
+        The sum over processes is cheap and never too low, as it counts a shared page several
+        times. The exact figure is read only above the limit, and read again at times. It is None
+        where the processes have ended, or may not be read: the kernel's limits remain.
+        """
+        began = time.monotonic()
+        if sample.anonymous_bytes <= self._most_bytes or began < self._exact_from_s:
+            return None
+        exact = unshared_bytes(sample.pids)
+        ended = time.monotonic()
+        self._exact_from_s = ended + max(READ_AGAIN_S, (ended - began) / _EXACT_SHARE)
+        return exact
 
     def tags(self) -> dict[str, str]:
         """Return the telemetry's verdicts, the leased cores, and whether it was interleaved."""
@@ -97,23 +154,17 @@ class AttemptMonitor:
         interleaved = {"interleaved": "true"} if self._has_paused else {}
         return {**self.telemetry.tags(), **cores, **interleaved}
 
-    def memory_reason(self, num_bytes: int, at: str) -> str:
-        """Return why a trial with so much memory is infeasible.
 
-        Args:
-            num_bytes: Its memory.
-            at: Position in the training, in words.
-        """
-        return (
-            f"out of memory {at}: {num_bytes / 2**30:.2f} GiB of its own, above the trial's "
-            f"limit of {self._limit.num_bytes / 2**30:.2f} GiB ({self._limit.basis})"
-        )
-
-    def _excess_in(self, sample: TreeSample | None) -> int | None:
-        if sample is None:
-            return None
-        self.stall.update(sample.cpu_s)
-        return self._guard.exceeded(sample)
+def _memory_limit(launch: Launch, lease: Lease, leases: CoreLeases) -> tuple[int, str]:
+    """Return the most memory of a trial on this node, in bytes, and its origin, in words."""
+    if (asked_gib := launch.limits.memory_gib) is not None:
+        return int(asked_gib * 2**30), "what the sweep gives a trial"
+    memory, num_cores, node_cores = node_bytes(), len(lease.cores), leases.num_cores
+    is_alone = lease.isolation is Isolation.EXCLUSIVE
+    part = 1.0 if is_alone else min(num_cores / max(node_cores, 1), 1.0)
+    owner = "the node" if part == 1.0 else f"its share: {num_cores} of {node_cores} cores"
+    basis = f"{USABLE_SHARE:.0%} of {memory / 2**30:.1f} GiB, {owner}"
+    return int(part * USABLE_SHARE * memory), basis
 
 
 def _overhead_on(lease: Lease) -> Callable[[], float]:
@@ -165,44 +216,3 @@ class ActiveClock:
         if self._is_paused:
             self._paused_s += time.monotonic() - self._paused_at
             self._is_paused = False
-
-
-STALL_LIMIT_S = 3600.0
-"""Longest time without a message while the process does next to nothing. An epoch may take longer,
-a download or a lock that never comes free should not."""
-WORKS_FROM = 0.01
-"""Least cores in use by a process that works; idle threads of libraries use less."""
-
-
-class StallDetector:
-    """Time since the last message of a process, and CPU time that it used meanwhile."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin to count on ``clock``, which leaves out the time slices of other trials."""
-        self._clock = clock
-        self._since = clock()
-        self._cpu_s_then = self._cpu_s = 0.0
-
-    def message_arrived(self) -> None:
-        """Count anew from now on."""
-        # CPU time is as of the last sample, which is at most a period of telemetry old.
-        self._since, self._cpu_s_then = self._clock(), self._cpu_s
-
-    def update(self, cpu_s: float) -> None:
-        """Take in the CPU time that the process has used since it began."""
-        self._cpu_s = cpu_s
-
-    def reason(self) -> str:
-        """Return why the process is taken to be stuck, or an empty string.
-
-        A process that worked during the limit gets the same time again.
-        """
-        quiet_s = self._clock() - self._since
-        if quiet_s <= STALL_LIMIT_S:
-            return ""
-        works = self._cpu_s - self._cpu_s_then >= WORKS_FROM * quiet_s
-        self.message_arrived()
-        if works:
-            return ""
-        used = f"in which it used under {WORKS_FROM:.0%} of a core"
-        return f"no report for {STALL_LIMIT_S:g} s, {used}"

@@ -20,7 +20,6 @@ from orchestrator.execution.process.fork_client import NotForked, ServerError
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
-from orchestrator.execution.supervision.attempt_monitor import ActiveClock
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
 from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
@@ -76,7 +75,7 @@ class Supervisor:
         self._lease = lease
         if self._launch.failed_attempts and self._launch.checkpoints.is_dir():
             earlier_epochs = last_pause(self._launch)
-            self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=earlier_epochs))
+            self._start_attempt(Progress(earlier_epochs=earlier_epochs))
             self._is_announced = False
         else:
             self._start_run()
@@ -128,7 +127,7 @@ class Supervisor:
         # and so which reports of the attempt before are void. Without any, these stay valid.
         restored_epochs = attempt.restored_epochs
         if restored_epochs is None and isinstance(event, TrialResult):
-            restored_epochs = attempt.last.epoch if attempt.last else 0
+            restored_epochs = attempt.progress.last.epoch if attempt.progress.last else 0
         if restored_epochs is None:
             return event
         self._is_announced, self._pending = True, event
@@ -195,7 +194,7 @@ class Supervisor:
         self._remove_checkpoints()
         beginning = "trained from the beginning, since its curve's checkpoint cannot be read"
         earlier_epochs = self._tried(take_up, beginning)
-        self._start_attempt(Progress(clock=ActiveClock(), earlier_epochs=earlier_epochs))
+        self._start_attempt(Progress(earlier_epochs=earlier_epochs))
 
     def _start_attempt(self, progress: Progress) -> None:
         assert self._lease is not None, "a trial is started on a lease"

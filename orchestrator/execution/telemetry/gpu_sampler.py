@@ -7,6 +7,7 @@ all figures of the GPUs are absent, since a mean over half a trial is not the tr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,6 +30,49 @@ _SLOWDOWNS = {
 }
 """Reasons why a GPU runs slower than it can, with NVML's bits. Being idle is no reason."""
 
+_Read = Callable[[Any, Any], Any]
+"""Reads something by the module of NVML and the handle of a GPU."""
+
+
+def _slowdowns(nvml: Any, handle: Any) -> list[str]:  # noqa: ANN401 - without types
+    """Return the reasons why the GPU runs slower now."""
+    active = int(nvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
+    # A reason that this version of the library does not know has no bit.
+    bits = {why: sum(getattr(nvml, name, 0) for name in names) for why, names in _SLOWDOWNS.items()}
+    return [why for why, bit in bits.items() if active & bit]
+
+
+def _growth(values: Sequence[float]) -> float | None:
+    return values[-1] - values[0] if len(values) > 1 else None
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A figure: its reading, and how it is combined over time and over several GPUs."""
+
+    read: _Read
+    over_time: Callable[[list[Any]], float | None]
+    over_gpus: Callable[[list[float]], float]
+
+
+_SLOWED = "gpu_slowed_share"
+_FIGURES = {
+    "gpu_util": _Figure(
+        lambda nvml, gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100, fmean, fmean
+    ),
+    "gpu_memory_gib": _Figure(
+        lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).used / 2**30, max, max
+    ),
+    "gpu_power_w": _Figure(lambda nvml, gpu: nvml.nvmlDeviceGetPowerUsage(gpu) / 1000, fmean, sum),
+    "gpu_clock_mhz": _Figure(
+        lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM), fmean, fmean
+    ),
+    _SLOWED: _Figure(_slowdowns, lambda reasons: fmean(map(bool, reasons)), fmean),
+    "gpu_energy_j": _Figure(
+        lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1000, _growth, sum
+    ),
+}
+
 
 @dataclass(kw_only=True)
 class _Card:
@@ -37,26 +81,21 @@ class _Card:
     handle: Any
     uuid: str
     name: str
-    readings: dict[str, list[float]] = field(default_factory=dict)
-    slowed: dict[str, int] = field(default_factory=dict)
+    readings: dict[str, list[Any]] = field(default_factory=dict)
+    others: list[bool] = field(default_factory=list)
     lacks: set[str] = field(default_factory=set)
-    num_samples: int = 0
-    num_slowed: int = 0
-    num_others: int = 0
 
-    def mean(self, reading: str) -> float | None:
-        """Return the mean of a gauge's readings."""
-        values = self.readings.get(reading)
-        return fmean(values) if values else None
-
-    def spread(self, reading: str) -> float | None:
-        """Return the growth of a counter from the first reading to the last."""
-        values = self.readings.get(reading, [])
-        return values[-1] - values[0] if len(values) > 1 else None
+    def figures(self) -> dict[str, float]:
+        values = {name: _FIGURES[name].over_time(read) for name, read in self.readings.items()}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class GpuSampler:
-    """Readings of the GPUs of one trial."""
+    """Readings of the GPUs of one trial.
+
+    Attributes:
+        note: Text for the user on figures that could not be read, or empty.
+    """
 
     def __init__(self, gpus: Sequence[str]) -> None:
         """Open the GPUs named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID."""
@@ -86,14 +125,13 @@ class GpuSampler:
 
     def figures(self) -> dict[str, float]:
         """Return figures by metric name: over all of the trial's GPUs, and of each of several."""
-        if self.note or not any(card.num_samples for card in self._cards):
+        if self.note or not self._cards:
             return {}
-        each = [_figures(card) for card in self._cards]
-        common = set.intersection(*(set(figures) for figures in each))
+        each = [card.figures() for card in self._cards]
         total = {
-            name: combine([figures[name] for figures in each])
-            for name, combine in _COMBINED.items()
-            if name in common
+            name: figure.over_gpus([figures[name] for figures in each])
+            for name, figure in _FIGURES.items()
+            if all(name in figures for figures in each)
         }
         if len(each) == 1:
             return total
@@ -105,32 +143,27 @@ class GpuSampler:
         settings = {"gpu_settings": self._settings} if self._settings else {}
         if self.note or not self._cards:
             return settings
-        num_samples = max(sum(card.num_samples for card in self._cards), 1)
-        counts: dict[str, int] = {}
-        for card in self._cards:
-            for reason, count in card.slowed.items():
-                counts[reason] = counts.get(reason, 0) + count
-        slowed = ", ".join(f"{why} {100 * n / num_samples:.0f} %" for why, n in counts.items() if n)
-        known = any("slowed" not in card.lacks and card.num_samples for card in self._cards)
-        throttled = {"throttled": slowed or "false"} if known else {}
+        samples = [reasons for card in self._cards for reasons in card.readings.get(_SLOWED, [])]
+        counts = Counter(reason for reasons in samples for reason in reasons)
+        slowed = ", ".join(f"{why} {100 * n / len(samples):.0f} %" for why, n in counts.items())
+        throttled = {"throttled": slowed or "false"} if samples else {}
         gpus = {"gpus": ",".join(card.uuid for card in self._cards)}
         return {**gpus, **settings, **throttled}
 
     def findings(self) -> list[str] | None:
         """Return the use of the GPUs by other processes, in words; None where not known."""
-        if self.note or not self._cards or any("others" in card.lacks for card in self._cards):
+        if self.note or not self._cards or not all(card.others for card in self._cards):
             return None
+        found = {card.uuid: (sum(card.others), fmean(card.others)) for card in self._cards}
         return [
-            f"another process was on {card.uuid} {100 * card.num_others / card.num_samples:.0f} % "
-            "of the time"
-            for card in self._cards
-            if card.num_others >= LEAST_SAMPLES and card.num_others / card.num_samples >= SHARE
+            f"another process was on {uuid} {100 * share:.0f} % of the time"
+            for uuid, (count, share) in found.items()
+            if count >= LEAST_SAMPLES and share >= SHARE
         ]
 
-    # -- one card
-
     def _open(self) -> None:
-        nvml = _nvml()
+        import pynvml as nvml
+
         nvml.nvmlInit()
         for gpu in self._asked:
             by_index = gpu.isdecimal()
@@ -144,32 +177,28 @@ class GpuSampler:
         self._settings = ", ".join([driver, *(f"power limit {w:.0f} W" for w in sorted(limits))])
 
     def _sample_card(self, card: _Card, own: set[int]) -> None:
-        """Take one reading of each kind."""
-        card.num_samples += 1
-        for reading, read in _READINGS.items():
-            value = self._read(card, reading, read)
-            if value is not None:
-                card.readings.setdefault(reading, []).append(value)
-        reasons = self._read(card, "slowed", _slowdowns) or ()
-        card.num_slowed += bool(reasons)
-        for reason in reasons:
-            card.slowed[reason] = card.slowed.get(reason, 0) + 1
-        pids = self._read(card, "others", _processes)
-        card.num_others += bool(_num_others(set(pids or ()), own))
+        """Take one reading of each kind that the device does not lack."""
+        for name, figure in _FIGURES.items():
+            if (value := self._read(card, name, figure.read)) is not None:
+                card.readings.setdefault(name, []).append(value)
+        pids = self._read(card, "processes", _processes)
+        if pids is not None:
+            card.others.append(_are_others(pids, own))
 
-    def _read(self, card: _Card, reading: str, read: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    def _read(self, card: _Card, name: str, read: _Read) -> Any:  # noqa: ANN401
         """Return one reading; None if the device lacks it, which is checked once."""
-        if reading in card.lacks:
+        import pynvml as nvml
+
+        if name in card.lacks:
             return None
-        nvml = _nvml()
         try:
-            return read(card.handle)
+            return read(nvml, card.handle)
         except (
             nvml.NVMLError_NotSupported,
             nvml.NVMLError_NoPermission,
             nvml.NVMLError_FunctionNotFound,  # the driver is older than the call
         ):
-            card.lacks.add(reading)
+            card.lacks.add(name)
         return None
 
     def _guarded(self, act: Callable[[], object]) -> None:
@@ -183,69 +212,19 @@ class GpuSampler:
             self.note = f"figures of the GPUs are not read: NVML: {message}"
 
 
-def _nvml() -> Any:  # noqa: ANN401 - a module without types
-    import pynvml
-
-    return pynvml
-
-
-_READINGS: dict[str, Callable[[Any], float]] = {
-    "util": lambda handle: float(_nvml().nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
-    "memory_gib": lambda handle: float(_nvml().nvmlDeviceGetMemoryInfo(handle).used) / 2**30,
-    "power_w": lambda handle: float(_nvml().nvmlDeviceGetPowerUsage(handle)) / 1000,
-    "clock_mhz": lambda handle: float(
-        _nvml().nvmlDeviceGetClockInfo(handle, _nvml().NVML_CLOCK_SM)
-    ),
-    "energy_j": lambda handle: float(_nvml().nvmlDeviceGetTotalEnergyConsumption(handle)) / 1000,
-}
-
-_COMBINED: dict[str, Callable[[list[float]], float]] = {
-    "gpu_util": fmean,
-    "gpu_memory_gib": max,
-    "gpu_power_w": sum,
-    "gpu_clock_mhz": fmean,
-    "gpu_slowed_share": fmean,
-    "gpu_energy_j": sum,
-}
-
-
-def _figures(card: _Card) -> dict[str, float]:
-    memory = card.readings.get("memory_gib")
-    figures = {
-        "gpu_util": card.mean("util"),
-        "gpu_memory_gib": max(memory) if memory else None,
-        "gpu_power_w": card.mean("power_w"),
-        "gpu_clock_mhz": card.mean("clock_mhz"),
-        "gpu_energy_j": card.spread("energy_j"),
-    }
-    if "slowed" not in card.lacks:
-        figures["gpu_slowed_share"] = card.num_slowed / card.num_samples
-    return {name: value for name, value in figures.items() if value is not None}
-
-
-def _power_limit(handle: Any) -> float:  # noqa: ANN401 - NVML's own handle
+def _power_limit(nvml: Any, handle: Any) -> float:  # noqa: ANN401 - without types
     """Return the least limit of the user, the driver and the node, in watts."""
-    return float(_nvml().nvmlDeviceGetEnforcedPowerLimit(handle)) / 1000
+    return float(nvml.nvmlDeviceGetEnforcedPowerLimit(handle)) / 1000
 
 
-def _slowdowns(handle: Any) -> list[str]:  # noqa: ANN401 - NVML's own handle
-    """Return the reasons why the GPU runs slower now."""
-    nvml = _nvml()
-    active = int(nvml.nvmlDeviceGetCurrentClocksEventReasons(handle))
-    # A reason that this version of the library does not know has no bit.
-    bits = {why: sum(getattr(nvml, name, 0) for name in names) for why, names in _SLOWDOWNS.items()}
-    return [why for why, bit in bits.items() if active & bit]
+def _processes(nvml: Any, handle: Any) -> set[int]:  # noqa: ANN401 - without types
+    return {int(process.pid) for process in nvml.nvmlDeviceGetComputeRunningProcesses(handle)}
 
 
-def _processes(handle: Any) -> list[int]:  # noqa: ANN401 - NVML's own handle
-    return [int(process.pid) for process in _nvml().nvmlDeviceGetComputeRunningProcesses(handle)]
-
-
-def _num_others(pids: set[int], own: set[int]) -> int:
-    """Count the processes on a GPU that are not the trial's.
+def _are_others(pids: set[int], own: set[int]) -> bool:
+    """Return True if processes on a GPU are not the trial's.
 
     In a container NVML may number processes as the host does. If none of the trial's own
     is found, one of the others may therefore be the trial's.
     """
-    others = pids - own
-    return len(others) if pids & own else max(len(others) - 1, 0)
+    return len(pids - own) >= (1 if pids & own else 2)

@@ -26,6 +26,9 @@ class Telemetry:
     """Load, memory and contamination of a trial's processes, cores and GPUs.
 
     Figures that could not be read are absent from :meth:`figures`, never 0.
+
+    Attributes:
+        gpus: Sampler of its GPUs.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class Telemetry:
         self._cores = tuple(cores)
         self._tree = ProcessTree()
         self._contamination = Contamination(len(self._cores))
-        self._gpus = GpuSampler(gpus)
+        self.gpus = GpuSampler(gpus)
         self._packages = PackageEnergy()
         self._num_others, self._overhead_s = num_others, overhead_s
         self._others: list[int] = []
@@ -59,16 +62,6 @@ class Telemetry:
         self._busy_s = self._sampled_for_s = 0.0
         self._peak_bytes = 0
         self._kills_before = Cgroups().memory_kills()
-
-    @property
-    def device(self) -> str:
-        """Names of the GPUs; ``cpu`` if there are none."""
-        return self._gpus.device
-
-    @property
-    def note(self) -> str:
-        """Text for the user on figures that could not be read, or empty."""
-        return self._gpus.note
 
     @property
     def peak_gib(self) -> float:
@@ -108,7 +101,7 @@ class Telemetry:
                 overhead=self._overhead_s(),
             )
             self._contamination.add(counters)
-        self._gpus.sample(sample.pids)
+        self.gpus.sample(sample.pids)
         self._packages.read(skip=was_paused)
         self._sample_others(at)
         return sample
@@ -145,7 +138,7 @@ class Telemetry:
             figures["major_faults"] = self._last[1].major_faults - self._first.major_faults
         if self._others:
             figures["others_cores"] = fmean(self._others)
-        figures |= self._contamination.figures() | self._gpus.figures()
+        figures |= self._contamination.figures() | self.gpus.figures()
         of_packages, of_gpus = self._packages.joules, figures.get("gpu_energy_j")
         if of_packages is not None or of_gpus is not None:
             figures["energy_j"] = (of_packages or 0.0) + (of_gpus or 0.0)
@@ -155,14 +148,12 @@ class Telemetry:
         """Return verdicts by name."""
         findings = self.contamination()
         if findings is None:
-            return self._gpus.tags()
-        return {"contaminated": "; ".join(findings) or "false", **self._gpus.tags()}
+            return self.gpus.tags()
+        return {"contaminated": "; ".join(findings) or "false", **self.gpus.tags()}
 
     def contamination(self) -> list[str] | None:
         """Return what contaminated the trial, in words; None where that is not known."""
-        known = [
-            f for f in (self._contamination.findings(), self._gpus.findings()) if f is not None
-        ]
+        known = [f for f in (self._contamination.findings(), self.gpus.findings()) if f is not None]
         return [finding for findings in known for finding in findings] if known else None
 
     def out_of_memory(self) -> bool:

@@ -16,7 +16,6 @@ from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import StartRank
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
-from orchestrator.execution.supervision.attempt_monitor import ActiveClock
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.kernel.executor import (
     Launch,
@@ -138,7 +137,7 @@ def attempt_at(
     host = Host(leases=leases, server=_server_of(launch, servers), start_rank=start_rank)
     attempt = None
     try:
-        attempt = Attempt(launch, lease, host, Progress(clock=ActiveClock()), {"attempts": "1"})
+        attempt = Attempt(launch, lease, host, Progress(), {"attempts": "1"})
         yield attempt
     finally:
         if attempt is not None:

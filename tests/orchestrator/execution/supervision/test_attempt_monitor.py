@@ -9,17 +9,20 @@ import pytest
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt_monitor import (
+    READ_AGAIN_S,
     STALL_LIMIT_S,
     ActiveClock,
     AttemptMonitor,
-    StallDetector,
 )
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
+from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Rank
+from orchestrator.system.processes import TreeSample
 from orchestrator.trial import Isolation
 from tests.orchestrator.execution.supervised import launch_of
 
 PIDS = [os.getpid()]
+GIB = 2**30
 
 
 class Clock:
@@ -27,6 +30,15 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now_s
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The time of both system clocks, to be set."""
+    now = SimpleNamespace(s=100.0)
+    clocks = SimpleNamespace(monotonic=lambda: now.s, time=lambda: now.s + 1e9)
+    monkeypatch.setattr(attempt_monitor, "time", clocks)
+    return now
 
 
 def monitor(
@@ -57,15 +69,56 @@ def test_the_time_limit_counts_from_the_start(tmp_path: Path) -> None:
     assert made.overdue() == "took longer than its time limit of 10 s"
 
 
-def test_memory_over_the_limit_is_returned_and_explained(tmp_path: Path) -> None:
-    made = monitor(tmp_path, Clock(), memory_gib=1e-6)
-    num_bytes = made.excess(PIDS)
-    assert num_bytes is not None
-    assert num_bytes > 2**20
-    assert made.memory_reason(3 * 2**29, "at step 4") == (
-        "out of memory at step 4: 1.50 GiB of its own, above the trial's limit of 0.00 GiB "
-        "(what the sweep gives a trial)"
+@pytest.mark.parametrize(
+    ("memory_gib", "isolation", "limit"),
+    [
+        (None, Isolation.LEASED, "9.00 GiB (90% of 20.0 GiB, its share: 2 of 4 cores)"),
+        (None, Isolation.EXCLUSIVE, "18.00 GiB (90% of 20.0 GiB, the node)"),
+        (1.5, Isolation.LEASED, "1.50 GiB (what the sweep gives a trial)"),
+    ],
+)
+def test_memory_over_the_limit_is_explained(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    memory_gib: float | None,
+    isolation: Isolation,
+    limit: str,
+) -> None:
+    monkeypatch.setattr(attempt_monitor, "node_bytes", lambda: 20 * GIB)
+    monkeypatch.setattr(attempt_monitor, "unshared_bytes", lambda _: 19 * GIB)
+    sample = TreeSample(pids=(1,), anonymous_bytes=19 * GIB)
+    monkeypatch.setattr(Telemetry, "sample", lambda *_, **__: sample)
+    made = monitor(tmp_path, Clock(), isolation, memory_gib=memory_gib)
+    assert made.excess(PIDS) == f"19.00 GiB of its own, above the trial's limit of {limit}"
+
+
+def test_the_exact_memory_is_read_only_where_it_may_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: SimpleNamespace
+) -> None:
+    read: list[tuple[int, ...]] = []
+
+    def exact(pids: tuple[int, ...]) -> int:
+        read.append(pids)
+        return 6 * GIB
+
+    monkeypatch.setattr(attempt_monitor, "unshared_bytes", exact)
+    sums = iter([9, 12, 13, 9, 14])
+    monkeypatch.setattr(
+        Telemetry,
+        "sample",
+        lambda *_, **__: TreeSample(pids=(1, 2), anonymous_bytes=next(sums) * GIB),
     )
+    made = monitor(tmp_path, Clock(), memory_gib=10.0)
+    assert made.excess(PIDS) == ""
+    assert read == []
+    assert made.excess(PIDS) == "", "shared pages count twice in the sum, once in the exact figure"
+    assert made.excess(PIDS) == ""
+    assert len(read) == 1
+    now.s += READ_AGAIN_S
+    assert made.excess(PIDS) == ""
+    assert len(read) == 1
+    assert made.excess(PIDS) == "", "it may have grown where the sum has not"
+    assert len(read) == 2
 
 
 def test_tags_name_the_cores_that_the_trial_is_bound_to(tmp_path: Path) -> None:
@@ -77,7 +130,7 @@ def test_tags_name_the_cores_that_the_trial_is_bound_to(tmp_path: Path) -> None:
 def test_a_trial_that_was_paused_is_tagged_as_interleaved(tmp_path: Path) -> None:
     made = monitor(tmp_path, Clock(), interleaved=True)
     assert "interleaved" not in made.tags(), "it may end within its first slice"
-    made.pause(PIDS)
+    made.excess(PIDS, pauses=True)
     assert made.tags()["interleaved"] == "true"
 
 
@@ -96,33 +149,14 @@ def test_the_overhead_of_the_sweep_is_divided_among_the_cores(
             assert callable(overhead_s)
             overhead["s"] = overhead_s()
 
-    module = "orchestrator.execution.supervision.attempt_monitor"
-    monkeypatch.setattr(f"{module}.Telemetry", Spy)
-    monkeypatch.setattr(f"{module}.usable_cores", lambda: tuple(range(num_usable)))
+    monkeypatch.setattr(attempt_monitor, "Telemetry", Spy)
+    monkeypatch.setattr(attempt_monitor, "usable_cores", lambda: tuple(range(num_usable)))
     monkeypatch.setattr(OwnOverhead, "cpu_s", lambda _: 1.0)
     monitor(tmp_path, Clock())
     assert overhead["s"] == pytest.approx(expected or 0.0)
 
 
-@pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """The time of both system clocks, to be set."""
-    now = SimpleNamespace(s=100.0)
-    clocks = SimpleNamespace(monotonic=lambda: now.s, time=lambda: now.s + 1e9)
-    monkeypatch.setattr(attempt_monitor, "time", clocks)
-    return now
-
-
-def test_a_second_start_changes_nothing(now: SimpleNamespace) -> None:
-    clock = ActiveClock()
-    clock.start()
-    now.s += 2
-    clock.start()
-    now.s += 1
-    assert (clock.now(), clock.began_at) == (3.0, 1e9 + 100)
-
-
-def test_stands_still_while_paused(now: SimpleNamespace) -> None:
+def test_the_clock_stands_still_while_paused_and_starts_once(now: SimpleNamespace) -> None:
     clock = ActiveClock()
     clock.start()
     now.s += 1
@@ -130,26 +164,30 @@ def test_stands_still_while_paused(now: SimpleNamespace) -> None:
     now.s += 10
     assert clock.now() == 1.0
     clock.resume()
+    clock.start()
     now.s += 2
-    assert clock.now() == 3.0
+    assert (clock.now(), clock.began_at) == (3.0, 1e9 + 100)
 
 
-def test_an_idle_process_is_stuck_after_the_limit_and_not_before() -> None:
+def test_an_idle_process_is_stuck_after_the_limit_and_not_before(tmp_path: Path) -> None:
     clock = Clock()
-    detector = StallDetector(clock)
+    made = monitor(tmp_path, clock)
     clock.now_s = STALL_LIMIT_S
-    assert detector.reason() == ""
+    assert made.stalled() == ""
     clock.now_s += 1
-    assert detector.reason() == "no report for 3600 s, in which it used under 1% of a core"
+    assert made.stalled() == "no report for 3600 s, in which it used under 1% of a core"
 
 
-def test_a_process_that_works_is_given_the_same_time_again() -> None:
+def test_a_process_that_works_is_given_the_same_time_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = Clock()
-    detector = StallDetector(clock)
-    detector.update(cpu_s=1000.0)
+    made = monitor(tmp_path, clock)
+    monkeypatch.setattr(Telemetry, "sample", lambda *_, **__: TreeSample(cpu_s=1000.0))
+    made.excess(PIDS)
     clock.now_s = STALL_LIMIT_S + 1
-    assert detector.reason() == ""
+    assert made.stalled() == ""
     clock.now_s = 2 * STALL_LIMIT_S
-    assert detector.reason() == ""
+    assert made.stalled() == ""
     clock.now_s = 2 * STALL_LIMIT_S + 3
-    assert detector.reason() != "", "what it did in the first hour does not count in the second"
+    assert made.stalled() != "", "what it did in the first hour does not count in the second"
