@@ -65,6 +65,10 @@ class Objective:
         return 1.0 if self.goal is Goal.MAXIMIZE else -1.0
 
 
+MAX_OBJECTIVES: Final = 3
+"""Objectives of a sweep, at most."""
+
+
 def maximize(metric: str, *, tolerance: float | None = None, relative: bool = False) -> Objective:
     """Return an objective that is better the larger ``metric`` is; see :class:`Objective`."""
     return Objective(metric, Goal.MAXIMIZE, tolerance, relative)

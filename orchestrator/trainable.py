@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from orchestrator.data import DataSet
 from orchestrator.errors import SweepError, SweepFileError, nearest, refuse
@@ -143,6 +143,11 @@ class Trainable(Generic[C]):
         is_warm = self.warm and module != "__main__"
         return (*self.preload, *([IF_POSSIBLE + module] if is_warm else []))
 
+    @property
+    def times_itself(self) -> bool:
+        """True for a function of Ray Tune: no figure is measured, all come from its reports."""
+        return hasattr(self.train, "fitted")
+
     def for_sweep(
         self, space: C | Mapping[str, Any], baseline: C | Mapping[str, Any] | None
     ) -> tuple[Trainable[C], C, C]:
@@ -152,9 +157,8 @@ class Trainable(Generic[C]):
             space: A config with domains, or a mapping of domains and values by knob.
             baseline: A config, or a mapping of values by knob; None: the defaults.
         """
-        fitted_by: Any = getattr(self.train, "fitted", None)  # of a function for Ray Tune
-        if fitted_by is not None and isinstance(space, Mapping):
-            config_class, *configs = fitted_by(space, baseline)
+        if self.times_itself and isinstance(space, Mapping):
+            config_class, *configs = cast(Any, self.train).fitted(space, baseline)
             fitted = copy.copy(self)
             object.__setattr__(fitted, "config", config_class)
             return (fitted, *configs)

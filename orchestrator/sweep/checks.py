@@ -15,7 +15,7 @@ from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.field_types import WrongField, shown, wrong_fields
 from orchestrator.locations import place, syntax_tree
 from orchestrator.metric_table import DERIVED, METRICS
-from orchestrator.metrics import Objective, is_accuracy
+from orchestrator.metrics import MAX_OBJECTIVES, Objective, is_accuracy
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import domains_of, idle_knobs, knobs_of
 from orchestrator.sweep.definition import Sweep
@@ -25,7 +25,6 @@ from orchestrator.trainable import Trainable
 Finding = tuple[str, str, str]
 """A field of the sweep, what is wrong with it, and what is allowed."""
 
-MAX_OBJECTIVES: Final = 3
 PRICES: Final = ("cpu_hour", "gpu_hour")
 _INFINITE: Final = float("inf")
 _CHECK_THEMSELVES: Final = ("trainable", "objectives", "target", "stopping")

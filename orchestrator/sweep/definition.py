@@ -14,7 +14,15 @@ from orchestrator.field_types import shown
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.locations import caller
 from orchestrator.machine import Constraint
-from orchestrator.metrics import Objective, Published, at_least, is_accuracy, maximize
+from orchestrator.metrics import (
+    MAX_OBJECTIVES,
+    Objective,
+    Published,
+    at_least,
+    is_accuracy,
+    is_learned,
+    maximize,
+)
 from orchestrator.rules import Rule
 from orchestrator.search.grid import Grid
 from orchestrator.search.stopping import Asha
@@ -49,12 +57,18 @@ _Memory = Annotated[
 _Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description=f"an int >= 0 and <= {MAX_SEED}")]
 
 
-def _reported(reports: Sequence[Objective]) -> Objective | None:
-    """Return what a sweep improves beside speed if it does not say: ``val_acc``, if reported."""
-    own = [each for each in reports if not each.metric.startswith("test_")]
+def _default_objectives(trainable: Trainable[Any]) -> Sequence[Objective]:
+    """Return what a sweep improves by default: speed, and the first accuracy that is reported.
+
+    Of a function that times itself only its reports are known: these, speeds first.
+    """
+    own = [each for each in trainable.reports if not each.metric.startswith("test_")]
+    if trainable.times_itself:
+        return sorted(own, key=lambda each: is_learned(each.metric))[:MAX_OBJECTIVES]
+    speed, accuracy = _OBJECTIVES
+    named = [each for each in own if each.metric == accuracy.metric]
     accuracies = [each for each in own if is_accuracy(each.metric)]
-    named = [each for each in own if each.metric == _OBJECTIVES[1].metric]
-    return next(iter([*named, *accuracies, *own]), None)
+    return speed, next(iter([*named, *accuracies, *own]), accuracy)
 
 
 @dataclass(frozen=True)
@@ -136,8 +150,8 @@ class Sweep(Generic[C]):
         of_sweep = self.trainable.for_sweep(self.space, self.baseline)
         for name, value in zip(("trainable", "space", "baseline"), of_sweep, strict=True):
             object.__setattr__(self, name, value)
-        if self.objectives is _OBJECTIVES and (own := _reported(self.trainable.reports)):
-            object.__setattr__(self, "objectives", (_OBJECTIVES[0], own))
+        if self.objectives is _OBJECTIVES:
+            object.__setattr__(self, "objectives", _default_objectives(self.trainable))
 
     @property
     def aim(self) -> Objective:

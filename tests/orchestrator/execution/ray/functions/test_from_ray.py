@@ -253,3 +253,20 @@ def test_data_are_found_under_a_key(tmp_path: Path) -> None:
 
     assert [data.name for data in trainable.data] == ["digits"]
     assert trained(trainable, data=prepared) == [{"score": 1.0, "n": 3.0}]
+
+
+@pytest.mark.parametrize(
+    ("reports", "objectives"),
+    [
+        (["val_acc"], ["val_acc"]),
+        (["val_acc", "samples_per_s"], ["samples_per_s", "val_acc"]),
+        (["val_acc", "test_acc", "val_f1", "rate", "val_auc"], ["rate", "val_acc", "val_f1"]),
+        ([], []),  # which the checks of a sweep refuse
+    ],
+)
+def test_objectives_are_what_the_function_reports(
+    reports: list[str], objectives: list[str]
+) -> None:
+    trainable = from_ray(scores, config=CONFIG, reports=[maximize(name) for name in reports])
+    sweep = Sweep(trainable, question="Any?", space={})
+    assert [each.metric for each in sweep.objectives] == objectives
