@@ -17,9 +17,9 @@ from orchestrator.analysis.api.checks import (
 from orchestrator.analysis.columns import TableError, params_of, text_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.rule import limit_of
-from orchestrator.analysis.statistics.curves import accuracy_asked, composed_time_to_accuracy
+from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED
+from orchestrator.analysis.statistics.curves import CURVE_IDS, accuracy_asked
 from orchestrator.analysis.statistics.curves import time_to_accuracy as times_of
-from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
@@ -28,8 +28,6 @@ from orchestrator.trial import Stage
 
 FAMILY: Final = "family"
 """Column that numbers the configs which differ in the knob alone."""
-_CURVES: Final = "curve_ids"
-"""Column of composed configs: the trials that give their accuracy."""
 
 
 def scaling(
@@ -169,12 +167,8 @@ def time_to_accuracy(
     frame = _frame(source, tables, "time_to_accuracy")
     require(frame, [GROUP, "timed_ids", rule.accuracy_column], "time_to_accuracy")
     target = _target(target, frame, tables, "time_to_accuracy")
-    runs = "timed_ids"
-    if _CURVES in frame.columns:
-        runs = _CURVES
-        times = composed_time_to_accuracy(frame, tables.grouped, curves, rule, target=target)
-    else:
-        times = times_of(frame, curves, rule, target=target)
+    runs = CURVE_IDS if CURVE_IDS in frame.columns else "timed_ids"
+    times = times_of(frame, curves, tables.grouped, rule, target=target)
     columns = ["reached_s", "num_reached", "num_runs", "trained_s"]
     found = pd.DataFrame(columns=columns) if times is None else times.configs[columns]
     found = found.reindex(frame.index)

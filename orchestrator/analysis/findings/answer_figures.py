@@ -151,7 +151,7 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     if known is None:
         return None
     mean, centre, error, df = known
-    half = float(t_quantile(np.array([float(df)]))[0]) * error
+    half = float(t_quantile(df)) * error
     if mean > 0 and not is_narrow(mean + centre - half, mean + centre + half):
         return None
     return Difference(

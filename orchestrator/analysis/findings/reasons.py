@@ -189,7 +189,7 @@ def _why_open(pairs: Pairs, rule: Rule) -> Iterator[Finding]:
 
 def _why_no_ratio(speedup: Speedup, tables: RunTables) -> Finding:
     pairs, rule, metric = speedup.pairs, tables.rule, tables.rule.speed.metric
-    if pairs is not None and pairs.num_one_sided:
+    if pairs is not None and pairs.is_one_sided:
         have = "reached the target" if metric in OF_THE_TARGET else f"have {metric}"
         text = (
             f"its confirm runs {have} in {pairs.num_ours} of {counted(pairs.num_rounds, 'round')}, "

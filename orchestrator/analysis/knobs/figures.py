@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -16,7 +16,7 @@ from orchestrator.analysis.columns import as_text
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
     Basis,
-    Estimate,
+    Mean,
     Points,
     Rows,
     mean_difference,
@@ -33,35 +33,6 @@ class Kind(StrEnum):
 
     RATIO = "ratio"
     DIFFERENCE = "difference"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mean:
-    """Mean ratio or difference over pairs or blocks, as it is shown; NaN if not known.
-
-    Attributes:
-        effect: The geometric mean of the ratios, or the mean of the differences.
-        low: Lower end of its 95 % interval.
-        high: Upper end.
-        p: For no effect, for this one comparison.
-        num: Number of pairs or blocks.
-        smallest: The smallest of them.
-        largest: The largest.
-        basis: Source of the interval.
-        composed: True if a config among them was not itself measured.
-        contaminated: True if none of them has clean runs alone.
-    """
-
-    effect: float
-    low: float
-    high: float
-    p: float
-    num: int
-    smallest: float
-    largest: float
-    basis: Basis
-    composed: bool
-    contaminated: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -215,20 +186,13 @@ class Figures:
             differences += sign * self.levels[rows]
         sides = np.column_stack(corners)
         noise = noise_of(self.variances[sides], self.df[sides])
-        estimate = mean_difference(differences, noise)
-        back = np.exp if self.kind is Kind.RATIO else np.asarray
-        low, high = (math.nan, math.nan) if self._tells_nothing(estimate) else (
-            float(back(estimate.low)), float(back(estimate.high))
-        )  # fmt: skip
-        return Mean(
-            effect=float(back(estimate.centre)),
-            low=low,
-            high=high,
-            p=math.nan if self.is_mixed else estimate.p,
-            num=len(differences),
-            smallest=float(back(differences.min())),
-            largest=float(back(differences.max())),
-            basis=Basis.UNKNOWN if self.is_mixed else estimate.basis,
+        mean = mean_difference(differences, noise)
+        if self._tells_nothing(mean):
+            mean = replace(mean, low=math.nan, high=math.nan)
+        if self.is_mixed:
+            mean = replace(mean, p=math.nan, basis=Basis.UNKNOWN)
+        return replace(
+            mean.as_ratio() if self.kind is Kind.RATIO else mean,
             composed=any(bool(self.composed[rows].any()) for rows in corners),
             contaminated=is_contaminated,
         )
@@ -248,8 +212,8 @@ class Figures:
         first = np.unique(runs[distinct], axis=0, return_index=True)[1]
         return list(distinct[first].T)
 
-    def _tells_nothing(self, estimate: Estimate) -> bool:
-        width = estimate.high - estimate.low
+    def _tells_nothing(self, mean: Mean) -> bool:
+        width = mean.high - mean.low
         if self.kind is Kind.RATIO:
             return self.is_mixed or width > math.log(MOST_FACTOR_OF_EFFECT)
         return self.is_mixed or (is_share(self.metric) and width > MOST_POINTS)

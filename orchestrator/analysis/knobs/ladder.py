@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.knobs.figures import Figures, Mean
+from orchestrator.analysis.knobs.figures import Figures
 from orchestrator.analysis.knobs.of_run import figures_of
+from orchestrator.analysis.statistics.matched_pairs import Mean
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_setting, format_value
 

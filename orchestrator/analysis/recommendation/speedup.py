@@ -39,7 +39,6 @@ class Pairs:
         num_elsewhere: Rounds that are left out since they ran under other conditions than most did.
         num_contaminated: Contaminated rounds that count, since too few are clean.
         interleaved: True if the runs of the two were interleaved in each of these rounds.
-        num_one_sided: Rounds in which both runs completed, and one alone has a figure.
         num_rounds: Where a round has no ratio, so that there is no interval: all in which both runs
             completed.
         num_ours: Rounds among these in which the config has a figure.
@@ -51,13 +50,17 @@ class Pairs:
     num_elsewhere: int = 0
     num_contaminated: int = 0
     interleaved: bool = False
-    num_one_sided: int = 0
     num_rounds: int = 0
     num_ours: int = 0
     num_theirs: int = 0
 
     def __len__(self) -> int:
         return self.interval.num_values
+
+    @property
+    def is_one_sided(self) -> bool:
+        """True if one of the two has no figure in a round, so that there is no interval."""
+        return min(self.num_ours, self.num_theirs) < self.num_rounds
 
 
 def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]) -> Pairs:
@@ -78,7 +81,6 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
         both = both[_groups(both).isin(_groups(rounds))]
         return Pairs(
             interval=log_interval([]),
-            num_one_sided=int((rounds["ours"] != rounds["theirs"]).sum()),
             num_rounds=len(both),
             num_ours=int(both["ours"].sum()),
             num_theirs=int(both["theirs"].sum()),

@@ -1,8 +1,10 @@
-"""A table of configs from a table of trials: repeats combined."""
+"""A table of configs from a table of trials: repeats combined; gains of configs by ceilings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -40,8 +42,14 @@ _ADDED = (
 OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
 """Figures of learning that a run of speed alone also has."""
 
-
 _EVALUATED: Final = "evaluated"
+
+LOADER: Final = "metrics.loader_only_samples_per_s"
+COMPUTE: Final = "metrics.compute_only_samples_per_s"
+SPEED: Final = "metrics.samples_per_s"
+
+_CEILINGS: Final = {"the loader": COMPUTE, "the model": LOADER}
+"""The ceiling that remains if a part is free."""
 
 
 def by_config(
@@ -244,3 +252,48 @@ def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
     if is_learned(speed):  # runs under all conditions, if these have none
         means = means.fillna(configs[name])
     return configs.assign(**{name: means}, **columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """Speed of a config if one of its parts were free, over its speed.
+
+    Attributes:
+        part: The part with the larger gain, the loader or the model.
+        ratio: The ceiling over the speed, the geometric mean over runs.
+        low: Lower end of its 95 % interval; NaN if no config was repeated.
+        high: Upper end, likewise.
+    """
+
+    part: str
+    ratio: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def gains_of(trials: pd.DataFrame, configs: pd.DataFrame) -> list[Gain]:
+    """Return the larger gain of each of ``configs``, in their order.
+
+    A ceiling over the speed is taken trial by trial: both were measured in one process within
+    seconds, so changes of the host between trials affect both. The ratios of a config's runs are
+    combined as speeds are.
+
+    Args:
+        trials: The trials table.
+        configs: Rows made from it (:func:`by_config`) that have both ceilings and a speed.
+    """
+    has_ceilings = trials[[SPEED, LOADER, COMPUTE]].notna().all(axis=1)
+    # Interleaved runs of the confirm stage share their cores, so their ratios vary differently.
+    measured = trials[has_ceilings & (trials["stage"] == Stage.TRAIN)]
+    by_trial: dict[str, list[Gain]] = {}
+    for part, ceiling in _CEILINGS.items():
+        ratios = measured.assign(**{"metrics.gain": measured[ceiling] / measured[SPEED]})
+        for row in by_config(ratios, speed="gain").to_dict("records"):
+            ends = {end: row[f"metrics.gain_{end}"] for end in ("low", "high")}
+            gain = Gain(part=part, ratio=row["metrics.gain"], **ends)
+            for trial in row["trial_ids"]:
+                by_trial.setdefault(trial, []).append(gain)
+    return [
+        max(next(by_trial[trial] for trial in ids if trial in by_trial), key=lambda g: g.ratio)
+        for ids in configs["trial_ids"]
+    ]

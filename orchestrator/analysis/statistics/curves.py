@@ -10,7 +10,7 @@ MLPerf Training counts it; Mattson et al., 2020).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,8 @@ from orchestrator.derived import EXACT
 
 CURVE: Final = "curve"
 """Column of the trials table that names the learning curve of a trial."""
+CURVE_IDS: Final = "curve_ids"
+"""Column of composed configs: the trials that give their accuracy."""
 
 CLOCK: Final = "metrics.train_s"
 """Time in training epochs: evaluating more often does not make a config slower."""
@@ -107,14 +109,24 @@ class TimeToAccuracy:
 
 
 def time_to_accuracy(
-    configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule, *, target: float | None = None
+    configs: pd.DataFrame,
+    curves: pd.DataFrame,
+    trials: pd.DataFrame,
+    rule: Rule,
+    *,
+    target: float | None = None,
 ) -> TimeToAccuracy | None:
     """Return the times at which each config reached an accuracy, by its learning curves.
 
+    A composed config takes the epochs of its curve at the speed of its setting. Its ``accuracy`` is
+    empty: a curve has no report at the moment at which another config reaches the target.
+
     Args:
         configs: Comparable rows of
-        :func:`orchestrator.analysis.statistics.by_config.by_config`.
-        curves: The curves table. A time is known as finely as accuracy was evaluated.
+        :func:`orchestrator.analysis.statistics.by_config.by_config`, or composed ones.
+        curves: One row a report, of whole curves. A time is known as finely as accuracy was
+            evaluated.
+        trials: The trials of the curves.
         rule: The rule from which the target is taken.
         target: An accuracy in place of the rule's.
 
@@ -122,6 +134,30 @@ def time_to_accuracy(
         None if no config has a report as good as the target; with a ``target`` of the caller, if no
         config has any report.
     """
+    if CURVE_IDS not in configs.columns:
+        return _measured_times(configs, curves, rule, target)
+    combinations = configs[~configs[CURVE_IDS].duplicated()]
+    ids = combinations[CURVE_IDS]
+    times = _measured_times(combinations.assign(timed_ids=ids), curves, rule, target)
+    if times is None or _EPOCH_S not in trials.columns:
+        return None
+    epochs_s = trials.set_index("trial_id")[_EPOCH_S]
+    own_s = ids.map(lambda of_curve: epochs_s.reindex(list(of_curve)).mean())
+    of_curves = times.configs.assign(own_s=own_s, **{CURVE_IDS: ids})
+    rows = configs[[CURVE_IDS, _EPOCH_S]].reset_index(names="config")
+    rows = rows.merge(of_curves, on=CURVE_IDS, how="inner").set_index("config").rename_axis(None)
+    scale = rows[_EPOCH_S] / rows["own_s"]
+    scaled = {name: rows[name] * scale for name in ("reached_s", "trained_s")}
+    table = rows.assign(accuracy=np.nan, **scaled)[times.configs.columns]
+    table = table.sort_values("reached_s", kind="stable")
+    first = float(table["reached_s"].min())
+    return replace(times, common_s=first, clock=CLOCK, configs=table)
+
+
+def _measured_times(
+    configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule, target: float | None
+) -> TimeToAccuracy | None:
+    """Return the times by the reports of the configs' own runs."""
     column = rule.accuracy_column
     if configs.empty or column not in curves.columns or configs[column].isna().all():
         return None
@@ -169,51 +205,3 @@ def accuracy_asked(configs: pd.DataFrame, rule: Rule) -> float:
     if limit is None or pd.isna(limit):
         return limit_of(rule.accuracy, configs[rule.accuracy_column])
     return limit
-
-
-def composed_time_to_accuracy(
-    configs: pd.DataFrame,
-    trials: pd.DataFrame,
-    curves: pd.DataFrame,
-    rule: Rule,
-    *,
-    target: float | None = None,
-) -> TimeToAccuracy | None:
-    """Return the times of composed configs: the epochs of a curve at the speed of a setting.
-
-    By the index of ``configs``; ``accuracy`` is empty, since a curve has no report at the moment at
-    which another config reaches it. None if no curve has a report as good as the target.
-
-    Args:
-        configs: From :func:`~orchestrator.analysis.composition.compose.compose`, of one group.
-        trials: The trials of the curves.
-        curves: One row a report, of whole curves.
-        rule: The rule from which the target is taken.
-        target: An accuracy in place of the rule's.
-    """
-    combinations = configs[~configs["curve_ids"].duplicated()]
-    combinations = combinations.assign(timed_ids=combinations["curve_ids"])
-    times = time_to_accuracy(combinations, curves, rule, target=target)
-    if times is None or _EPOCH_S not in trials.columns:
-        return None
-    epochs_s = trials.set_index("trial_id")[_EPOCH_S]
-    own = combinations["curve_ids"].map(lambda ids: epochs_s.reindex(list(ids)).mean())
-    told = times.configs.assign(
-        curve_ids=combinations["curve_ids"].reindex(times.configs.index),
-        own_s=own.reindex(times.configs.index),
-    )
-    rows = configs[["curve_ids", _EPOCH_S]].reset_index(names="config")
-    rows = rows.merge(told, on="curve_ids", how="inner").set_index("config")
-    scale = rows[_EPOCH_S] / rows["own_s"]
-    table = pd.DataFrame(
-        {
-            "reached_s": rows["reached_s"] * scale,
-            "accuracy": float("nan"),
-            "trained_s": rows["trained_s"] * scale,
-            "num_reached": rows["num_reached"],
-            "num_runs": rows["num_runs"],
-        }
-    ).rename_axis(None)
-    table = table.sort_values("reached_s", kind="stable")
-    first = float(table["reached_s"].min())
-    return TimeToAccuracy(target=times.target, common_s=first, clock=CLOCK, configs=table)

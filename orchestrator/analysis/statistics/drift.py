@@ -162,7 +162,7 @@ def _line(runs: pd.DataFrame, ids: pd.Series[Any], rule: Rule) -> Drift | None:
         return None
     slope = float((x * y).sum()) / squares
     error = math.sqrt(float(((y - slope * x) ** 2).sum()) / df / squares)
-    half = float(t_quantile(np.array([float(df)]))[0]) * error
+    half = float(t_quantile(df)) * error
     change, low, high = (math.expm1(one * span_s) for one in (slope, slope - half, slope + half))
     return Drift(
         change=change,

@@ -132,7 +132,7 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     if len(used) < 2:
         return None
     num, mean = len(used), used["effect"].mean()
-    half = float(t_quantile(np.array([num - 1.0]))[0]) * used["effect"].std() / math.sqrt(num)
+    half = float(t_quantile(num - 1)) * used["effect"].std() / math.sqrt(num)
     trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
     is_isolated = bool((co_location_of(trained) == ISOLATED).any())
     return Interference(

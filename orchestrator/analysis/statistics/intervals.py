@@ -57,7 +57,7 @@ def is_narrow(low: float | None, high: float | None) -> bool:
     return bool(low > 0 and high < low * MOST_FACTOR)
 
 
-def t_quantile(df: Floats, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
+def t_quantile(df: Floats | float, probability: float = (1 + CONFIDENCE) / 2) -> Floats:
     """Return Student's t quantile at each number of degrees of freedom."""
     # scipy.stats would do, and costs a second more to import.
     from scipy.special import stdtrit
@@ -118,7 +118,7 @@ def _around(
     """Return the t interval of the exponential of ``log``; without ends if ``df`` is below 1."""
     factor = math.nan
     if df > 0:
-        factor = np.exp(t_quantile(np.array([float(df)]), 1 - level / 2)[0] * np.sqrt(variance))
+        factor = np.exp(t_quantile(df, 1 - level / 2) * np.sqrt(variance))
     centre = float(np.exp(log))
     low, high = float(centre / factor), float(centre * factor)
     return Interval(centre=centre, low=low, high=high, num_values=num_values)

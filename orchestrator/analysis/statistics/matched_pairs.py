@@ -21,8 +21,9 @@ procedure", Scandinavian Journal of Statistics 6, 1979).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -59,14 +60,43 @@ class Noise:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """Mean of differences, its 95 % interval and the p value of 0; NaN if not known."""
+class Mean:
+    """Mean of differences, or of ratios, over pairs or blocks; NaN if not known.
 
-    centre: float
+    Attributes:
+        effect: The mean; geometric for ratios.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        p: For no effect, for this one comparison.
+        num: Number of pairs or blocks.
+        smallest: The smallest of them.
+        largest: The largest.
+        basis: Source of the interval.
+        composed: True if a config among them was not itself measured.
+        contaminated: True if none of them has clean runs alone.
+    """
+
+    effect: float
     low: float = float("nan")
     high: float = float("nan")
     p: float = float("nan")
+    num: int
+    smallest: float
+    largest: float
     basis: Basis = Basis.UNKNOWN
+    composed: bool = False
+    contaminated: bool = False
+
+    def as_ratio(self) -> Mean:
+        """Return the mean ratio of which this one is the mean of the logarithms."""
+        return replace(
+            self,
+            effect=math.exp(self.effect),
+            low=math.exp(self.low),
+            high=math.exp(self.high),
+            smallest=math.exp(self.smallest),
+            largest=math.exp(self.largest),
+        )
 
 
 class Points:
@@ -164,7 +194,7 @@ def noise_of(variances: Floats, df: Floats) -> Noise:
     return Noise(variance=total / len(variances), df=total**2 / squares if squares else df.max())
 
 
-def mean_difference(differences: Floats, noise: Noise) -> Estimate:
+def mean_difference(differences: Floats, noise: Noise) -> Mean:
     """Return the mean of independent differences with its interval; see the module.
 
     If all differences are the same and nothing was repeated, they show no spread: figures that are
@@ -175,13 +205,15 @@ def mean_difference(differences: Floats, noise: Noise) -> Estimate:
     within = float(((differences - centre) ** 2).sum())
     df = noise.df + num - 1
     variance = (noise.df * noise.variance + within) / df if df else 0.0
+    smallest, largest = float(differences.min()), float(differences.max())
+    mean = Mean(effect=centre, num=num, smallest=smallest, largest=largest)
     if df < MIN_DF or variance <= _EXACT:
-        return Estimate(centre=centre)
+        return mean
     error = float(np.sqrt(variance / num))
-    half = float(t_quantile(np.array([df]))[0]) * error
+    half = float(t_quantile(df)) * error
     basis = Basis.PAIRS if not noise.df else Basis.REPEATS if num == 1 else Basis.BOTH
     p = float(two_sided_p(centre / error, df))
-    return Estimate(centre=centre, low=centre - half, high=centre + half, p=p, basis=basis)
+    return replace(mean, low=centre - half, high=centre + half, p=p, basis=basis)
 
 
 def holm(p_values: Floats) -> Floats:

@@ -21,12 +21,8 @@ from orchestrator.analysis.report.tables import (
     table_of_configs,
 )
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.statistics.curves import (
-    CLOCK,
-    composed_time_to_accuracy,
-    time_to_accuracy,
-)
-from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain, gains_of
+from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain, gains_of
+from orchestrator.analysis.statistics.curves import CLOCK, time_to_accuracy
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.wording import shown
 from orchestrator.formats import percent
@@ -160,25 +156,22 @@ def _name_of(row: Row) -> str:
 def times_of(view: View) -> Section | None:
     """Return the times of the main group's configs; None if no curve has any."""
     metric = view.rule.accuracy.metric
-    start = f"that is the {metric} the rule asks for"
+    times = time_to_accuracy(view.configs, view.curves, view.trials, view.rule)
+    if times is None:
+        return None
     if view.num_candidates:
-        rows = view.trials, view.curves
-        times = composed_time_to_accuracy(view.configs, *rows, view.rule)
-        line = (
-            f"{start}; the epochs that each curve took to it, at the composed time of an epoch of "
-            "each config, without evaluation"
+        how = (
+            "the epochs that each curve took to it, at the composed time of an epoch of each "
+            "config, without evaluation"
         )
     else:
-        times = time_to_accuracy(view.configs, view.curves, view.rule)
         from_start = "from the start of the trial's process, evaluation included"
-        line = (
-            f"{start}; time counts "
-            f"{'in training epochs alone' if times and times.clock == CLOCK else from_start}, as "
+        how = (
+            f"time counts {'in training epochs alone' if times.clock == CLOCK else from_start}, as "
             "finely as accuracy was evaluated. The last columns show each config when the first "
             "was there"
         )
-    if times is None:
-        return None
+    line = f"that is the {metric} the rule asks for; {how}"
     known = view.configs.loc[times.configs.index].drop(columns="num_runs").join(times.configs)
     singled = known["is_recommended"] | known["is_baseline"]
     room = MAX_ROWS - int(singled.sum())

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis.knobs.figures import Figures, Mean
+from orchestrator.analysis.knobs.figures import Figures
+from orchestrator.analysis.statistics.matched_pairs import Mean
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, figures, frame
 
 ROWS = [{"a": a, "fanouts": text} for a in (0, 1) for text in ("10,25", "5,5", "3,3")]

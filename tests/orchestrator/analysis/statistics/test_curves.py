@@ -13,7 +13,6 @@ from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import (
     TimeToAccuracy,
-    composed_time_to_accuracy,
     last_of_curves,
     time_to_accuracy,
     whole_curves,
@@ -97,7 +96,7 @@ def found_in(
     ]
     rule = Rule(objectives=(maximize("samples_per_s"), replace(accuracy, tolerance=tolerance)))
     configs = pd.DataFrame({"timed_ids": ids, column: final})
-    return time_to_accuracy(configs, pd.DataFrame(reports), rule)
+    return time_to_accuracy(configs, pd.DataFrame(reports), pd.DataFrame(), rule)
 
 
 def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
@@ -130,10 +129,11 @@ def test_curves_that_never_get_there_tell_nothing() -> None:
     rule = Rule(objectives=(maximize("samples_per_s"), maximize("val_acc", tolerance=0.0)))
     configs = pd.DataFrame({"timed_ids": [("a",)], "metrics.val_acc": [0.9]})
     curve = pd.DataFrame({"trial_id": ["a"], "elapsed_s": [1.0], "metrics.val_acc": [0.8]})
-    assert time_to_accuracy(configs, curve, rule) is None
-    assert time_to_accuracy(configs, curve.drop(columns="metrics.val_acc"), rule) is None
-    assert time_to_accuracy(configs.iloc[:0], curve, rule) is None
-    there = time_to_accuracy(configs, curve.assign(**{"metrics.val_acc": 0.9}), rule)
+    none = pd.DataFrame()
+    assert time_to_accuracy(configs, curve, none, rule) is None
+    assert time_to_accuracy(configs, curve.drop(columns="metrics.val_acc"), none, rule) is None
+    assert time_to_accuracy(configs.iloc[:0], curve, none, rule) is None
+    there = time_to_accuracy(configs, curve.assign(**{"metrics.val_acc": 0.9}), none, rule)
     assert there is not None
     assert there.clock == "elapsed_s"
 
@@ -150,7 +150,7 @@ def test_each_config_takes_the_epochs_of_its_curve_at_its_own_speed() -> None:
         **{"metrics.train_s": [report["metrics.train_s"] for report in run.curves]}
     )
     configs = tables.configs
-    times = composed_time_to_accuracy(configs, tables.trials, curves, tables.rule)
+    times = time_to_accuracy(configs, curves, tables.trials, tables.rule)
     assert times is not None
     assert set(times.configs.index) == set(configs.index)
     reached = times.configs["reached_s"].dropna()

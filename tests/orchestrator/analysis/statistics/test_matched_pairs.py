@@ -40,7 +40,7 @@ def test_one_pair_of_repeated_configs_is_the_t_test_of_two_samples() -> None:
 def test_repeats_and_pairs_are_pooled_as_computed_by_hand() -> None:
     found = mean_difference(np.array([1.0, 3.0, 5.0]), Noise(variance=4.0, df=2.0))
     half = 2.7764451 * np.sqrt((2 * 4 + 8) / 4 / 3)  # t of 2 + 2 degrees of freedom
-    assert (found.centre, found.low) == pytest.approx((3.0, 3.0 - half))
+    assert (found.effect, found.low) == pytest.approx((3.0, 3.0 - half))
     assert found.basis is Basis.BOTH
 
 
@@ -49,7 +49,7 @@ def test_where_the_noise_is_not_known_there_is_no_interval(values: list[float]) 
     found = mean_difference(np.array(values), NOTHING)
     assert np.isnan([found.low, found.high, found.p]).all()
     assert found.basis is Basis.UNKNOWN
-    assert found.centre == pytest.approx(np.mean(values))
+    assert found.effect == pytest.approx(np.mean(values))
 
 
 @pytest.mark.parametrize(("spread", "least", "most"), [(0.0, 0.94, 0.96), (0.1, 0.95, 1.0)])

@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from orchestrator.analysis.knobs.effects import Verdict
-from orchestrator.analysis.knobs.figures import Kind, Mean
+from orchestrator.analysis.knobs.figures import Kind
 from orchestrator.analysis.recommendation.front import SIGN, sign_of
 from orchestrator.analysis.report.drawing import AMBER, FAINT, GREEN, MUTED
 from orchestrator.analysis.report.tables import Cell
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.matched_pairs import Basis
+from orchestrator.analysis.statistics.matched_pairs import Basis, Mean
 from orchestrator.analysis.wording import is_share, shown_difference
 from orchestrator.formats import percent
 from orchestrator.metric_table import unit_of

@@ -18,7 +18,7 @@ from orchestrator.analysis.report.sections.timing import (
 )
 from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.statistics.gains import COMPUTE, LOADER, SPEED, Gain
+from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run
 
