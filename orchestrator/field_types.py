@@ -26,6 +26,8 @@ import msgspec
 MOST_OF_AN_INT: Final = 2**63
 """Tables have ints of 64 bits."""
 _SHOWN_CHARACTERS: Final = 200
+_DECIMAL: Final = 10**_SHOWN_CHARACTERS
+"""Larger ints are written in base 16: Python refuses more than 4,300 decimal digits."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def require_types(instance: Any) -> None:  # noqa: ANN401 - any dataclass
 
 def shown(value: object) -> str:
     """Return a value as Python writes it, bounded."""
-    text = repr(value)
+    text = hex(value) if isinstance(value, int) and abs(value) > _DECIMAL else repr(value)
     cut = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ..."
     return cut.encode(errors="backslashreplace").decode()
 

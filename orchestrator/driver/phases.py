@@ -13,8 +13,7 @@ from orchestrator.search.factored import Factored
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.stages.confirm import Confirming, MayInterleave, never
 from orchestrator.search.stages.interference import InterferenceCheck
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.judge import Judge
+from orchestrator.search.stages.judge import InterimAnalyses, Judge
 from orchestrator.search.stages.proportion import Allowance, EndToEnd
 from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Phase, Searching

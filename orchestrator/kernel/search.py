@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, Final, Protocol, cast
@@ -166,6 +166,10 @@ class SearchSpec:
 
     def candidates(self, problem: SearchProblem) -> Candidates | None:
         """Return the configs that are trained whatever the results; None where results decide."""
+        return None
+
+    def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
+        """Return the configs that it chooses from; None where they cannot be enumerated."""
         return None
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:

@@ -52,11 +52,15 @@ class Grid(SearchSpec):
         Raises:
             SweepFileError: There are more combinations than can be gone through.
         """
-        candidates = Candidates.of(problem, combinations(problem, self.points))
+        candidates = Candidates.of(problem, self.combinations(problem))
         if self.trials is not None and self.trials < len(candidates.keys):
             rng = random.Random(f"grid of {problem.seed}")
             candidates.keys[1:] = rng.sample(candidates.keys[1:], self.trials - 1)
         return candidates
+
+    def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]]:
+        """Return every combination."""
+        return combinations(problem, self.points)
 
 
 def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.errors import nearest
 from orchestrator.field_types import shown
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search.checks import Count, refuse_field, require_types
+from orchestrator.search.grid import every_combination
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -82,6 +84,10 @@ class Optuna(SearchSpec):
     def warm_starts(self) -> bool:
         """Return True where results change what is suggested."""
         return Sampler(self.sampler).learns
+
+    def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
+        """Return every combination of a finite space."""
+        return every_combination(problem)
 
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``."""

@@ -15,7 +15,6 @@ from orchestrator.kernel import search as base
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.locations import place, place_of
-from orchestrator.search.grid import Grid, combinations
 from orchestrator.texts import described
 from orchestrator.trial import Report, Trial, TrialResult
 
@@ -26,8 +25,7 @@ def require_start(spec: SearchSpec, problem: SearchProblem) -> None:
     Raises:
         SweepFileError: A grid is too large, or one of the user's own raises or is no search.
     """
-    if isinstance(spec, Grid):
-        next(combinations(problem, spec.points))
+    next(spec.combinations(problem) or iter(()), None)
     if _is_own(spec):
         started(spec, problem)
 

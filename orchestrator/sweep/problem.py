@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -15,7 +15,7 @@ from orchestrator.machine import Machine, objection
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
-from orchestrator.search.grid import Grid, combinations, every_combination, first_draws
+from orchestrator.search.grid import every_combination, first_draws
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.sweep.definition import Sweep
 
@@ -91,7 +91,9 @@ def _require_some(
     reasons: Counter[str] = Counter()
     if not sweep.constraints:
         return
-    for config in _looked_at(problem, sweep):
+    drawn = first_draws(problem, random.Random(problem.seed))
+    every = sweep.search.combinations(problem)
+    for config in every or chain(drawn, every_combination(problem) or ()):
         reason = reason_against(problem.canonical(config))
         if reason is None:
             return
@@ -101,10 +103,3 @@ def _require_some(
         f"the sweep's constraints exclude all of the {reasons.total():,} configs looked at",
         f"reasons: {shown}",
     )
-
-
-def _looked_at(problem: SearchProblem, sweep: Sweep[Any]) -> Iterator[dict[str, Any]]:
-    if isinstance(sweep.search, Grid):
-        return combinations(problem, sweep.search.points)
-    every = every_combination(problem) or ()
-    return chain(first_draws(problem, random.Random(problem.seed)), every)

@@ -20,7 +20,7 @@ from orchestrator.analysis.statistics.pooling import (
     were_interleaved,
 )
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
+from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
@@ -135,7 +135,7 @@ def confirm_level(tables: RunTables, num_pairs: int) -> float:
     """Return how often the interval of a paired ratio over so many pairs may be wrong.
 
     5 % is shared out over the interim analyses of the stage
-    (:mod:`orchestrator.search.stages.interim_analyses`) and over its configs beside the baseline.
+    (:mod:`orchestrator.search.stages.judge`) and over its configs beside the baseline.
     """
     num_configs = len(confirmed_configs(tables)) or 1
     return interim_analyses(tables.sweep).level(num_pairs) / num_configs

@@ -24,7 +24,7 @@ from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.pooling import config_ids, contaminated, were_interleaved
 from orchestrator.analysis.wording import MOST_FACTOR
 from orchestrator.formats import counted, percent
-from orchestrator.search.stages.interim_analyses import LAST_SHARE, LEVEL
+from orchestrator.search.stages.judge import LAST_SHARE, LEVEL
 from orchestrator.trial import Stage, TrialState
 
 DIFFERENCE: Final = 0.05
@@ -185,7 +185,7 @@ def pairs_needed(cv: float) -> int | None:
     """Return the pairs with which a paired t test shows :data:`DIFFERENCE`; None past fifty.
 
     In four of five cases, by the noncentral t distribution. The test is the last interim
-    analysis, at its share of the 5 %; see :mod:`orchestrator.search.stages.interim_analyses`.
+    analysis, at its share of the 5 %; see :mod:`orchestrator.search.stages.judge`.
 
     Args:
         cv: Coefficient of variation of a run's speed, the same for both configs.

@@ -16,8 +16,7 @@ from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
-from orchestrator.search.grid import Grid, every_combination
-from orchestrator.search.optuna import Optuna
+from orchestrator.search.grid import combinations
 from orchestrator.search.own import with_trials
 from orchestrator.search.stages.confirm import Confirming, FirstRounds
 from orchestrator.search.stages.judge import Judge
@@ -171,13 +170,10 @@ def make_plan(
 
 def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates | None, bool]:
     """Return configs to count, and whether they are all that a search without repetitions has."""
-    if isinstance(sweep.search, Optuna):
-        every = every_combination(problem)
-        if every is not None:
-            return Candidates.of(problem, every), True
+    known = sweep.search.combinations(problem)
+    is_whole = known is not None and not sweep.search.has_rungs
     try:
-        # The grid that the search goes by, if it has one.
-        return Grid(points=getattr(sweep.search, "points", 1)).candidates(problem), False
+        return Candidates.of(problem, known or combinations(problem, 1)), is_whole
     except SweepFileError:  # more than can be enumerated, and than will be tried
         return None, False
 

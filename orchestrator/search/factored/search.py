@@ -88,7 +88,11 @@ class Factored(SearchSpec):
         Raises:
             SweepFileError: There are more combinations than can be gone through.
         """
-        return Factors(Candidates.of(problem, combinations(problem, self.points)))
+        return Factors(Candidates.of(problem, self.combinations(problem)))
+
+    def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]]:
+        """Return every combination of a grid."""
+        return combinations(problem, self.points)
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
         """Return the stages of the search: probes, rungs of curves, further seeds."""

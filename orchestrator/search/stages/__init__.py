@@ -2,8 +2,7 @@
 
 confirm: the finalists and the baseline, run again in rounds; what the claimed speed-up rests on
 interference: isolated and co-located runs of a few configs
-interim_analyses: when the confirm stage may end, and the confidence that each analysis costs
-judge: the questions that the stages ask of the analysis
+judge: the questions to the analysis; when the confirm stage may end, and at what confidence
 proportion: a confirm stage's share of its search's core-time; one more config trained whole
 repeats: more runs of the best config and its contenders
 sequence: phases one after the other; the ledger that they share

@@ -9,8 +9,7 @@ from typing import Final
 
 from orchestrator.formats import counted, percent
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.judge import Config, Judge, Results
+from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
 from orchestrator.search.stages.proportion import Allowance
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState

@@ -1,9 +1,16 @@
-"""The judge: questions that the stages ask of the analysis. They see no statistics themselves."""
+"""The judge: questions that the stages ask of the analysis; and when the confirm stage may end.
+
+The interim analyses of the confirm stage are fixed beforehand and share the 5 % that intervals may
+be wrong in, so that all intervals together have 95 % confidence, whichever the stage ends at.
+(Repeated confidence intervals with Bonferroni's bound: Jennison and Turnbull, "Interim analyses:
+the repeated confidence interval approach", Journal of the Royal Statistical Society B 51, 1989.)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from orchestrator.kernel.search import Search
 from orchestrator.trial import Trial, TrialResult
@@ -46,3 +53,50 @@ class Judge:
     def interference(self, results: Results) -> str:
         """Return the effect of background trials on speed, a sentence; empty if none is shown."""
         return ""
+
+
+# -- interim analyses
+
+LEVEL: Final = 0.05
+"""Probability of a wrong interval, over all interim analyses together."""
+
+LAST_SHARE: Final = 0.4
+"""Share of the level at the last analysis: most of the close cases are decided there."""
+
+GROWTH: Final = 1.6
+"""Ratio of the runs at an analysis to those at the one before: 3, 5, 8, 13."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterimAnalyses:
+    """Analyses of a comparison that is extended until it decides.
+
+    Attributes:
+        first: Pairs of runs at the first analysis.
+        last: Pairs at the last one, ``first`` at least.
+    """
+
+    first: int
+    last: int
+
+    @property
+    def at(self) -> tuple[int, ...]:
+        """Pairs of runs at each analysis, ascending."""
+        before_last, num = [], self.first
+        while num < self.last:
+            before_last.append(num)
+            num = max(num + 1, round(GROWTH * num))
+        return (*before_last, max(self.first, self.last))
+
+    def level(self, num_pairs: int) -> float:
+        """Return the probability of a wrong interval over so many pairs.
+
+        It is the share of the next analysis: a stage that was broken off has its analysis there
+        instead of later. More pairs than planned count as the last analysis.
+        """
+        pairs = self.at
+        if len(pairs) == 1:
+            return LEVEL
+        if num_pairs > pairs[-2]:
+            return LEVEL * LAST_SHARE
+        return LEVEL * (1 - LAST_SHARE) / (len(pairs) - 1)

@@ -30,6 +30,7 @@ BAD_FIELDS = [
     ("baseline=Config(lr=choice(0.1, 1.0))", "baseline varies lr over choice(0.1, 1.0)",
      "one value for every knob"),
     ("epochs=0", "epochs = 0 is not allowed", "an int >= 1"),
+    ("seed=10**5000", "seed = 0x", "an int >= 0"),
     ("rigor=Rigor(half_width=0.0)", "rigor.half_width = 0.0", "> 0 and < 1, or None"),
     ("rigor=Rigor(confirm=10**9)", "rigor.confirm = 1000000000", "an int >= 0 and <= 100000"),
     ("rigor=Rigor(tie_margin='2 %')", "rigor.tie_margin = '2 %'", ">= 0 and < 1"),

@@ -18,7 +18,7 @@ from orchestrator.kernel.loop import ControlLoop
 from orchestrator.kernel.search import WAIT
 from orchestrator.search import Grid, Optuna
 from orchestrator.search.stages.confirm import Confirming, FirstRounds
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
+from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState

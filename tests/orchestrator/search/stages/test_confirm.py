@@ -10,8 +10,7 @@ import pytest
 from orchestrator.kernel.search import WAIT, Proposal, Search
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.judge import Judge, Results
+from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (

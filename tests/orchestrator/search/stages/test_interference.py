@@ -10,8 +10,7 @@ from orchestrator.kernel.search import Proposal, SearchSpec
 from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interference import BACKGROUND_FAILED, ROUNDS, InterferenceCheck
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.judge import Judge, Results
+from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (

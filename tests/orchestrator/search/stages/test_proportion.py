@@ -12,8 +12,7 @@ import pytest
 from orchestrator.kernel.search import MayStart, Proposal
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.interim_analyses import InterimAnalyses
-from orchestrator.search.stages.judge import Judge, Results
+from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
 from orchestrator.search.stages.proportion import Allowance, EndToEnd
 from orchestrator.search.stages.repeats import MAX_CONTENDERS, Repeating
 from orchestrator.search.stages.sequence import Ledger, Searching, Stages

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.statistics.intervals import t_quantile
-from orchestrator.search.stages.interim_analyses import LEVEL, InterimAnalyses
+from orchestrator.search.stages.judge import LEVEL, InterimAnalyses
 
 
 @pytest.mark.parametrize(
