@@ -390,6 +390,21 @@ def content_of(tables: RunTables) -> dict[str, Any]:
     return plain
 
 
+def run_by_workers(*speeds: tuple[int, float]) -> MadeRun:
+    """Return one run a config, named by its workers."""
+    run = MadeRun()
+    for workers, speed in speeds:
+        run.add_runs(config(num_workers=workers), [speed])
+    return run
+
+
+def confirm(run: MadeRun, speeds: Mapping[int, Sequence[float]], **cells: object) -> MadeRun:
+    """Add confirm runs of configs, named by their workers."""
+    for workers, of_config in speeds.items():
+        run.add_runs(config(num_workers=workers), of_config, stage="confirm", **cells)
+    return run
+
+
 def partly_contaminated_run() -> MadeRun:
     """Return a run whose fast config has a contaminated run that is slower and less accurate."""
     run = MadeRun()

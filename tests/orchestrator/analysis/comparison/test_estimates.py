@@ -15,16 +15,7 @@ from orchestrator.analysis.comparison.estimates import (
     median_of,
     own_changes,
 )
-from tests.orchestrator.analysis.comparison.drawn import ratios_of, sample_of, stages_like
-
-NUM_DRAWS = 300
-
-
-@pytest.fixture(scope="module")
-def drawn() -> list[Estimates]:
-    """Ratios of runs that do not differ."""
-    rng = np.random.default_rng(1)
-    return [ratios_of(rng) for _ in range(NUM_DRAWS)]
+from tests.orchestrator.analysis.comparison.drawn import sample_of, stages_like
 
 
 def test_the_change_of_one_config_has_students_interval() -> None:
@@ -57,18 +48,9 @@ def test_a_config_whose_runs_differ_far_more_keeps_its_own_spread() -> None:
     assert estimates.interval()[1][0] / estimates.interval()[0][0] < 1.1
 
 
-def test_the_interval_of_the_common_change_holds_it_19_times_of_20(
-    drawn: list[Estimates],
-) -> None:
-    ends = np.array([median_of(ratios).interval() for ratios in drawn])
-    assert 0.93 < ((ends[:, 0] <= 1) & (ends[:, 1] >= 1)).mean() < 0.985
-
-
-def test_the_interval_of_a_median_by_order_holds_it_19_times_of_20() -> None:
-    logs = np.random.default_rng(4).normal(np.log(1.1), 0.03, size=(NUM_DRAWS, 9))
-    ends = np.exp([median_interval(row) for row in logs])
-    # By the order of nine values, which is 96 %.
-    assert 0.93 < ((ends[:, 0] <= 1.1) & (ends[:, 1] >= 1.1)).mean() < 0.98
+def test_the_interval_of_a_median_is_between_two_of_the_ordered_values() -> None:
+    # With the second of nine values and the last but one: 96 %.
+    assert median_interval(np.arange(9.0)[::-1]) == (1.0, 7.0)
     assert np.isnan(median_interval(np.zeros(5))).all()
 
 

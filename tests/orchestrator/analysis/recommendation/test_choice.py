@@ -10,7 +10,7 @@ from orchestrator.analysis.recommendation.choice import (
     is_decided,
 )
 from orchestrator.analysis.recommendation.speedup import Basis, confirm_level, confirmed_configs
-from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
+from tests.orchestrator.analysis.made_runs import MadeRun, config, confirm, run_by_workers
 
 FAST = config(num_workers=3)
 
@@ -21,28 +21,20 @@ def chosen(run: MadeRun) -> Choice:
     return choice
 
 
-def run_of(*speeds: tuple[Config, float]) -> MadeRun:
-    run = MadeRun()
-    for c, speed in speeds:
-        run.add_runs(c, [speed])
-    return run
-
-
-def confirm(run: MadeRun, *speeds: tuple[Config, float]) -> None:
-    """Add three confirm runs of each, close together."""
-    for c, speed in speeds:
-        run.add_runs(c, [speed, speed * 1.001, speed * 0.999], stage="confirm")
+def close(speed: float) -> list[float]:
+    """Speeds of three runs, close together."""
+    return [speed, speed * 1.001, speed * 0.999]
 
 
 def test_the_selected_config_stands_with_those_that_are_as_fast() -> None:
-    choice = chosen(run_of((config(), 400.0), (FAST, 1000.0), (config(num_workers=6), 995.0)))
+    choice = chosen(run_by_workers((0, 400.0), (3, 1000.0), (6, 995.0)))
     assert choice.config == FAST
     assert choice.tied == (config(num_workers=6),)
 
 
 def test_a_faster_finalist_takes_the_place_of_the_selected_config() -> None:
-    run = run_of((config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1000.0))
-    confirm(run, (config(), 400.0), (FAST, 990.0), (config(num_workers=6), 1100.0))
+    run = run_by_workers((0, 400.0), (3, 990.0), (6, 1000.0))
+    confirm(run, {0: close(400.0), 3: close(990.0), 6: close(1100.0)})
     choice = chosen(run)
     assert choice.config == config(num_workers=6)
     assert choice.tied == ()
@@ -50,8 +42,8 @@ def test_a_faster_finalist_takes_the_place_of_the_selected_config() -> None:
 
 
 def test_a_config_that_is_shown_to_be_slower_gives_way_to_the_baseline() -> None:
-    run = run_of((config(), 1000.0), (FAST, 1300.0))
-    confirm(run, (config(), 1000.0), (FAST, 800.0))
+    run = run_by_workers((0, 1000.0), (3, 1300.0))
+    confirm(run, {0: close(1000.0), 3: close(800.0)})
     choice = chosen(run)
     assert (choice.config, choice.rejected) == (config(), FAST)
     assert choice.speedup.basis is Basis.SAME
@@ -61,8 +53,8 @@ def test_a_config_that_is_shown_to_be_slower_gives_way_to_the_baseline() -> None
 
 
 def test_a_config_that_is_as_fast_within_the_margin_gives_way_unless_it_is_cheaper() -> None:
-    run = run_of((config(), 1000.0), (FAST, 1300.0))
-    confirm(run, (config(), 1000.0), (FAST, 1004.0))
+    run = run_by_workers((0, 1000.0), (3, 1300.0))
+    confirm(run, {0: close(1000.0), 3: close(1004.0)})
     choice = chosen(run)
     assert (choice.config, choice.rejected, choice.is_slower) == (config(), FAST, False)
     assert choice.against is not None
@@ -76,8 +68,8 @@ def test_a_config_that_is_as_fast_within_the_margin_gives_way_unless_it_is_cheap
 @pytest.mark.parametrize("contender", [1100.0, 380.0], ids=["a finalist", "the baseline"])
 def test_the_run_that_gives_the_test_accuracy_changes_nothing(contender: float) -> None:
     other = config(num_workers=6)
-    run = run_of((config(), 400.0), (FAST, 990.0), (other, 1000.0))
-    confirm(run, (config(), 400.0), (FAST, 380.0), (other, contender))
+    run = run_by_workers((0, 400.0), (3, 990.0), (6, 1000.0))
+    confirm(run, {0: close(400.0), 3: close(380.0), 6: close(contender)})
     before = chosen(run)
     assert before.config == (other if contender > 400 else config())
     last = {"stage": "confirm", "metrics.test_acc": 0.8}
@@ -101,8 +93,8 @@ def test_figures_that_have_no_ratio_reject_nothing(ours: list[float]) -> None:
 
 @pytest.mark.parametrize("speed", [800.0, 1004.0, 1300.0], ids=["slower", "a tie", "faster"])
 def test_disturbed_rounds_decide_nothing(speed: float) -> None:
-    run = run_of((config(), 1000.0), (FAST, 1300.0))
-    confirm(run, (config(), 1000.0), (FAST, speed))
+    run = run_by_workers((0, 1000.0), (3, 1300.0))
+    confirm(run, {0: close(1000.0), 3: close(speed)})
     assert is_decided(run.tables, FAST)
     for row in run.rows[3:5]:
         row["tags.contaminated"] = "40 %"
@@ -110,23 +102,6 @@ def test_disturbed_rounds_decide_nothing(speed: float) -> None:
     assert (choice.config, choice.rejected, choice.is_slower) == (FAST, None, False)
     assert not is_decided(run.tables, FAST)
     assert [one.code for one in why_not_known(choice.speedup, run.tables)] == [Reason.OTHER_LOAD]
-
-
-# -- finalists
-
-
-def run_by_workers(*speeds: tuple[int, float]) -> MadeRun:
-    """One run a config, which is told by its workers."""
-    run = MadeRun()
-    for workers, speed in speeds:
-        run.add_runs(config(num_workers=workers), [speed])
-    return run
-
-
-def confirm_all(run: MadeRun, speeds: dict[int, list[float]]) -> None:
-    """Add confirm runs by workers."""
-    for workers, of_config in speeds.items():
-        run.add_runs(config(num_workers=workers), of_config, stage="confirm")
 
 
 @pytest.mark.parametrize(
@@ -140,13 +115,13 @@ def confirm_all(run: MadeRun, speeds: dict[int, list[float]]) -> None:
 def test_confirming_ends_once_it_is_known(ours: list[float], is_enough: bool) -> None:
     run = run_by_workers((0, 400.0), (3, 500.0))
     run.sweep["max_confirm"] = 12
-    confirm_all(run, {0: [400.0, 401.0, 399.0], 3: ours})
+    confirm(run, {0: [400.0, 401.0, 399.0], 3: ours})
     assert is_decided(run.tables, config(num_workers=3)) == is_enough
 
 
 def test_a_training_outside_the_rounds_is_no_finalist() -> None:
     run = run_by_workers((0, 400.0), (3, 401.0))
-    confirm_all(run, {0: [400.0, 401.0, 399.0], 3: [300.0, 301.0, 299.0]})
+    confirm(run, {0: [400.0, 401.0, 399.0], 3: [300.0, 301.0, 299.0]})
     level = confirm_level(run.tables, 3)
     run.add_runs(config(), [400.0], first=3, stage="confirm")  # evaluates the test split
     run.add_runs(config(num_workers=6), [380.0], first=4, stage="confirm")  # the front's far end

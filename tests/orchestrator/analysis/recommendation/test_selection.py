@@ -13,7 +13,14 @@ from orchestrator.analysis.recommendation.choice import finalists
 from orchestrator.analysis.recommendation.selection import select, to_repeat
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
-from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, Config, MadeRun, config
+from tests.orchestrator.analysis.made_runs import (
+    ACCURACY,
+    SPEED,
+    Config,
+    MadeRun,
+    config,
+    run_by_workers,
+)
 
 
 def run_of(*rows: tuple[Config, float, float], **cells: object) -> MadeRun:
@@ -211,14 +218,6 @@ def test_without_a_margin_a_dominated_config_is_never_chosen(
 
 
 # -- repeats
-
-
-def run_by_workers(*speeds: tuple[int, float]) -> MadeRun:
-    """One run a config, which is told by its workers."""
-    run = MadeRun()
-    for workers, speed in speeds:
-        run.add_runs(config(num_workers=workers), [speed])
-    return run
 
 
 def named(run: MadeRun, max_runs: int = 3) -> list[int]:

@@ -16,21 +16,9 @@ from orchestrator.analysis.recommendation.speedup import (
 )
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.trial import Stage
-from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
+from tests.orchestrator.analysis.made_runs import Config, MadeRun, config, confirm, run_by_workers
 
 FAST = config(num_workers=3)
-
-
-def searched() -> MadeRun:
-    run = MadeRun()
-    run.add_runs(config(), [1000.0])
-    run.add_runs(FAST, [3900.0])
-    return run
-
-
-def confirm(run: MadeRun, ours: list[float], theirs: list[float]) -> None:
-    run.add_runs(FAST, ours, stage="confirm")
-    run.add_runs(config(), theirs, stage="confirm")
 
 
 def interval(low: float, high: float) -> Speedup:
@@ -41,8 +29,8 @@ def interval(low: float, high: float) -> Speedup:
 
 
 def test_the_confirm_runs_come_first_and_the_searching_figure_stands_beside() -> None:
-    run = searched()
-    confirm(run, [4000.0, 4040.0, 3980.0], [1000.0, 1000.0, 1000.0])
+    run = run_by_workers((0, 1000.0), (3, 3900.0))
+    confirm(run, {3: [4000.0, 4040.0, 3980.0], 0: [1000.0, 1000.0, 1000.0]})
     speedup = speed_up(run.tables, FAST)
     assert (speedup.basis, speedup.num_pairs) == (Basis.CONFIRM, 3)
     assert speedup.ratio == pytest.approx(4.0, rel=0.01)
@@ -51,7 +39,7 @@ def test_the_confirm_runs_come_first_and_the_searching_figure_stands_beside() ->
 
 
 def test_without_confirm_runs_there_is_a_figure_and_no_interval() -> None:
-    speedup = speed_up(searched().tables, FAST)
+    speedup = speed_up(run_by_workers((0, 1000.0), (3, 3900.0)).tables, FAST)
     assert (speedup.basis, speedup.low) == (Basis.SEARCHING, None)
     assert speedup.ratio == pytest.approx(3.9)
 
@@ -93,21 +81,13 @@ def test_a_gain_is_held_against_the_noise_of_means_over_as_many_runs() -> None:
 CONTAMINATED = {"tags.contaminated": "30 % of its cores' time went to others"}
 
 
-def confirmed(*speeds: tuple[Config, list[float]], **cells: object) -> MadeRun:
-    """The confirm runs of some configs."""
-    run = MadeRun()
-    for c, of_config in speeds:
-        run.add_runs(c, of_config, stage="confirm", **cells)
-    return run
-
-
 def pairs_of(run: MadeRun) -> Pairs:
     return pair_up(run.tables, FAST, config())
 
 
 def test_the_interval_is_that_of_the_paired_ratios() -> None:
     ours, theirs = [4100.0, 3900.0, 4400.0], [1000.0, 980.0, 1100.0]
-    interval = pairs_of(confirmed((FAST, ours), (config(), theirs))).interval
+    interval = pairs_of(confirm(MadeRun(), {3: ours, 0: theirs})).interval
     logs = np.log(ours) - np.log(theirs)
     low, high = np.exp(stats.t.interval(0.95, 2, loc=logs.mean(), scale=stats.sem(logs)))
     assert interval.centre == pytest.approx(np.exp(logs.mean()))
@@ -118,7 +98,7 @@ def test_the_interval_is_that_of_the_paired_ratios() -> None:
 
 
 def test_pairs_are_matched_by_repeat_and_broken_ones_left_out() -> None:
-    run = confirmed((FAST, [4000.0, 4000.0, 8000.0]), (config(), [1000.0, 1000.0]))
+    run = confirm(MadeRun(), {3: [4000.0, 4000.0, 8000.0], 0: [1000.0, 1000.0]})
     run.add(config(), stage="confirm", repeat=2, state="failed", reason="killed")
     pairs = pairs_of(run)
     assert (len(pairs), pairs.interval.centre) == (2, pytest.approx(4.0))
@@ -126,7 +106,7 @@ def test_pairs_are_matched_by_repeat_and_broken_ones_left_out() -> None:
 
 @pytest.mark.parametrize("whose", [FAST, config()], ids=["ours", "the reference's"])
 def test_a_contaminated_round_is_left_out_where_two_are_clean(whose: Config) -> None:
-    run = confirmed((FAST, [1300.0, 1310.0, 1290.0]), (config(), [1000.0, 1000.0, 1000.0]))
+    run = confirm(MadeRun(), {3: [1300.0, 1310.0, 1290.0], 0: [1000.0, 1000.0, 1000.0]})
     row = next(row for row in run.rows if row["params.num_workers"] == whose["num_workers"])
     row |= {**CONTAMINATED, "metrics.samples_per_s": 500.0}
     pairs = pairs_of(run)
@@ -135,7 +115,7 @@ def test_a_contaminated_round_is_left_out_where_two_are_clean(whose: Config) -> 
 
 
 def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
-    run = confirmed((FAST, [1300.0] * 3), (config(), [1000.0] * 3))
+    run = confirm(MadeRun(), {3: [1300.0] * 3, 0: [1000.0] * 3})
     run.rows[0] |= CONTAMINATED
     run.rows[-1] |= CONTAMINATED
     pairs = pairs_of(run)
@@ -143,7 +123,7 @@ def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
 
 
 def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
-    run = confirmed((FAST, [500.0, 496.0, 505.0]), (config(), [400.0, 404.0, 398.0]))
+    run = confirm(MadeRun(), {3: [500.0, 496.0, 505.0], 0: [400.0, 404.0, 398.0]})
     fixed = confirm_level(run.tables, 3)
     run.sweep["max_confirm"] = 12
     extended = confirm_level(run.tables, 3)

@@ -5,34 +5,15 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, Gain, by_config, gains_of
-from orchestrator.analysis.statistics.pooling import OVER_RUNS
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
 
 
-def run_of(speeds: list[float], stage: str = "train") -> MadeRun:
-    run = MadeRun()
-    for repeat, speed in enumerate(speeds):
-        run.add(config(), stage=stage, repeat=repeat, **{SPEED: speed, "metrics.val_acc": 0.9})
-    return run
-
-
-def test_repeats_become_one_row_with_the_t_interval_over_runs() -> None:
-    speeds = [1000.0, 1100.0, 950.0]
-    row = by_config(run_of(speeds).trials).iloc[0]
-    logs = np.log(speeds)
-    low, high = stats.t.interval(0.95, 2, loc=logs.mean(), scale=stats.sem(logs))
-    assert row[SPEED] == pytest.approx(stats.gmean(speeds))
-    assert row[f"{SPEED}_low"] == pytest.approx(np.exp(low))
-    assert row[f"{SPEED}_high"] == pytest.approx(np.exp(high))
-    assert (row["num_runs"], row["interval"]) == (3, OVER_RUNS)
-
-
 def test_runs_that_did_not_complete_are_counted_and_not_averaged() -> None:
-    run = run_of([1000.0, 1000.0])
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1000.0])
     run.add(config(), state="failed", reason="killed", repeat=2)
     run.add(config(num_workers=3), state="infeasible", reason="no memory")
     configs = by_config(run.trials)
@@ -44,19 +25,6 @@ def test_nothing_completed_is_an_empty_table_with_the_same_columns(made: MadeRun
     configs = by_config(lost)
     assert configs.empty
     assert set(by_config(made.trials).columns) <= {*configs.columns}
-
-
-def test_a_contaminated_run_is_left_out_of_a_config_that_has_clean_ones() -> None:
-    run = MadeRun()
-    run.add_runs(config(num_workers=3), [1300.0, 1300.0])
-    run.add_runs(config(num_workers=3), [900.0], first=2, **{"tags.contaminated": "30 %"})
-    run.add_runs(config(), [700.0], **{"tags.contaminated": "30 %"})
-    fast, baseline = by_config(run.trials).to_dict("records")
-    assert fast[SPEED] == pytest.approx(1300)
-    assert (fast["num_runs"], fast["num_left_out"], fast["contaminated"]) == (2, 1, False)
-    assert fast["trial_ids"] == tuple(row["trial_id"] for row in run.rows[:3])
-    assert baseline[SPEED] == pytest.approx(700)
-    assert (baseline["num_runs"], baseline["num_left_out"]) == (1, 0)
 
 
 def test_accuracies_are_of_all_runs_and_speeds_and_memory_of_the_clean_ones() -> None:
@@ -72,14 +40,17 @@ def test_accuracies_are_of_all_runs_and_speeds_and_memory_of_the_clean_ones() ->
     }  # fmt: skip
     run.add_runs(config(), [1300.0, 1300.0], **figures)
     run.add_runs(config(), [900.0], first=2, **contaminated)
-    (row,) = by_config(run.trials).to_dict("records")
+    run.add_runs(config(num_workers=3), [700.0], **contaminated)
+    row, dirty = by_config(run.trials).to_dict("records")
     assert row[SPEED] == pytest.approx(1300)
     assert (row["metrics.peak_rss_gib"], row["metrics.time_to_accuracy"]) == (1.0, 10.0)
     assert row[ACCURACY] == pytest.approx(0.8)
     assert row["metrics.train_loss"] == pytest.approx(0.4)
     assert row["metrics.macro_f1"] == pytest.approx(0.6)
     assert (row["num_runs"], row["num_all_runs"]) == (2, 3)
+    assert (row["num_left_out"], row["contaminated"]) == (1, False)
     assert row["timed_ids"] == row["trial_ids"][:2]
+    assert (dirty[SPEED], dirty["num_runs"], dirty["num_left_out"]) == (pytest.approx(700), 1, 0)
 
 
 def test_an_accuracy_is_of_the_runs_under_all_conditions() -> None:

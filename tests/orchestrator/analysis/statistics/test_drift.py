@@ -50,21 +50,6 @@ def test_a_step_between_stages_is_no_drift() -> None:
         assert abs(drift.per_hour) < 0.02
 
 
-def test_pairs_of_the_confirm_stage_tell_of_a_drift_together() -> None:
-    run = MadeRun()
-    for repeat in range(5):
-        for position, workers in enumerate((0, 3)):
-            at = pd.Timestamp(1_790_000_000 + 60 * (2 * repeat + position), unit="s", tz="UTC")
-            speed = 1000 * (1 + workers) * (1 - 0.02 * repeat)
-            cells = {SPEED: speed, "started_at": at}
-            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
-    run.add(config())
-    drift = run.tables.drift
-    assert drift is not None
-    assert (drift.num_configs, drift.num_runs) == (2, 10)
-    assert drift.change == pytest.approx(-0.09, abs=0.01)
-
-
 def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
     run = MadeRun()
     changes = (0.0, -0.03, -0.01, -0.05)

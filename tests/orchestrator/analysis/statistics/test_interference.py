@@ -11,9 +11,8 @@ import pytest
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.statistics.interference import Interference, interference_effect
-from tests.orchestrator.analysis.made_runs import MadeRun, config
+from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
-SPEED = "metrics.samples_per_s"
 OTHERS = "metrics.others_cores"
 SPEEDS = {0: 400.0, 3: 1000.0}
 """Isolated speed of two configs, which are told apart by their workers."""
@@ -22,10 +21,7 @@ SPEEDS = {0: 400.0, 3: 1000.0}
 def add(run: MadeRun, workers: int, speed: float, **cells: Any) -> None:  # noqa: ANN401
     """Add a run of a config; accurate, of one memory, and beside another one if it may be."""
     others = 0.0 if cells.get("isolation") == "exclusive" else 1.0
-    cells = {"stage": "train", "repeat": 0, OTHERS: others, **cells}
-    within = {f"{SPEED}_within_low": speed * 0.998, f"{SPEED}_within_high": speed * 1.002}
-    figures = {SPEED: speed, "metrics.val_acc": 0.9, "metrics.peak_rss_gib": 1.0}
-    run.add(config(num_workers=workers), **{**figures, **within, **cells})
+    run.add_runs(config(num_workers=workers), [speed], **{OTHERS: others, **cells})
 
 
 def checked_run(
@@ -45,7 +41,7 @@ def checked_run(
                 workers,
                 speed * effect * math.exp(noise * rng.standard_normal()),
                 stage="probe",
-                repeat=1 + place // 2,
+                first=1 + place // 2,
                 isolation="exclusive" if is_isolated else "leased",
             )
     return run

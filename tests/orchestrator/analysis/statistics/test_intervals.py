@@ -27,19 +27,9 @@ def test_many_comparisons_are_all_held_at_once() -> None:
     assert 0.95 <= held <= 0.97  # a little conservative: they share a reference
 
 
-def test_the_interval_between_runs_holds_the_true_speed_as_often_as_it_says() -> None:
-    drawn = 1000 * np.exp(np.random.default_rng(1).normal(0, 0.03, (1000, 4)))
-    intervals = [log_interval(values) for values in drawn]
-    held = np.mean([interval.low <= 1000 <= interval.high for interval in intervals])
-    assert 0.93 <= held <= 0.97
-
-
-def test_one_value_has_no_interval() -> None:
+def test_one_value_has_no_interval_and_a_stricter_level_widens_it() -> None:
     assert not log_interval([3.0]).is_known
     assert np.isnan(log_interval([3.0]).low)
-
-
-def test_a_level_of_its_own_makes_it_wider() -> None:
     values = [1.0, 1.1, 0.95]
     usual, strict = log_interval(values), log_interval(values, level=0.01)
     assert strict.low < usual.low < usual.centre < usual.high < strict.high

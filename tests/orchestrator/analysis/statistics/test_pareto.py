@@ -54,20 +54,20 @@ def test_the_directions_are_the_objectives_own(
     assert pareto_front(corners, objectives).astype(int).tolist() == expected
 
 
-def test_the_front_of_one_objective_is_its_best() -> None:
-    frame = table([3, 1, 3, math.nan], [1, 3, 1, 4])
-    assert pareto_front(frame, [maximize("samples_per_s")]).tolist() == [True, False, True, False]
-    assert not pareto_front(table([math.nan], [1]), [maximize("samples_per_s")]).any()
-
-
-def test_equal_rows_are_on_the_front_together_or_not_at_all() -> None:
-    frame = table([3, 1, 3, 1, 2], [1, 3, 1, 1, 2])
-    assert pareto_front(frame, BOTH).tolist() == [True, True, True, False, True]
-
-
-def test_a_row_that_lacks_an_objective_is_never_on_the_front_and_hides_nothing() -> None:
-    frame = table([9, NAN, 1, NAN], [NAN, 9, 1, NAN])
-    assert pareto_front(frame, BOTH).tolist() == [False, False, True, False]
+@pytest.mark.parametrize(
+    ("speed", "accuracy", "objectives", "expected"),
+    [
+        ([3, 1, 3, NAN], [1, 3, 1, 4], BOTH[:1], [0, 2]),
+        ([NAN], [1], BOTH[:1], []),
+        ([3, 1, 3, 1, 2], [1, 3, 1, 1, 2], BOTH, [0, 1, 2, 4]),  # equal rows together
+        ([9, NAN, 1, NAN], [NAN, 9, 1, NAN], BOTH, [2]),  # what lacks an objective hides nothing
+    ],
+)
+def test_fronts_by_hand(
+    speed: list[float], accuracy: list[float], objectives: list[Objective], expected: list[int]
+) -> None:
+    front = pareto_front(table(speed, accuracy), objectives)
+    assert np.flatnonzero(front).tolist() == expected
 
 
 def test_each_group_has_a_front_and_a_row_that_misses_a_bound_is_on_none() -> None:
