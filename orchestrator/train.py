@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
 from orchestrator.single_run import add_options, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
@@ -89,17 +88,13 @@ def _trainable(record: SweepRecord) -> Trainable[Any]:
 
 def _recommended(run_dir: Path) -> Mapping[str, Any]:
     """Return the config that the run recommends."""
-    path = run_dir / RunFile.RECOMMENDED
-    again = f"write it again: python -m orchestrator.analysis {run_dir}"
-    try:
-        content = json.loads(path.read_bytes())
-        config = content["config"]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise RunDirectoryError(f"{path}: cannot be read: {error}", again) from None
-    if config is None:
-        why = content.get("why", "")
-        raise RunDirectoryError(f"{run_dir}: recommends no settings" + (f": {why}" if why else ""))
-    return dict(config)
+    content = read_recommended(run_dir)
+    if content is None:
+        again = f"write it again: python -m orchestrator.analysis {run_dir}"
+        raise RunDirectoryError(f"{run_dir / RunFile.RECOMMENDED}: cannot be read", again)
+    if content["config"] is None:
+        raise RunDirectoryError(f"{run_dir}: recommends no settings: {content.get('why', '')}")
+    return dict(content["config"])
 
 
 def _config(trainable: Trainable[Any], values: Mapping[str, Any]) -> object:

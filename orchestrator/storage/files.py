@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError, nearest
 
@@ -64,6 +65,15 @@ def no_run(folder: Path) -> RunDirectoryError:
     return RunDirectoryError(
         f"{folder}: is not a run directory ({what}){nearest(folder.name, beside)}", hint
     )
+
+
+def read_recommended(run_dir: Path) -> dict[str, Any] | None:
+    """Return the content of ``recommended.json``; None where the file is absent or damaged."""
+    try:
+        content = json.loads((run_dir / RunFile.RECOMMENDED).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) and "config" in content else None
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:

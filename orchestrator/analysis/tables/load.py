@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import run_key
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.storage.tables import write_tables
@@ -79,7 +77,9 @@ def write_run(run_dir: Path) -> RunTables:
 
 def _completed(tables: RunTables, run_dir: Path) -> RunTables:
     """Return the tables with the files that are not of every run."""
-    tables = replace(tables, chosen=read_chosen(run_dir), key=run_key(run_dir))
+    # A rule that is a function of the sweep file is not in the record of a run; its choice is.
+    chosen = (read_recommended(run_dir) or {}).get("config")
+    tables = replace(tables, chosen=chosen, key=run_key(run_dir))
     if not (run_dir / RunFile.CANDIDATES).is_file():  # only of a factored search
         return tables
     return replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES))
@@ -109,16 +109,3 @@ def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
             f"columns: {', '.join(map(str, table.columns))}",
         )
     return table
-
-
-def read_chosen(run_dir: Path) -> Mapping[str, Any] | None:
-    """Return the config of ``recommended.json``; None without one.
-
-    A rule that is a function of the sweep file is not in the record of a run; its choice is.
-    """
-    try:
-        content = json.loads((run_dir / RunFile.RECOMMENDED).read_bytes())
-    except (OSError, ValueError):
-        return None
-    config = content.get("config") if isinstance(content, dict) else None
-    return config if isinstance(config, dict) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from rich.columns import Columns
 from rich.console import RenderableType
@@ -12,7 +11,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from orchestrator.formats import clock, counted
-from orchestrator.storage.history import SweepHistory, TrialHistory
+from orchestrator.storage.history import TrialHistory
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.console.log import (
     BOLD,
     COLOURS,
@@ -43,44 +43,31 @@ _WIDE = 60
 """Columns from which on the knobs alone are broken into lines, not the figures."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scene:
-    """Content of the live view.
+def block(
+    now: Progress, best: BestSoFar, *, elapsed_s: float, width: int, load: Load | None = None
+) -> Iterator[RenderableType]:
+    """Yield the view. What matters least comes last, where a low terminal cuts it off.
 
-    Attributes:
-        history: The sweep so far.
-        now: Its progress.
+    Args:
+        now: The progress of the sweep.
         best: Its best configs so far.
         elapsed_s: Time since this process began with it.
-        at: Unix time, simulated in a replay.
+        width: Columns of the terminal.
         load: The machine's load, or None where it is not known.
-        is_stopping: True after an interrupt.
     """
-
-    history: SweepHistory
-    now: Progress
-    best: BestSoFar
-    elapsed_s: float
-    at: float
-    load: Load | None = None
-    is_stopping: bool = False
-
-
-def block(scene: Scene, width: int) -> Iterator[RenderableType]:
-    """Yield the view. What matters least comes last, where a low terminal cuts it off."""
-    yield from _overall(scene, width)
-    yield _joined(_states(scene))
+    yield from _overall(now, elapsed_s, width)
+    yield _joined(_states(now))
     waits: dict[str, list[TrialHistory]] = {}
-    for trial in scene.now.held_up:
+    for trial in now.held_up:
         waits.setdefault(trial.waits_for, []).append(trial)
     for first, *more in waits.values():
         yield Text(wait(first, len(more)), style="yellow")
-    if machine := list(_machine(scene.now, scene.load)):
+    if machine := list(_machine(now, load)):
         yield _joined(machine)
-    if scene.best.leaders:
-        yield from _leaders(scene, width)
-    if scene.now.running:
-        yield from _running(scene, width)
+    if best.leaders:
+        yield from _leaders(best, now.history.sweep, width)
+    if now.running:
+        yield from _running(now, width)
 
 
 def _joined(texts: Iterable[Text]) -> Text:
@@ -90,9 +77,9 @@ def _joined(texts: Iterable[Text]) -> Text:
 # -- progress
 
 
-def _overall(scene: Scene, width: int) -> Iterator[RenderableType]:
+def _overall(now: Progress, elapsed_s: float, width: int) -> Iterator[RenderableType]:
     """Yield the bar and the counts, in one line where there is room."""
-    now, counts = scene.now, _joined(_counts(scene))
+    counts = _joined(_counts(now, elapsed_s))
     if not now.num_total:
         yield counts
         return
@@ -107,25 +94,24 @@ def _overall(scene: Scene, width: int) -> Iterator[RenderableType]:
     yield Columns([bar, counts], padding=(0, 2))
 
 
-def _counts(scene: Scene) -> Iterator[Text]:
-    now, planned = scene.now, scene.history.sweep.num_planned
+def _counts(now: Progress, elapsed_s: float) -> Iterator[Text]:
+    planned = now.history.sweep.num_planned
     of = "" if planned is None else f" of {max(planned, now.num_done)}"
     yield Text(f"{now.num_done}{of} done")
-    yield Text(f"{clock(scene.elapsed_s)} so far")
+    yield Text(f"{clock(elapsed_s)} so far")
     if now.left_s is not None:
         yield Text(f"about {clock(now.left_s)} left")
     elif planned is None or now.num_waiting or now.running:
         yield Text("time left not known", style=QUIET)
 
 
-def _states(scene: Scene) -> Iterator[Text]:
-    now = scene.now
-    if scene.is_stopping:
+def _states(now: Progress) -> Iterator[Text]:
+    if now.is_stopping:
         yield Text("stopping:", style=NOTE)
     else:
-        yield Text(f"{phase_of(scene.history, now)}:", style=BOLD)
+        yield Text(f"{phase_of(now)}:", style=BOLD)
     for state in TrialState:
-        if count := now.states[state]:
+        if count := now.history.states[state]:
             yield Text(f"{count} {state.replace('_', ' ')}", style=COLOURS[state])
     yield Text(f"{len(now.running)} running", style=BOLD)
     if now.num_waiting is not None:
@@ -161,9 +147,8 @@ def _gpu(number: int, gpu: GpuLoad) -> str:
 # -- the best configs
 
 
-def _leaders(scene: Scene, width: int) -> Iterator[RenderableType]:
+def _leaders(best: BestSoFar, sweep: SweepRecord, width: int) -> Iterator[RenderableType]:
     """Yield the leading configs: title, speed, over the baseline's, objectives, knobs."""
-    best, sweep = scene.best, scene.history.sweep
     metrics = [each.metric for each in sweep.objectives if each.metric != SPEED]
     whole = width >= _WIDE
     table = Table.grid(Column(style="green", no_wrap=whole), padding=(0, 2))
@@ -191,9 +176,9 @@ def _leaders(scene: Scene, width: int) -> Iterator[RenderableType]:
 # -- the running trials
 
 
-def _running(scene: Scene, width: int) -> Iterator[RenderableType]:
+def _running(now: Progress, width: int) -> Iterator[RenderableType]:
     """Yield the running trials, each with its activity and its time so far."""
-    history, running = scene.history, scene.now.running
+    history, running = now.history, now.running
     shown = running[:MAX_RUNNING]
     few = "" if len(shown) == len(running) else f" {len(running)}, of which the first are"
     yield Text(f"running{few}", style=QUIET)
@@ -203,7 +188,7 @@ def _running(scene: Scene, width: int) -> Iterator[RenderableType]:
     for trial in shown:
         title, *knobs = label(trial, history)
         where = [f"on {trial.node}"] if len(history.nodes) > 1 else []
-        age = clock(scene.at - (trial.started_at or scene.at))
+        age = clock(now.at - (trial.started_at or now.at))
         rest = "  ".join([*figures(trial, history), *knobs, *where])
         table.add_row(f"  {title}", _activity(trial), age, rest)
     yield table

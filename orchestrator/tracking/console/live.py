@@ -17,7 +17,7 @@ from rich.text import Text
 from orchestrator.formats import clock
 from orchestrator.kernel.events import Event, Finished
 from orchestrator.storage.history import TrialHistory
-from orchestrator.tracking.console.block import Scene, block
+from orchestrator.tracking.console.block import block
 from orchestrator.tracking.console.log import COLOURS, NOTE, QUIET, Line, Lines, header_lines
 from orchestrator.tracking.console.progress import (
     BestSoFar,
@@ -113,16 +113,15 @@ class LiveView(Lines):
         at = time.time() if not history.sweep.replayed else history.last_at or 0.0
         if self._is_stale and time.monotonic() >= self._find_at:
             self._find()
-        scene = Scene(
-            history=history,
-            now=progress_of(history, most_running=self._most_running, now=at),
-            at=at,
-            best=self._best,
-            elapsed_s=time.monotonic() - self._began,
-            load=self._read_load(),
+        now = progress_of(
+            history,
+            most_running=self._most_running,
+            now=at,
             is_stopping=bool(self._interrupt),
         )
-        self._live.update(Group(*block(scene, self._console.width)), refresh=True)
+        width, elapsed_s = self._console.width, time.monotonic() - self._began
+        view = block(now, self._best, elapsed_s=elapsed_s, width=width, load=self._read_load())
+        self._live.update(Group(*view), refresh=True)
 
     def close(self, exit_code: int) -> list[str]:
         """Take the view away; what is worth keeping stands above it."""

@@ -7,14 +7,13 @@ of the recommendation, so that the console cannot disagree with the report.
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Stage, Trial, TrialState
+from orchestrator.trial import Stage, Trial
 
 SEARCH = "search"
 CONFIRM = "confirm stage"
@@ -25,14 +24,18 @@ class Progress:
     """The progress of a sweep at one moment.
 
     Attributes:
-        states: Trials with a result, by state.
+        history: The sweep so far.
+        at: Unix time, simulated in a replay.
+        is_stopping: True after an interrupt.
         running: Trials that run now.
         held_up: Trials that cannot start yet.
         num_waiting: Trials that are still to be started; None where the search decides.
         left_s: Time that the rest may take, by the trials so far; None if unknown.
     """
 
-    states: Counter[TrialState]
+    history: SweepHistory
+    at: float
+    is_stopping: bool
     running: list[TrialHistory]
     held_up: list[TrialHistory]
     num_waiting: int | None
@@ -41,7 +44,7 @@ class Progress:
     @property
     def num_done(self) -> int:
         """Return the number of trials with a result."""
-        return self.states.total()
+        return self.history.states.total()
 
     @property
     def num_total(self) -> int | None:
@@ -51,20 +54,25 @@ class Progress:
         return self.num_done + len(self.running) + self.num_waiting
 
 
-def progress_of(history: SweepHistory, *, most_running: int, now: float) -> Progress:
+def progress_of(
+    history: SweepHistory, *, most_running: int, now: float, is_stopping: bool = False
+) -> Progress:
     """Return the progress of a sweep at Unix time ``now``.
 
     Args:
         history: The sweep so far.
         most_running: The most trials that have been seen to run at the same time.
         now: Unix time.
+        is_stopping: True after an interrupt.
     """
     running = _in_order(history.running)
     planned, num_known = history.sweep.num_planned, history.num_concluded + len(running)
     num_waiting = None if planned is None else max(planned, len(history.trials)) - num_known
     typical_s = _typical_s(history, running, now)
     return Progress(
-        states=history.states,
+        history=history,
+        at=now,
+        is_stopping=is_stopping,
         running=running,
         held_up=_in_order(history.held_up),
         num_waiting=num_waiting,
@@ -142,11 +150,11 @@ def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
     return "learning curves" if is_factored else SEARCH
 
 
-def phase_of(history: SweepHistory, now: Progress) -> str:
+def phase_of(now: Progress) -> str:
     """Return what is done at the moment; it has a name between two trials too."""
     here = [each.trial for each in (now.running or now.held_up)]
     if here:
-        phases = [phase_of_trial(trial, history.sweep) for trial in here]
+        phases = [phase_of_trial(trial, now.history.sweep) for trial in here]
         return max(set(phases), key=phases.count)
     return "starting the next trial" if now.num_waiting else "analysing: which configs come next"
 

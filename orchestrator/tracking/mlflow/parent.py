@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import TrialHistory, cell_text
 from orchestrator.tracking.mlflow.content import (
     BASELINE_ROLE,
@@ -155,8 +155,10 @@ class RunAnswer:
 
 def read_answer(run_dir: Path) -> RunAnswer:
     """Return what the analysis left in a run directory; nothing where it left nothing."""
+    content = read_recommended(run_dir)
+    if content is None:
+        return RunAnswer()
     try:
-        content = json.loads((run_dir / RunFile.RECOMMENDED).read_bytes())
         note = (run_dir / RunFile.ANSWER).read_text("utf-8")
         with (run_dir / RunFile.FRONT).open(encoding="utf-8", newline="") as file:
             front = tuple(map(tuple, csv.reader(file)))

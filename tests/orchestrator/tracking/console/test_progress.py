@@ -62,7 +62,7 @@ def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe)
 
 def phase(scribe: Scribe) -> str:
     history = read_history(events_of(scribe.run_dir))
-    return phase_of(history, progress_of(history, most_running=1, now=0.0))
+    return phase_of(progress_of(history, most_running=1, now=0.0))
 
 
 def test_the_time_between_trials_has_a_name(scribe: Scribe) -> None:
