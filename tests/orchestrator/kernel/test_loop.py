@@ -191,18 +191,13 @@ def test_after_the_time_budget_trials_have_a_row_and_the_search_is_not_told(loop
     assert search.told == [], "a resumed sweep runs it"
 
 
-def test_notes_of_the_search_are_journalled(loops: Loops) -> None:
-    loops(Script(proposal(0), notes=["the rounds are not interleaved"])).next_launch()
-    assert [e.text for e in loops.events if isinstance(e, Noted)] == [
-        "the rounds are not interleaved"
-    ]
-
-
-def test_the_same_note_of_an_executor_is_journalled_once(loops: Loops) -> None:
-    loop = loops(Script())
-    loop.note("cores cannot be leased")
-    loop.note("cores cannot be leased")
-    assert loops.kinds == ["note"]
+def test_notes_of_search_and_executor_are_journalled_once(loops: Loops) -> None:
+    loop = loops(Script(notes=["of the search"]))
+    loop.next_launch()
+    for _ in range(2):
+        loop.note("of the executor")
+    texts = [event.text for event in loops.events if isinstance(event, Noted)]
+    assert texts == ["of the search", "of the executor"]
 
 
 def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import pytest
 
 from orchestrator.metrics import maximize
-from orchestrator.search import Factored
 from orchestrator.search.factored.curves import (
     Point,
     front,
@@ -18,9 +15,7 @@ from orchestrator.search.factored.curves import (
 )
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored import simulated
-from tests.orchestrator.search.factored.simulated import Machine, Truth, problem
 from tests.orchestrator.search.playing import completed
 
 
@@ -46,19 +41,20 @@ def curves(*figures: tuple[float, ...] | None) -> list[Curve]:
     return found
 
 
-def test_the_better_two_thirds_are_left_and_what_is_within_the_tolerance() -> None:
-    known = curves((0.90,), (0.7,), (0.80,), (0.796,), None)
-    left = survivors(findings(), known, kept=(), epochs=1)
-    assert left == [known[0], known[2], known[3]], "of four the best three"
-    known = curves((0.90,), (0.80,), (0.70,), (0.697,), (0.694,), (0.5,))
-    assert survivors(findings(), known, kept=(), epochs=1) == known[:5], (
-        "the fifth is within of the fourth"
-    )
-
-
-def test_a_curve_to_keep_is_left_unless_it_is_lost() -> None:
-    known = curves((0.9,), (0.1,), None)
-    assert survivors(findings(), known, kept=known[1:], epochs=1) == known[:2]
+@pytest.mark.parametrize(
+    ("figures", "kept", "left"),
+    [
+        ([0.90, 0.7, 0.80, 0.796, None], [], [0, 2, 3]),
+        ([0.90, 0.80, 0.70, 0.697, 0.694, 0.5], [], [0, 1, 2, 3, 4]),
+        ([0.9, 0.1, None], [1, 2], [0, 1]),
+    ],
+)
+def test_the_better_two_thirds_are_left_and_what_is_within_the_tolerance_or_kept(
+    figures: list[float | None], kept: list[int], left: list[int]
+) -> None:
+    known = curves(*(None if each is None else (each,) for each in figures))
+    found = survivors(findings(), known, kept=[known[i] for i in kept], epochs=1)
+    assert found == [known[i] for i in left]
 
 
 def test_a_curve_that_was_trained_further_has_no_lead_by_that() -> None:
@@ -99,19 +95,6 @@ def test_a_group_is_left_only_where_another_one_surely_beats_it_in_both(
     assert list(
         unbeaten(known, left, kept=after[0] + list(left.values())[1], epochs=1).values()
     ) == list(left.values())
-
-
-def test_each_part_of_a_curve_goes_on_where_the_last_one_ended() -> None:
-    here = problem()
-    machine = Machine(Truth(1), here).run(Factored().start(here))
-    parts: dict[tuple[str, int], list[Trial]] = defaultdict(list)
-    for trial, _ in machine.results:
-        if trial.stage is Stage.TRAIN:
-            parts[str(trial.config), trial.repeat].append(trial)
-    pauses = {tuple(t.budget.pause_after for t in curve) for curve in parts.values()}
-    assert pauses <= {(1,), (1, 3), (1, 3, None), (None,)}
-    ended = [len(curve) for (_, repeat), curve in parts.items() if repeat == 0]
-    assert (len(ended), ended.count(3) < len(ended)) == (20, True)
 
 
 def made_points(known: Findings, *found: tuple[float, ...]) -> list[Point]:

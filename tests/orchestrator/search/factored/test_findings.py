@@ -1,20 +1,25 @@
-"""Groups, settings and curves of a space; what a factored search remembers of its trials."""
+"""The objectives of a factored search; groups, settings, curves; results of trials."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
+from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.search import Factored
 from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.goals import Goals, goals_of
 from orchestrator.space.domains import choice
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.factored import simulated
+from tests.orchestrator.search.factored.simulated import problem
 from tests.orchestrator.search.playing import Config, completed, trial_of
 from tests.orchestrator.search.playing import problem as small_problem
 
@@ -103,3 +108,61 @@ def test_knobs_that_vary_by_role_and_a_knob_that_proves_to_be_both() -> None:
     key = factors.candidates.keys[0]
     assert more.setting_of(key) == factors.setting_of(key), "what was probed stays known"
     assert not more.has_choice
+
+
+SPEED, ACCURACY = maximize("samples_per_s"), maximize("val_acc")
+
+
+def goals_with(objectives: Sequence[Objective], target: Objective | None = None) -> Goals:
+    return goals_of(replace(problem(), objectives=tuple(objectives), target=target))
+
+
+def test_objectives_are_split_into_speed_learning_and_conditions() -> None:
+    goals = goals_with([minimize("epoch_s"), ACCURACY, at_most("peak_rss_gib", 2)])
+    assert goals.speed.metric == "epoch_s"
+    assert [each.metric for each in goals.learned] == ["val_acc"]
+    assert [each.metric for each in goals.conditions] == ["peak_rss_gib"]
+    assert goals.holds({"peak_rss_gib": 2.0})
+    assert goals.holds({}), "not known to be violated"
+    assert not goals.holds({"peak_rss_gib": 2.1})
+
+
+@pytest.mark.parametrize("metric", ["time_to_accuracy_s", "goodput", "cost", "energy_j"])
+def test_of_a_whole_training_a_probe_knows_the_rate_alone(metric: str) -> None:
+    assert goals_with([minimize(metric), ACCURACY]).speed == SPEED
+
+
+def test_figures_are_the_larger_the_better_and_tolerances_their_own() -> None:
+    goals = goals_with([SPEED, ACCURACY, minimize("train_loss", tolerance=0.1)])
+    assert goals.tolerances == (0.005, 0.1)
+    assert goals.figures({"val_acc": 0.9, "train_loss": 0.3}) == (0.9, -0.3)
+    assert goals.figures({"val_acc": 0.9}) is None
+    assert goals.figures({"val_acc": 0.9, "train_loss": math.nan}) is None
+    assert goals.is_within((0.896, -0.35), (0.9, -0.3))
+    assert not goals.is_within((0.894, -0.3), (0.9, -0.3))
+
+
+@pytest.mark.parametrize(
+    ("objectives", "target", "final"),
+    [
+        ([SPEED, ACCURACY], None, True),
+        ([minimize("time_to_accuracy_s"), ACCURACY], at_least("val_acc", 0.9), False),
+        ([minimize("time_to_accuracy_s"), ACCURACY], maximize("val_acc", tolerance=0.01), True),
+        ([minimize("goodput"), maximize("val_f1")], at_least("val_acc", 0.9), True),
+    ],
+)
+def test_final_figures_count_unless_a_given_target_is_all_that_is_asked_for(
+    objectives: list[Objective], target: Objective | None, *, final: bool
+) -> None:
+    goals = goals_with(objectives, target)
+    assert goals.are_final == final
+    assert goals.is_best_all == (target is not None and target.bound is None)
+    assert goals.learned[0].metric == "val_acc" or target is None
+
+
+def test_a_speed_that_is_minimised_is_the_larger_the_faster() -> None:
+    own, rate = goals_with([minimize("epoch_s"), ACCURACY]).log_speeds(
+        completed(epoch_s=2.0, samples_per_s=100.0)
+    )
+    assert (own, rate) == (-math.log(2), math.log(100))
+    assert math.isnan(goals_with([SPEED, ACCURACY]).log_speeds(completed(samples_per_s=0.0))[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
@@ -42,6 +43,11 @@ def test_the_stages_follow_each_other_and_no_trial_is_asked_for_twice() -> None:
     first_train = next(i for i, t in enumerate(trials) if t.stage is Stage.TRAIN)
     assert all(t.repeat < 6 for t in trials[:first_train])
     assert max(t.repeat for t in trials if t.stage is Stage.TRAIN) == 2
+    parts: dict[tuple[str, int], list[int | None]] = defaultdict(list)
+    for each in trials[first_train:]:
+        if each.stage is Stage.TRAIN:
+            parts[str(each.config), each.repeat].append(each.budget.pause_after)
+    assert set(map(tuple, parts.values())) <= {(1,), (1, 3), (1, 3, None), (None,)}
 
 
 def test_without_objectives_that_are_learned_one_curve_a_group_is_trained() -> None:

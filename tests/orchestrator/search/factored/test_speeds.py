@@ -13,7 +13,6 @@ from orchestrator.metrics import Objective, at_most, maximize, minimize
 from orchestrator.search.factored.goals import Goals
 from orchestrator.search.factored.probes import TIES_FROM, looks
 from orchestrator.search.factored.speeds import Speeds
-from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.search.playing import completed
 
 A, B, C = ("a",), ("b",), ("c",)
@@ -38,26 +37,12 @@ def known(**rates: list[float]) -> Speeds:
     return speeds
 
 
-def test_more_probes_tell_closer_settings_apart() -> None:
-    speeds = known(a=[1000.0, 1010.0] * 4, b=[930.0, 920.0] * 4)
-    assert speeds.contenders([A, B]) == [A]
-
-
 def test_a_spread_larger_than_assumed_brings_back_what_was_dropped() -> None:
     speeds = known(a=[1000.0], b=[830.0])
     assert speeds.contenders([A, B]) == [A]
     for rate in (700.0, 1400.0, 800.0):
         speeds.add(A, completed(samples_per_s=rate))
     assert speeds.contenders([A, B]) == [A, B]
-
-
-def test_what_cannot_run_is_out_and_what_failed_twice() -> None:
-    speeds = known(a=[1000.0])
-    speeds.add(B, TrialResult(state=TrialState.INFEASIBLE))
-    speeds.add(C, TrialResult(state=TrialState.FAILED))
-    assert speeds.able([A, B, C]) == [A, C]
-    speeds.add(C, TrialResult(state=TrialState.FAILED))
-    assert speeds.able([A, B, C]) == [A]
 
 
 def test_a_contaminated_run_counts_only_until_there_is_a_clean_one() -> None:

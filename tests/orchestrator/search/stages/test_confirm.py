@@ -200,32 +200,26 @@ def workers_of_rounds(search: Stages, answer: Answer) -> list[list[int]]:
 CONTENDER = {**BEST, "workers": 3}
 
 
-def test_a_config_that_proves_infeasible_is_not_run_again() -> None:
-    rounds = workers_of_rounds(
-        confirming(BEST, CONTENDER, last=12, runs=99), lost(6, from_repeat=1)
-    )
-    assert rounds == [[0, 3, 6], [0, 3, 6], *[[0, 3]] * 10]
+ALL = [[0, 3, 6]]
+FAILED = TrialState.FAILED
 
 
-def test_without_any_finalist_left_the_stage_ends() -> None:
-    assert workers_of_rounds(confirming(BEST, last=12, runs=99), lost(6)) == [[0, 6]]
-
-
-@pytest.mark.parametrize("stage", [Stage.TRAIN, Stage.CONFIRM])
-def test_without_a_feasible_baseline_nothing_is_extended(stage: Stage) -> None:
-    rounds = workers_of_rounds(confirming(BEST, last=12, runs=99), lost(0, stage=stage))
-    known = stage is Stage.TRAIN
-    assert rounds == [[6] if known else [0, 6], [6], [6]]
-
-
-def test_a_config_that_never_completes_is_not_run_beyond_the_first_analysis() -> None:
-    def rounds_of(answer: Answer) -> list[list[int]]:
-        return workers_of_rounds(confirming(BEST, CONTENDER, last=12, runs=99), answer)
-
-    assert rounds_of(lost(0, state=TrialState.FAILED)) == [[0, 3, 6]] * 3
-    assert rounds_of(lost(3, state=TrialState.FAILED)) == [[0, 3, 6]] * 3 + [[0, 6]] * 9
-    now_and_then = lost(0, from_repeat=1, state=TrialState.FAILED)
-    assert rounds_of(now_and_then) == [[0, 3, 6]] * 12, "what completed once may again"
+@pytest.mark.parametrize(
+    ("selected", "answer", "rounds"),
+    [
+        ([BEST, CONTENDER], lost(6, from_repeat=1), ALL * 2 + [[0, 3]] * 10),
+        ([BEST], lost(6), [[0, 6]]),
+        ([BEST], lost(0), [[0, 6], [6], [6]]),
+        ([BEST], lost(0, stage=Stage.TRAIN), [[6]] * 3),
+        ([BEST, CONTENDER], lost(0, state=FAILED), ALL * 3),
+        ([BEST, CONTENDER], lost(3, state=FAILED), ALL * 3 + [[0, 6]] * 9),
+        ([BEST, CONTENDER], lost(0, from_repeat=1, state=FAILED), ALL * 12),
+    ],
+)
+def test_a_config_that_is_infeasible_or_never_completes_is_not_run_again(
+    selected: list[Mapping[str, Any]], answer: Answer, rounds: list[list[int]]
+) -> None:
+    assert workers_of_rounds(confirming(*selected, last=12, runs=99), answer) == rounds
 
 
 @pytest.mark.parametrize(("runs", "rounds"), [(0, 3), (7, 5), (10, 5), (11, 8), (99, 12)])
