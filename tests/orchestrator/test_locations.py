@@ -22,7 +22,6 @@ from orchestrator.arguments import (
 )
 from orchestrator.errors import SweepError, SweepFileError
 from orchestrator.locations import cache_folder, caller, named_path, place, place_of
-from tests.conftest import ROOT
 
 USERS = """
 from orchestrator.search import Grid
@@ -187,11 +186,3 @@ def test_an_abbreviated_option_is_refused(
     with pytest.raises(SystemExit) as ended:
         parser.parse_args(words.split())
     assert (ended.value.code, said in capsys.readouterr().err) == (2, True)
-
-
-def test_every_command_refuses_abbreviations() -> None:
-    files = [
-        file for name in ("orchestrator", "benchmarks") for file in (ROOT / name).rglob("*.py")
-    ]
-    plain = [file for file in files if "argparse.ArgumentParser(" in file.read_text()]
-    assert {file.parent.name for file in plain} == {"peers"}, "which have nothing of ours"

@@ -16,7 +16,7 @@ from orchestrator.data import (
     is_path,
 )
 from orchestrator.errors import DataError, SweepFileError, collecting_problems
-from orchestrator.machine import Constraint, Machine, Node, objection, requires
+from orchestrator.machine import Machine, Node, requires
 from orchestrator.measurement.run import Run
 from orchestrator.metrics import maximize, minimize
 from orchestrator.space.declare import knobs, systems
@@ -55,16 +55,6 @@ def test_the_first_constraint_that_does_not_hold_gives_the_reason() -> None:
     )
     reasons = [trainable.infeasible(Config(workers=n), MACHINE) for n in (2, 4, 6)]
     assert reasons == [None, "many", "too many"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [(lambda *_: 1 / 0, "demand raised ZeroDivisionError"), (lambda *_: 3, "demand returned 3")],
-)
-def test_a_wrong_demand_is_named_with_its_line(wrong: Any, message: str) -> None:  # noqa: ANN401
-    with pytest.raises(SweepFileError, match=message) as refused:
-        Trainable(train, Config, demand=wrong).demand_of(Config(), MACHINE)
-    assert "test_trainable.py:" in refused.value.message
 
 
 @pytest.mark.parametrize(
@@ -144,31 +134,24 @@ def test_all_wrong_fields_are_reported_together() -> None:
     assert len(problems) == 3
 
 
-# -- constraints: a reason, or a message that names the place
-
-
-def test_a_condition_gives_its_reason_where_it_does_not_hold() -> None:
-    small: Constraint[int] = requires(lambda config: config < 3, "too large")
-    assert objection(small, 2, MACHINE) is None
-    assert objection(small, 3, MACHINE) == "too large"
-
-
-def test_a_constraint_that_raises_is_named_with_its_line_and_the_config() -> None:
-    def broken(config: Any, _machine: Machine) -> str | None:  # noqa: ANN401
-        return str(config["absent"])
-
-    with pytest.raises(SweepFileError, match="a constraint raised KeyError") as refused:
-        objection(broken, {}, MACHINE)
+@pytest.mark.parametrize(
+    ("field", "wrong", "message"),
+    [
+        ("demand", lambda *_: 1 / 0, "demand raised ZeroDivisionError"),
+        ("demand", lambda *_: 3, "demand returned 3"),
+        ("constraints", [lambda *_: 1 / 0], "a constraint raised ZeroDivisionError"),
+        ("constraints", [lambda *_: True], "a constraint returned True"),
+    ],
+)
+def test_a_wrong_function_of_a_config_is_named_with_its_line(
+    field: str, wrong: Any, message: str  # noqa: ANN401
+) -> None:  # fmt: skip
+    trainable = Trainable(**{"train": train, "config": Config, field: wrong})
+    with pytest.raises(SweepFileError, match=message) as refused:
+        trainable.infeasible(Config(), MACHINE)
     assert "test_trainable.py:" in refused.value.message
-    assert refused.value.hint == "for {}"
-
-
-def test_a_constraint_that_returns_a_truth_value_is_refused() -> None:
-    def confused(_config: object, _machine: Machine) -> Any:  # noqa: ANN401
-        return True
-
-    with pytest.raises(SweepFileError, match="a constraint returned True"):
-        objection(confused, 0, MACHINE)
+    if "raised" in message:
+        assert refused.value.hint == "for Config()"
 
 
 # -- data sets by name, variant or folder

@@ -77,20 +77,6 @@ def test_the_first_round_of_a_slice_is_no_steady_state(burst: int) -> None:
     assert [Block.from_row(block.to_row()).end for block in blocks] == [b.end for b in blocks]
 
 
-class _Ahead(list[int]):
-    steps_ahead = 4
-
-
-def test_slices_are_as_long_as_the_loader_itself_asks_for() -> None:
-    """Undeclared, as in a trainable that says nothing of its workers."""
-    declared, told = (
-        trained(Budget(epochs=2), loader, burst=burst, slice_s=0.0)
-        for loader, burst in ((range(24 + 3), 4), (_Ahead(range(24 + 3)), 1))
-    )
-    assert told[0] == declared[0]
-    assert told[2] == declared[2]
-
-
 def test_no_slice_begins_in_the_last_round_of_an_epoch() -> None:
     """In it the loader makes no more batches: it would be taken for the steady state."""
     blocks, _, _ = trained(Budget(epochs=2), range(24 + 3), burst=4, slice_s=0.0)

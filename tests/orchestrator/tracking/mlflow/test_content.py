@@ -8,8 +8,7 @@ import pytest
 from mlflow.utils.validation import _validate_metric_name
 
 from orchestrator.storage.history import TrialHistory, read_history
-from orchestrator.tracking.mlflow.content import child_name, points, tags
-from orchestrator.trial import Stage
+from orchestrator.tracking.mlflow.content import points, tags
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
 
@@ -41,15 +40,6 @@ def test_each_point_is_given_once_and_figures_of_the_result_last(scribe: Scribe)
     assert len(every) == len(set(every)), "none twice"
     latest = max(every, key=lambda point: point.at_ms)
     assert (latest.name, latest.value) == ("peak_rss_gib", 1.25)
-
-
-def test_a_child_is_named_by_what_differs_from_the_baseline(scribe: Scribe) -> None:
-    baseline = {"lr": 0.003, "num_workers": 0, "pin_memory": False, "fanouts": [10, 25]}
-    trial = TrialHistory(trial=make_trial(5, stage=Stage.CONFIRM, repeat=1), index=0)
-    named = "lr=0.004 num_workers=3 amp=off, confirm, repeat 1"
-    assert child_name(trial, baseline) == named, "a knob that the baseline lacks is named, too"
-    baseline["amp"] = "off"
-    assert child_name(TrialHistory(trial=make_trial(0), index=0), baseline) == "baseline"
 
 
 @pytest.mark.parametrize("name", ["..", "a//b", "/x", "../x", "a/", "", "a b"])

@@ -177,31 +177,12 @@ def write_answer(run_dir: Path, **changes: object) -> None:
     (run_dir / RunFile.ANSWER).write_text("**3 workers are 1.3 times as fast.**\n")
 
 
-KNOWN = {"speedup": 1.3, "speedup_low": 1.2, "speedup_high": 1.4, "val_acc_difference": -0.01}
-
-
-@pytest.mark.parametrize(
-    ("changes", "figures"),
-    [
-        ({}, {**KNOWN, "samples_per_s": 1300.0}),
-        (
-            {"speedup": {"ratio": None, "low": None, "high": None}, "accuracy_difference": None},
-            {"samples_per_s": 1300.0},
-        ),
-        (
-            {"config": None, "speedup": None, "accuracy_difference": None, "figures": {"a": None}},
-            {},
-        ),
-    ],
-)
-def test_the_figures_that_are_known_are_read(
-    tmp_path: Path, changes: dict[str, Any], figures: dict[str, float]
-) -> None:
-    write_answer(tmp_path, **changes)
+def test_a_run_that_recommends_nothing_has_its_note_alone(tmp_path: Path) -> None:
+    none = {"config": None, "speedup": None, "accuracy_difference": None, "figures": {"a": None}}
+    write_answer(tmp_path, **none)
     answer = read_answer(tmp_path)
     assert answer.note == "**3 workers are 1.3 times as fast.**"
-    assert answer.figures == figures
-    assert bool(answer.config) == (changes.get("config", True) is not None)
+    assert (answer.figures, answer.config) == ({}, {})
 
 
 @pytest.fixture
