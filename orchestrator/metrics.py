@@ -64,6 +64,12 @@ class Objective:
         """+1 where larger is better, -1 where smaller is."""
         return 1.0 if self.goal is Goal.MAXIMIZE else -1.0
 
+    def holds(self, metrics: Mapping[str, float]) -> bool:
+        """Return True unless the metric is known and violates the bound."""
+        if self.bound is None or self.metric not in metrics:
+            return True
+        return self.sign * (metrics[self.metric] - self.bound) >= 0
+
 
 MAX_OBJECTIVES: Final = 3
 """Objectives of a sweep, at most."""

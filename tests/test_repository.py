@@ -88,7 +88,6 @@ SMALL = 60
 SHOWN_BY = {
     "orchestrator/single_run.py": "tests/orchestrator/test_standalone.py",
     "orchestrator/search/optuna.py": "tests/orchestrator/search/test_optuna_study.py",
-    "orchestrator/sweep/tracebacks.py": "tests/orchestrator/sweep/test_loading.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
     "trainables/data/layouts/ogb_graph.py": "tests/trainables/data/sets/test_ogbn_products.py",
     "trainables/data/sets/community_graph.py": (

@@ -75,10 +75,9 @@ def make_phases(
             repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
             phases.append(repeating)
     if rigor.confirm:
-        last = max(rigor.confirm, rigor.max_confirm)
         phases.append(
             Confirming(
-                analyses=InterimAnalyses(first=rigor.confirm, last=last),
+                analyses=InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm),
                 judge=judge,
                 finalists=rigor.finalists,
                 may_interleave=may_interleave if rigor.interleaved else never,

@@ -106,11 +106,7 @@ class Rung:
 
     def add(self, name: Hashable, metrics: Mapping[str, float]) -> None:
         """Take a curve's figures; a curve that comes here once more keeps its place."""
-        violates = any(
-            bound.bound is not None and not bound.sign * (metrics[bound.metric] - bound.bound) >= 0
-            for bound in self._bounds
-            if bound.metric in metrics
-        )
+        violates = not all(bound.holds(metrics) for bound in self._bounds)
         point = tuple(metrics.get(goal.metric, math.nan) for goal in self._goals)
         self._curves[name] = violates, point
 

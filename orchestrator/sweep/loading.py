@@ -1,29 +1,38 @@
-"""From a sweep file, run as a module of its own, to a checked sweep; errors become messages."""
+"""From a sweep file, run as a module of its own, to a checked sweep; errors become messages.
+
+A message has Python's own words, the file's line, and the nearest name.
+"""
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
+import inspect
 import linecache
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Final, NoReturn
 
-from orchestrator.errors import SweepError, SweepFileError, collecting_problems, raise_all
-from orchestrator.locations import place
+from orchestrator.errors import SweepError, SweepFileError, collecting_problems, nearest, raise_all
+from orchestrator.locations import argument_line, place
 from orchestrator.sweep.checks import sweep_problems
 from orchestrator.sweep.definition import Sweep
-from orchestrator.sweep.tracebacks import explained
 from orchestrator.system.import_path import PROJECT, folders_after, folders_before, make_importable
+from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 from orchestrator.trainable import IF_POSSIBLE, Trainable
 
 _NUM_NAMES = 12
+_UNKNOWN_ARGUMENT = re.compile(
+    r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
+)
 _HOOK: Final = "RAY_RUNTIME_ENV_HOOK"
 _STARTS_RAY: Final = "it starts Ray, or joins one, when it is imported"
 _HOW_NOT_TO: Final = (
@@ -132,7 +141,7 @@ def run_sweep_file(path: Path) -> ModuleType:
         raise
     except BaseException as error:  # noqa: BLE001 - raised again, as a message
         sys.modules.pop(name, None)
-        raise explained(error, file) from None
+        raise _explained(error, file) from None
     return module
 
 
@@ -198,3 +207,72 @@ def _finds(name: str, file: Path) -> bool:
     except Exception:  # noqa: BLE001 - the package around it is the user's, and may raise anything
         return False
     return spec is not None and spec.origin == str(file)
+
+
+# -- an error of the file as one message
+
+
+def _explained(error: BaseException, file: Path) -> SweepFileError:
+    """Return the error as one about ``file``: its own line, and the place the error came from."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    own = [(f, line) for f, line in frames if f.f_code.co_filename == str(file)]
+    if not own:  # it could not even be compiled
+        line = error.lineno if isinstance(error, SyntaxError) else None
+        *_, last = traceback.format_exception_only(error)
+        shown = (getattr(error, "text", None) or "").strip()
+        return SweepFileError(_message(place(file, line), last.strip(), shown))
+    frame, line = own[-1]
+    line = _argument_line(error, frame) or line
+    what = _description(error, frame).removeprefix(f"{place(file, line)}: ")
+    text = _message(place(file, line), what, linecache.getline(str(file), line).strip())
+    return SweepFileError(text, _hint(error, file, frames[-1]))
+
+
+def _message(where: str, what: str, line: str) -> str:
+    shown = f"\n    {bounded(line, MOST_OF_A_LINE)}" if line else ""
+    return f"{where}: {what}{shown}"
+
+
+def _description(error: BaseException, frame: FrameType) -> str:
+    if isinstance(error, SweepError):
+        return error.message
+    if isinstance(error, SystemExit):
+        return "a sweep file must not end the program (SystemExit)"
+    return f"{described(error)}{_nearest(error, frame.f_globals)}"
+
+
+def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
+    if isinstance(error, SweepError):
+        return error.hint
+    (frame, line), origin = innermost, innermost[0].f_code.co_filename
+    if isinstance(error, SyntaxError) and error.filename:
+        origin, line = error.filename, error.lineno or 0
+    is_ours = frame.f_globals.get("__name__", "").startswith("orchestrator.")
+    if is_ours or origin == str(file) or origin.startswith("<frozen"):
+        return ""
+    shown = bounded(linecache.getline(origin, line).strip(), MOST_OF_A_LINE)
+    return f"raised in {place(origin, line)}: {shown}"
+
+
+def _argument_line(error: BaseException, frame: FrameType) -> int | None:
+    """Return the line of an argument that the called function does not take."""
+    match = _UNKNOWN_ARGUMENT.search(described(error)) if isinstance(error, TypeError) else None
+    return argument_line(frame.f_code, frame.f_lasti, match[2]) if match else None
+
+
+def _nearest(error: BaseException, names: Mapping[str, Any]) -> str:
+    """Return the name that was probably meant, to follow the message, if there is one."""
+    if isinstance(error, NameError) and error.name:
+        return nearest(error.name, [*names, *dir(builtins)])
+    if isinstance(error, AttributeError) and error.name:
+        return nearest(error.name, dir(error.obj))
+    if isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(described(error))):
+        return nearest(match[2], _parameters(names.get(match[1])))
+    return ""
+
+
+def _parameters(called: object) -> Iterable[str]:
+    try:
+        return inspect.signature(called).parameters  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ()

@@ -75,12 +75,7 @@ class Goals:
 
     def holds(self, metrics: Mapping[str, float]) -> bool:
         """Return True if no condition is known to be violated."""
-        return all(
-            condition.bound is None
-            or condition.metric not in metrics
-            or condition.sign * (metrics[condition.metric] - condition.bound) >= 0
-            for condition in self.conditions
-        )
+        return all(condition.holds(metrics) for condition in self.conditions)
 
     def is_within(self, one: Sequence[float], other: Sequence[float], times: float = 1) -> bool:
         """Return True if ``one`` is nowhere worse than ``other`` by more than the tolerances."""

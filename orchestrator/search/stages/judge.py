@@ -73,7 +73,7 @@ class InterimAnalyses:
 
     Attributes:
         first: Pairs of runs at the first analysis.
-        last: Pairs at the last one, ``first`` at least.
+        last: Pairs at the last one; ``first`` where that is more.
     """
 
     first: int

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
 
 import pytest
 
-from orchestrator.errors import SweepFileError, collecting_problems
+from orchestrator.errors import SweepFileError
 from orchestrator.kernel.search import Proposal, Search, SearchSpec
-from orchestrator.search import Asha, Factored, Grid, Random
+from orchestrator.search import Grid, Random
 from orchestrator.space.domains import choice, integers, uniform
 from tests.orchestrator.search.playing import Config, key, play, problem, six_configs
 
@@ -43,22 +42,6 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
         refused.value
     )
     assert "at most 1,000,000; draw some of them with search=Random(100)" in refused.value.hint
-
-
-@pytest.mark.parametrize("bad", [{"points": 0}, {"points": True}, {"points": 2.5}, {"trials": 0}])
-def test_a_count_below_one_is_refused(bad: dict[str, Any]) -> None:
-    name, value = next(iter(bad.items()))
-    with pytest.raises(SweepFileError, match=f"Grid: {name} = {value!r} is not allowed"):
-        Grid(**bad)
-
-
-def test_what_was_refused_has_its_default_so_that_the_sweep_file_is_read_to_its_end() -> None:
-    with collecting_problems() as problems:
-        made = [Grid(points=-3), Factored(probes=0), Random(trials=0)]
-        rungs = [Asha(grace=-3), Asha(grace=1, factor=1), Asha(grace="x")]  # type: ignore[arg-type]
-    assert len(problems) == 6
-    assert made[:2] == [Grid(), Factored()]
-    assert [each.rungs(9) for each in rungs] == [[1, 3]] * 3
 
 
 def extended(search: Search, trials: int) -> Search:

@@ -21,8 +21,7 @@ from orchestrator.metrics import at_least, maximize, minimize
 from orchestrator.search import Optuna, Random, Sampler
 from orchestrator.search.grid import MAX_ENUMERATED
 from orchestrator.search.optuna_search import OptunaSearch, Unasked
-from orchestrator.search.optuna_study import is_ordered, place
-from orchestrator.space.domains import Choice, Interval, choice, integers, loguniform
+from orchestrator.space.domains import choice, integers, loguniform
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Config,
@@ -303,13 +302,3 @@ def test_of_other_spaces_configs_are_drawn(space: Config) -> None:
     drawn = [asked.take(lr=0.1, batch=7) for _ in range(50)]
 
     assert len({key(config) for config in drawn if config}) == 50
-
-
-def test_places_are_on_the_domains_own_scale() -> None:
-    assert place(Choice((1, 10, 100)), 10) == 0.5
-    assert place(Interval(0.0, 4.0), 1.0) == 0.25
-    assert place(Interval(1e-4, 1.0, log=True), 1e-2) == pytest.approx(0.5)
-    assert place(Interval(3, 3, integer=True), 3) == 0.0
-    assert is_ordered(Choice((1, 2.5)))
-    assert not is_ordered(Choice((2, 1)))
-    assert not is_ordered(Choice((False, True)))

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SweepError
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import at_least, at_most, maximize, minimize
 from orchestrator.search import Asha
@@ -50,32 +49,7 @@ def test_a_mean_trial_takes_what_halving_leaves() -> None:
     assert Asha(grace=9).least_share(9) == 1.0
 
 
-@pytest.mark.parametrize("wrong", [{"factor": 1}, {"factor": 2.5}, {"grace": 0}, {"grace": "1"}])
-def test_what_is_no_number_of_epochs_or_no_reduction_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SweepError, match=f"Asha: {next(iter(wrong))} = "):
-        Asha(**wrong)
-
-
 # -- rungs
-
-FIGURES = {
-    "a": {"val_acc": 0.7, "peak_rss_gib": 4.0},
-    "too large": {"val_acc": 0.9, "peak_rss_gib": 12.0},
-    "larger": {"val_acc": 0.95, "peak_rss_gib": 30.0},
-    "diverged": {"val_acc": math.nan, "peak_rss_gib": 4.0},
-    "b": {"val_acc": 0.8, "peak_rss_gib": 8.0},
-    "silent": {"peak_rss_gib": 4.0},
-    "not measured": {"val_acc": 0.75},
-}
-ORDER = ["b", "not measured", "a", "larger", "too large"]
-
-
-@pytest.mark.parametrize("keep", range(8))
-def test_what_violates_a_condition_is_last_and_without_a_figure_never_best(keep: int) -> None:
-    rung = Rung([ACCURACY], [MEMORY])
-    for name, metrics in FIGURES.items():
-        rung.add(name, metrics)
-    assert rung.best(keep) == set(ORDER[:keep])
 
 
 AIMS = (

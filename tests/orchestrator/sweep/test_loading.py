@@ -13,8 +13,6 @@ import ray
 from orchestrator.errors import Problems, SweepFileError
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.loading import load_sweep
-from orchestrator.system.import_path import PROJECT
-from tests.conftest import ROOT
 from tests.orchestrator.helpers.sweep_files import GOOD, line_of, line_of_last, written
 from tests.orchestrator.sweep.refusals import refusal
 
@@ -161,19 +159,8 @@ def test_a_folder_or_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path).message == f"{tmp_path} is not a Python file"
     assert refusal(tmp_path).hint == f"in {tmp_path}: my_sweep.py"
     assert refusal(tmp_path / "notes.txt").message.endswith("notes.txt is not a Python file")
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "binary.py"
-    path.write_bytes(b"SWEEP = '\xff\xfe'\n")
-    assert "cannot be read" in refusal(path).message
-
-
-def test_the_project_and_not_its_package_is_what_a_file_imports_from(tmp_path: Path) -> None:
-    load_sweep(written(tmp_path))
-    assert PROJECT == ROOT
-    assert str(ROOT) in sys.path
-    assert str(ROOT / "orchestrator") not in sys.path
+    (tmp_path / "binary.py").write_bytes(b"SWEEP = '\xff\xfe'\n")
+    assert "cannot be read" in refusal(tmp_path / "binary.py").message
 
 
 BEFORE = """\
@@ -235,8 +222,6 @@ BROKEN = {
     ),
     "x = {}['lr']": ("KeyError: 'lr'", "x = {}['lr']"),
     "import sys\nsys.exit(3)": ("a sweep file must not end the program", "sys.exit(3)"),
-    "raise SystemExit({})": ("a sweep file must not end the program", "raise SystemExit({})"),
-    "raise GeneratorExit": ("GeneratorExit", "raise GeneratorExit"),
     "raise Exception('x' * 9_999)": ("characters left out", "raise Exception('x' * 9_999)"),
     "@knobs\nclass Other:\n    x: int = both(default=0, ge=1, doc='x')": (
         "Other.x: default 0 is not allowed",
