@@ -22,6 +22,7 @@ from orchestrator.analysis.comparison.estimates import (
     Stages,
     median_interval,
     median_of,
+    own_changes,
 )
 from orchestrator.analysis.statistics.intervals import Floats, t_quantile
 from orchestrator.analysis.statistics.matched_pairs import holm
@@ -108,14 +109,27 @@ def together(rows: Estimates, limits: Floats) -> pd.DataFrame:
     return pd.DataFrame([{**cells, "p_better": p_better, "limit": limit, "num_configs": count}])
 
 
-def together_by_stage(rows: Estimates, stages: Stages, limits: Floats) -> dict[str, pd.DataFrame]:
-    """Return :func:`together` for each stage whose rows have the figure."""
+def figure_of(
+    metric: str, rows: Estimates, stages: Stages, limits: Floats, *, is_ratio: bool
+) -> Figure:
+    """Return the changes of a figure between two runs; see :class:`Figure`.
+
+    No host makes a config learn less, so only a ratio of speeds has own changes.
+    """
+    of_stages = {str(stage): stages == stage for stage in dict.fromkeys(stages)}
     measured = ~np.isnan(rows.logs)
-    return {
-        str(stage): together(rows[here], limits[here])
-        for stage in dict.fromkeys(stages)
-        if (here := (stages == stage) & measured).any()
-    }
+    return Figure(
+        metric=metric,
+        is_ratio=is_ratio,
+        limits=limits,
+        rows=rows,
+        own=own_changes(rows, stages) if is_ratio else None,
+        together={
+            stage: together(rows[here & measured], limits[here & measured])
+            for stage, here in of_stages.items()
+            if (here & measured).any()
+        },
+    )
 
 
 def judged(figures: Sequence[Figure], stages: Stages) -> pd.DataFrame:

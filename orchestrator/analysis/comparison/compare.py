@@ -15,8 +15,8 @@ from orchestrator.analysis.comparison.changes import (
     TOLERANCE,
     Figure,
     Verdict,
+    figure_of,
     judged,
-    together_by_stage,
     verdict_of,
 )
 from orchestrator.analysis.comparison.estimates import (
@@ -24,7 +24,6 @@ from orchestrator.analysis.comparison.estimates import (
     Sample,
     Stages,
     changes_of,
-    own_changes,
 )
 from orchestrator.analysis.comparison.pairs import (
     Difference,
@@ -195,21 +194,13 @@ def _figure(
         stages: Stage of each row.
         objective: The figure.
         names: Columns of the mean, the variance and the number of runs. The mean of a speed is that
-            of its logarithm. No host makes a config learn less, so only a speed has own changes.
+            of its logarithm.
         limits: Tolerated change of each row.
     """
-    is_ratio = names[0] == "log"
     first, second = _samples(pairs, names)
     rows = changes_of(first, second, stages)
     rows = replace(rows, logs=objective.sign * rows.logs)
-    return Figure(
-        metric=objective.metric,
-        is_ratio=is_ratio,
-        limits=limits,
-        rows=rows,
-        own=own_changes(rows, stages) if is_ratio else None,
-        together=together_by_stage(rows, stages, limits),
-    )
+    return figure_of(objective.metric, rows, stages, limits, is_ratio=names[0] == "log")
 
 
 def _samples(pairs: pd.DataFrame, names: tuple[str, str, str]) -> list[Sample]:

@@ -196,7 +196,7 @@ def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
 def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
     """Return the number of runs that each unresolved config of one group, and the best, need.
 
-    NaN for configs that are resolved, or would take more than ``max_runs``.
+    NaN for configs that are resolved, have no known spread, or would take more than ``max_runs``.
 
     Args:
         configs: From :func:`against_best`.
@@ -223,13 +223,10 @@ def _runs_needed(
     behind = -math.log(row["ratio_to_best"])
     # The interval must come to lie entirely below 1, or entirely above the margin.
     distance = max(behind, -math.log(1 - rule.tie_margin) - behind)
-    is_known = not pd.isna(row["variance"])
-    variances = [one["variance"] * one["num_runs"] for one in (row, best)]
-    variance = sum(variances) if is_known else 2 * math.log1p(PRESUMED_CV**2)
+    variance = sum(one["variance"] * one["num_runs"] for one in (row, best))
     for num_runs in range(1, max_runs + 1):
         added = sum(max(num_runs - one["num_runs"], 0) for one in (row, best))
-        df = row["df"] + added if is_known else math.inf
-        quantile = comparison_quantile(num_compared - 1, min(df, _LARGE_DF))
+        quantile = comparison_quantile(num_compared - 1, min(row["df"] + added, _LARGE_DF))
         if (quantile + _Z_80) * math.sqrt(variance / num_runs) <= distance:
-            return num_runs if num_runs > row["num_runs"] or is_known else math.nan
+            return num_runs
     return math.nan

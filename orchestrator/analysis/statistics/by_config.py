@@ -20,7 +20,7 @@ from orchestrator.analysis.statistics.pooling import (
     config_ids,
     contaminated,
     counting,
-    pools_of,
+    pools_by_stage,
     preferred,
     shared_a_round,
     speed_cells,
@@ -222,7 +222,7 @@ def _with_spread(
     spread = pd.DataFrame(
         {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
     )
-    for group, (pool, apart) in pools_of(trials, stage=stage, speed=speed).items():
+    for group, (pool, apart) in pools_by_stage(trials, stages=[stage], speed=speed)[stage].items():
         own = configs[(configs[GROUP] == group) & (configs["log_num"] > 0)]
         cells = own.filter(regex="^log_").rename(columns=lambda name: name.removeprefix("log_"))
         is_apart = pd.Series(own.index.isin(apart.index[apart]), index=own.index)

@@ -100,7 +100,7 @@ def spread_of(cells: pd.DataFrame, pool: Pool, is_apart: pd.Series[bool]) -> pd.
 
     Args:
         cells: With the columns ``within``, ``variance`` and ``num`` of :func:`speed_cells`.
-        pool: From :func:`pools_of`.
+        pool: From :func:`pools_by_stage`.
         is_apart: True for outliers.
 
     Returns:
@@ -206,11 +206,6 @@ Pools = dict[str, tuple[Pool, "pd.Series[bool]"]]
 With each pool: which configs of the stage are outliers, by their number in
 :func:`config_ids`.
 """
-
-
-def pools_of(trials: pd.DataFrame, *, stage: Stage, speed: str) -> Pools:
-    """Return the pools for one stage."""
-    return pools_by_stage(trials, stages=[stage], speed=speed)[stage]
 
 
 def pools_by_stage(

@@ -26,7 +26,6 @@ from orchestrator.analysis.statistics.pooling import (
     Pool,
     config_ids,
     pools_by_stage,
-    pools_of,
     speed_cells,
     spread_of,
 )
@@ -149,7 +148,7 @@ class RunTables:
         """The spread between fresh runs of one config of the main group; None if not known."""
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
-        pools = pools_of(self.grouped, stage=stage, speed=speed)
+        pools = pools_by_stage(self.grouped, stages=[stage], speed=speed)[stage]
         return pools[self.main_group][0] if self.main_group in pools else None
 
     @cached_property

@@ -9,14 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from orchestrator.analysis.comparison.changes import Figure, together_by_stage
-from orchestrator.analysis.comparison.estimates import (
-    Estimates,
-    Sample,
-    Stages,
-    changes_of,
-    own_changes,
-)
+from orchestrator.analysis.comparison.changes import Figure, figure_of
+from orchestrator.analysis.comparison.estimates import Estimates, Sample, Stages, changes_of
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import MadeRun, config
@@ -84,12 +78,5 @@ def stages_like(rows: Sized) -> Stages:
 
 def speed_of(rows: Estimates, *, tolerance: float = 0.03) -> Figure:
     """The ratios as a figure to be judged."""
-    stages, limits = stages_like(rows), np.full(len(rows), -np.log(1 - tolerance))
-    return Figure(
-        metric="samples_per_s",
-        is_ratio=True,
-        limits=limits,
-        rows=rows,
-        own=own_changes(rows, stages),
-        together=together_by_stage(rows, stages, limits),
-    )
+    limits = np.full(len(rows), -np.log(1 - tolerance))
+    return figure_of("samples_per_s", rows, stages_like(rows), limits, is_ratio=True)

@@ -13,9 +13,9 @@ from orchestrator.analysis.comparison.changes import (
     Figure,
     Verdict,
     against,
+    figure_of,
     judged,
     together,
-    together_by_stage,
     verdict_of,
 )
 from orchestrator.analysis.comparison.estimates import Estimates
@@ -40,15 +40,8 @@ def verdicts(changes: tuple[float, ...], *, draws: int, runs: int = 3) -> list[V
 
 
 def accuracy_of(rows: Estimates) -> Figure:
-    stages, limits = stages_like(rows), np.full(len(rows), 0.005)
-    return Figure(
-        metric="val_acc",
-        is_ratio=False,
-        limits=limits,
-        rows=rows,
-        own=None,
-        together=together_by_stage(rows, stages, limits),
-    )
+    limits = np.full(len(rows), 0.005)
+    return figure_of("val_acc", rows, stages_like(rows), limits, is_ratio=False)
 
 
 def test_of_200_pairs_of_runs_without_a_change_hardly_any_has_a_regression() -> None:

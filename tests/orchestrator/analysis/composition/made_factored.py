@@ -94,7 +94,7 @@ class Factory:
             self.reports.append({"trial_id": row["trial_id"], **place, **figures})
         return row
 
-    def factored(self, configs: Sequence[Config], *, probes: int = 1, seeds: int = 1) -> None:
+    def factored(self, configs: Sequence[Config], *, probes: int = 1, seeds: int = 1) -> Factory:
         """Probe each setting at the first learning rate, train each combination without workers."""
         for c in _first_of(configs, ("workers", "batch")):
             for repeat in range(probes):
@@ -102,6 +102,7 @@ class Factory:
         for c in _first_of(configs, ("batch", "lr")):
             for seed in range(seeds):
                 self.train(c, seed)
+        return self
 
     @property
     def trials(self) -> pd.DataFrame:

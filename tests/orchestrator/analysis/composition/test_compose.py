@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,9 +55,8 @@ def test_figures_of_a_config_by_hand() -> None:
 
 
 def test_spread_of_probes_is_pooled_over_settings() -> None:
-    factory = Factory(speed_noise=0.02)
     configs = grid()
-    factory.factored(configs, probes=4)
+    factory = Factory(speed_noise=0.02).factored(configs, probes=4)
     table = composed(factory, configs)
     logs = np.log(factory.trials.query("stage == 'probe'")[SPEED].to_numpy().reshape(6, 4))
     variance = logs.var(axis=1, ddof=1).mean() / 4
@@ -95,9 +93,8 @@ def test_a_composed_table_equals_that_of_the_whole_grid(
 
 
 def test_a_knob_that_proved_to_be_both_has_curves_of_its_own() -> None:
-    factory = Factory()
     configs = grid()
-    factory.factored(configs)
+    factory = Factory().factored(configs)
     roles = {**ROLES, "workers": Role.BOTH}
     table = composed(factory, configs, roles=roles)
     # Only combinations without workers were trained.
@@ -109,8 +106,7 @@ def test_a_knob_that_proved_to_be_both_has_curves_of_its_own() -> None:
 
 
 def test_settings_that_cannot_run_and_combinations_that_were_lost_are_left_out() -> None:
-    factory = Factory()
-    factory.factored(grid())
+    factory = Factory().factored(grid())
     for row in factory.rows:
         if row["stage"] == "probe" and row["params.workers"] == 2:
             row |= {"state": "infeasible", SPEED: math.nan}
@@ -122,8 +118,7 @@ def test_settings_that_cannot_run_and_combinations_that_were_lost_are_left_out()
 
 
 def test_a_time_as_the_objective_is_composed_with_the_interval_of_the_speed() -> None:
-    factory = Factory(speed_noise=0.02)
-    factory.factored(grid(), probes=3)
+    factory = Factory(speed_noise=0.02).factored(grid(), probes=3)
     objectives = (minimize("train_s"), OBJECTIVES[1])
     table = composed(factory, grid(), objectives=objectives)
     usual = composed(factory, grid())
@@ -138,12 +133,9 @@ def test_a_time_as_the_objective_is_composed_with_the_interval_of_the_speed() ->
 
 @pytest.mark.parametrize("stage", ["probe", "train", "neither"])
 def test_nothing_is_composed_without_both_kinds_of_rows(stage: str) -> None:
-    factory = Factory()
-    factory.factored(grid())
-    factory.rows = [row for row in factory.rows if row["stage"] == stage]
-    trials = factory.trials if factory.rows else _typed_but_empty()
+    factory = Factory().factored(grid())
     table = compose(
-        trials,
+        factory.trials[factory.trials["stage"] == stage],
         factory.curves,
         candidates=candidates(grid()),
         roles=ROLES,
@@ -154,9 +146,3 @@ def test_nothing_is_composed_without_both_kinds_of_rows(stage: str) -> None:
         return
     assert table.empty
     assert {SPEED, COMPOSED, "group", "trial_ids", "num_runs"} <= set(table.columns)
-
-
-def _typed_but_empty() -> pd.DataFrame:
-    factory = Factory()
-    factory.factored(grid())
-    return factory.trials.iloc[:0]

@@ -21,9 +21,8 @@ from tests.orchestrator.analysis.composition.made_factored import (
 
 
 def test_interval_of_the_accuracy_is_pooled_over_the_combinations_with_seeds() -> None:
-    factory = Factory()
     configs = grid((0, 1), (1,), (0.1, 0.2))
-    factory.factored(configs)
+    factory = Factory().factored(configs)
     factory.rows[-1][ACCURACY] = 0.90
     for seed, accuracy in ((1, 0.92), (2, 0.94)):
         factory.train(configs[1], seed)[ACCURACY] = accuracy
@@ -37,9 +36,8 @@ def test_interval_of_the_accuracy_is_pooled_over_the_combinations_with_seeds() -
 
 
 def test_a_curve_that_was_stopped_gives_no_final_accuracy() -> None:
-    factory = Factory()
     configs = grid((0, 1), (1,), (0.1, 0.2, 0.4))
-    factory.factored(configs)
+    factory = Factory().factored(configs)
     left = factory.rows[-1]
     left |= {"state": "stopped", "metrics.epochs": 3.0, ACCURACY: 0.8}
     completed = composed(factory, configs)
@@ -49,14 +47,20 @@ def test_a_curve_that_was_stopped_gives_no_final_accuracy() -> None:
     assert set(stopped[ACCURACY]) == {0.8}
 
 
+def ends_of(
+    factory: Factory, state: TrialState = TrialState.COMPLETED, *, to_target: bool = False
+) -> pd.DataFrame:
+    """The ends of the curves of one combination."""
+    trials = factory.trials.assign(**{COMBINATION: 0})
+    return curve_ends(trials, state, to_target=to_target)
+
+
 def test_two_trainings_of_one_seed_are_no_two_seeds() -> None:
     factory = Factory()
     configs = grid((0, 1), (1,), (0.1,))
     for c, accuracy in zip(configs, (0.90, 0.92), strict=True):
         factory.train(c)[ACCURACY] = accuracy
-    trials = factory.trials.assign(**{COMBINATION: 0})
-    ends = curve_ends(trials, TrialState.COMPLETED, to_target=False)
-    (row,) = learned_of(ends, ["val_acc"]).to_dict("records")
+    (row,) = learned_of(ends_of(factory), ["val_acc"]).to_dict("records")
     assert row["num_all_runs"] == 2
     assert row[ACCURACY] == pytest.approx(0.91)
     # They tell nothing of the spread between seeds.
@@ -67,31 +71,24 @@ def test_a_curve_that_was_ended_at_the_target_is_whole_where_the_time_to_it_coun
     factory = Factory()
     (c,) = grid((0,), (1,), (0.1,))
     factory.train(c, epochs=3)["metrics.time_to_accuracy_s"] = 6.0
-    trials = factory.trials.assign(**{COMBINATION: 0})
-    ends = {
-        to_target: [len(curve_ends(trials, state, to_target=to_target)) for state in STATES]
-        for to_target in (True, False)
-    }
-    assert ends == {True: [1, 0], False: [0, 1]}
-
-
-STATES = (TrialState.COMPLETED, TrialState.STOPPED)
+    ends = [
+        [len(ends_of(factory, state, to_target=to_target)) for to_target in (True, False)]
+        for state in (TrialState.COMPLETED, TrialState.STOPPED)
+    ]
+    assert ends == [[1, 0], [0, 1]]
 
 
 def test_objectives_that_were_not_learned_get_no_interval_here() -> None:
     factory = Factory()
     (c,) = grid((0,), (1,), (0.1,))
     factory.train(c)
-    trials = factory.trials.assign(**{COMBINATION: 0})
-    ends = curve_ends(trials, TrialState.COMPLETED, to_target=False)
-    table: pd.DataFrame = learned_of(ends, ["samples_per_s", "val_acc"])
+    table = learned_of(ends_of(factory), ["samples_per_s", "val_acc"])
     assert [name for name in table.columns if name.endswith("_low")] == [f"{ACCURACY}_low"]
 
 
 def test_epochs_too_short_for_a_steady_state_have_their_start_in_the_rate() -> None:
-    factory = Factory()
     configs = grid((0, 1), (1,), (0.1,))
-    factory.factored(configs)
+    factory = Factory().factored(configs)
     for row in factory.rows:
         row["tags.rate"] = "epochs"
     row = row_of(composed(factory, configs), workers=1, batch=1, lr=0.1)
@@ -99,9 +96,8 @@ def test_epochs_too_short_for_a_steady_state_have_their_start_in_the_rate() -> N
 
 
 def test_a_start_of_an_epoch_is_that_of_trainings_where_the_setting_has_any() -> None:
-    factory = Factory()
     configs = grid((0, 1), (1,), (0.1,))
-    factory.factored(configs)
+    factory = Factory().factored(configs)
     for row in factory.rows:
         row["metrics.epoch_start_s"] = 2.0 if row["stage"] == "probe" else 0.25
     table = composed(factory, configs)
@@ -110,9 +106,8 @@ def test_a_start_of_an_epoch_is_that_of_trainings_where_the_setting_has_any() ->
 
 
 def test_a_time_to_a_target_scales_with_the_time_of_an_epoch() -> None:
-    factory = Factory()
     configs = grid((0, 2), (1,), (0.1,))
-    factory.factored(configs)
+    factory = Factory().factored(configs)
     factory.rows[-1]["metrics.time_to_accuracy_s"] = 4 * factory.rows[-1]["metrics.epoch_s"]
     row = row_of(composed(factory, configs), workers=2, batch=1, lr=0.1)
     assert row["metrics.time_to_accuracy_s"] == pytest.approx(4 * row["metrics.epoch_s"])

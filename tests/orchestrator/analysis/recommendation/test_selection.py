@@ -22,16 +22,14 @@ from tests.orchestrator.analysis.made_runs import (
     run_by_workers,
 )
 
+MEMORY = "metrics.peak_rss_gib"
 
-def run_of(*rows: tuple[Config, float, float], **cells: object) -> MadeRun:
-    """A run of (config, samples/s, validation accuracy)."""
+
+def run_of(*rows: tuple[Any, ...]) -> MadeRun:
+    """A run of (config, samples/s, validation accuracy, and perhaps GiB)."""
     run = MadeRun()
-    for c, speed, accuracy in rows:
-        figures = {"metrics.samples_per_s": speed, "metrics.val_acc": accuracy, **cells}
-        figures |= {
-            f"metrics.samples_per_s_{end}": speed * f for end, f in (("low", 0.98), ("high", 1.02))
-        }
-        run.add(c, **figures)
+    for c, *figures in rows:
+        run.add(c, **dict(zip((SPEED, ACCURACY, MEMORY), figures, strict=False)))
     return run
 
 
@@ -121,20 +119,8 @@ def with_objectives(run: MadeRun, *objectives: Objective, **fields: Any) -> Made
     return run
 
 
-MEMORY = "metrics.peak_rss_gib"
-
-
-def run_with_memory(*rows: tuple[int, float, float, float]) -> MadeRun:
-    """A run of (workers, samples/s, validation accuracy, GiB)."""
-    run = MadeRun()
-    for workers, speed, accuracy, memory in rows:
-        ends = {f"{SPEED}_{end}": speed for end in ("low", "high")}
-        figures = {SPEED: speed, ACCURACY: accuracy, MEMORY: memory, **ends}
-        run.add(config(num_workers=workers), **figures)  # type: ignore[arg-type]
-    return run
-
-
-ROWS = ((1, 3000, 0.90, 8.0), (2, 2000, 0.90, 4.0), (3, 1000, 0.90, 4.0), (4, 900, 0.80, 1.0))
+FIGURES = ((3000, 0.90, 8.0), (2000, 0.90, 4.0), (1000, 0.90, 4.0), (900, 0.80, 1.0))
+ROWS = [(config(num_workers=n), *figures) for n, figures in enumerate(FIGURES, start=1)]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +137,7 @@ ROWS = ((1, 3000, 0.90, 8.0), (2, 2000, 0.90, 4.0), (3, 1000, 0.90, 4.0), (4, 90
     ],
 )
 def test_every_objective_counts(objectives: tuple[Objective, ...], workers: int) -> None:
-    assert chosen(with_objectives(run_with_memory(*ROWS), *objectives))["num_workers"] == workers
+    assert chosen(with_objectives(run_of(*ROWS), *objectives))["num_workers"] == workers
 
 
 @pytest.mark.parametrize(
@@ -161,7 +147,7 @@ def test_another_rule_takes_another_config_and_knows_no_contenders(
     rule: SelectionRule, workers: int
 ) -> None:
     objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
-    run = with_objectives(run_with_memory(*ROWS), *objectives, rule=rule.to_json())
+    run = with_objectives(run_of(*ROWS), *objectives, rule=rule.to_json())
     selection = select(run.tables)
     assert selection.config is not None
     assert selection.config["num_workers"] == workers
@@ -174,7 +160,7 @@ FUNCTION = SelectionRule(
 
 
 def test_a_function_of_ones_own_takes_what_it_returns() -> None:
-    tables = run_with_memory(*ROWS).tables
+    tables = run_of(*ROWS).tables
     tables = replace(tables, sweep=replace(tables.sweep, rule=FUNCTION))
     selection = select(tables)
     assert selection.config is not None
@@ -182,7 +168,7 @@ def test_a_function_of_ones_own_takes_what_it_returns() -> None:
 
 
 def test_without_the_function_its_stored_choice_counts_and_there_is_none_without_one() -> None:
-    run = run_with_memory(*ROWS)
+    run = run_of(*ROWS)
     run.sweep["rule"] = FUNCTION.to_json()
     assert "function least chooses, and its choice is not stored" in select(run.tables).refusal
     tables = replace(run.tables, chosen=config(num_workers=3))
@@ -201,11 +187,14 @@ def test_without_the_function_its_stored_choice_counts_and_there_is_none_without
 def test_without_a_margin_a_dominated_config_is_never_chosen(
     figures: list[tuple[float, float, float]],
 ) -> None:
-    rows = [(n, 1000 * speed, acc / 10, gib) for n, (speed, acc, gib) in enumerate(figures)]
+    rows = [
+        (config(num_workers=n), 1000 * speed, acc / 10, gib)
+        for n, (speed, acc, gib) in enumerate(figures)
+    ]
     objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
-    run = with_objectives(run_with_memory(*rows), *objectives, tie_margin=0.0)
+    run = with_objectives(run_of(*rows), *objectives, tie_margin=0.0)
     taken = chosen(run)["num_workers"]
-    backwards = with_objectives(run_with_memory(*rows[::-1]), *objectives, tie_margin=0.0)
+    backwards = with_objectives(run_of(*rows[::-1]), *objectives, tie_margin=0.0)
     assert chosen(backwards)["num_workers"] == taken, "their order does not matter"
     speed, accuracy, memory = figures[taken]
     assert not any(

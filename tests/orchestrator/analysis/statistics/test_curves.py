@@ -13,7 +13,6 @@ from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import (
     TimeToAccuracy,
-    last_of_curves,
     time_to_accuracy,
     whole_curves,
 )
@@ -54,11 +53,6 @@ def test_curves_of_one_trial_and_tables_of_earlier_versions_stay_as_they_are() -
     pd.testing.assert_frame_equal(whole_curves(curves, trials(a=None, b=None)), curves)
     without = trials(a="one", b="one").drop(columns="curve")
     pd.testing.assert_frame_equal(whole_curves(curves, without), curves)
-
-
-def test_the_last_row_of_each_curve_counts() -> None:
-    rows = trials(a="one", b="two", c="one", d=None, e=None)
-    assert last_of_curves(rows).tolist() == [False, True, True, True, True]
 
 
 def test_a_config_whose_curve_was_paused_twice_has_one_run() -> None:

@@ -7,7 +7,7 @@ from scipy import stats
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.pooling import OVER_POOL, OVER_RUNS, pools_of
+from orchestrator.analysis.statistics.pooling import OVER_POOL, OVER_RUNS, pools_by_stage
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
@@ -22,7 +22,8 @@ def test_the_pool_is_the_error_of_a_one_way_analysis_of_variance() -> None:
     for c, of_config in zip(WORKERS, speeds, strict=False):
         run.add_runs(c, list(of_config))
     run.add_runs(WORKERS[3], [5000.0])
-    pool, apart = pools_of(run.trials, stage=Stage.TRAIN, speed="samples_per_s")["all"]
+    pools = pools_by_stage(run.trials, stages=[Stage.TRAIN], speed="samples_per_s")
+    pool, apart = pools[Stage.TRAIN]["all"]
     squares = sum(((np.log(s) - np.log(s).mean()) ** 2).sum() for s in speeds)
     assert (pool.variance, pool.df) == (pytest.approx(squares / 6), 6)
     assert not apart.any()
