@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parents[1]
 ALONE = (
     "tests/orchestrator/execution/ray/test_actors.py",
     "tests/orchestrator/execution/ray/test_node_servers.py",
-    "tests/orchestrator/execution/ray/test_tuner.py",
     "tests/orchestrator/execution/telemetry",
     "tests/orchestrator/execution/test_contract.py",
     "tests/orchestrator/execution/test_contract_ends.py",

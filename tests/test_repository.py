@@ -86,6 +86,7 @@ SMALL = 60
 """Lines up to which a module needs no test file of its own: what uses it shows it."""
 
 SHOWN_BY = {
+    "orchestrator/execution/ray/remote_ranks.py": "tests/orchestrator/cluster/test_nodes.py",
     "orchestrator/single_run.py": "tests/orchestrator/test_standalone.py",
     "orchestrator/search/optuna.py": "tests/orchestrator/search/test_optuna_study.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.

@@ -19,7 +19,7 @@ from typing import Any, cast
 from orchestrator.errors import SweepError
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.execution.placement import local_machine
+from orchestrator.execution.placement import gpus_of_ranks, local_machine
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.supervision.attempt import Host
@@ -101,13 +101,11 @@ class InlineExecutor(Executor):
 
     def _supervisor(self, launch: Launch) -> Supervisor:
         demand = launch.demand
-        each = demand.gpus // demand.ranks
-        free = [gpu.uuid for gpu in visible_gpus()] if demand.gpus else []
-        gpus = [free[rank * each : (rank + 1) * each] for rank in range(demand.ranks)]
+        free = [gpu.uuid for gpu in visible_gpus()][: demand.gpus] if demand.gpus else []
         host = Host(
             leases=self._leases,
             server=lambda: self._servers.socket_for(demand.allocator, launch.preload),
-            gpus=gpus,
+            gpus=gpus_of_ranks([free], demand.ranks),
         )
         return Supervisor(launch, host)
 

@@ -16,6 +16,7 @@ from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from orchestrator.execution.leases import CoreLeases, Lease
+from orchestrator.execution.placement import gpus_of_ranks
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, ServerError
 from orchestrator.execution.process.ranks import cores_of_rank, interface_of, request
 from orchestrator.execution.ray.nodes import ServerWay
@@ -174,12 +175,3 @@ def _start_actor(bundle: int, launch: Launch, gpus: int) -> ActorHandle[Any]:
 def gpus_of_actor() -> list[str]:
     """Return the GPUs that Ray gave to this process's actor, by their full identifiers."""
     return in_full([str(gpu) for gpu in ray.get_gpu_ids()])
-
-
-def gpus_of_ranks(nodes: Sequence[Sequence[str]], ranks: int) -> list[Sequence[str]]:
-    """Return the GPUs of each rank, from the GPUs of each node with ``ranks`` ranks."""
-    return [
-        gpus[len(gpus) // ranks * index : len(gpus) // ranks * (index + 1)]
-        for gpus in nodes
-        for index in range(ranks)
-    ]

@@ -1,4 +1,4 @@
-"""An existing Ray cluster: the code is shipped to it, and it outlives the sweep."""
+"""An existing Ray cluster, which outlives the sweep; and what trials leave taken of a Ray."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import ray
+from ray.util import placement_group_table
 
+from orchestrator.execution.ray.executor import RayExecutor
+from orchestrator.trial import Report, Trial, TrialState
 from tests.conftest import ROOT, RunCli
 from tests.leaks import guarding
+from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 FILE = Path(__file__).parents[1] / "workload.py"
 
@@ -24,9 +30,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    ray = str(Path(sys.executable).with_name("ray"))
+    command = str(Path(sys.executable).with_name("ray"))
     bare = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    start = [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=2",
+    start = [command, "start", "--head", "--block", f"--port={port}", "--num-cpus=2",
              "--include-dashboard=false", "--disable-usage-stats"]  # fmt: skip
     with guarding(ROOT, fail=pytest.fail):
         head = subprocess.Popen(
@@ -83,3 +89,49 @@ def test_runs_on_an_existing_cluster_with_all_that_the_sweep_imports(
     assert done.returncode == 0, done.stderr
     trials = pd.read_parquet(tmp_path / "run/trials.parquet")
     assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_nothing_stays_taken_however_a_trial_ended(
+    ray_executor: RayExecutor, launch_of: LaunchOf
+) -> None:
+    before = ray.cluster_resources()
+
+    def stop(trial: Trial, report: Report) -> bool:
+        return trial.id.startswith("stopped") and report.epoch == 2
+
+    conductor = Recorder(
+        [
+            launch_of("stopped", epochs=1000, step_ms=10),
+            launch_of("stopped ranks", act="ranks", ranks=2, num_cores=2, epochs=1000),
+            launch_of("killed", act="segfault"),
+            launch_of("past its limit", act="sleep", time_limit_s=1.0),
+        ],
+        stop_when=stop,
+    )
+    ray_executor.run(conductor)
+
+    states = {trial: result.state for trial, result in conductor.results.items()}
+    assert states == {
+        "stopped": TrialState.STOPPED,
+        "stopped ranks": TrialState.STOPPED,
+        "killed": TrialState.FAILED,
+        "past its limit": TrialState.INFEASIBLE,
+    }
+    deadline = time.monotonic() + 5
+    while _taken(before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert _taken(before) == {}
+    groups = placement_group_table().values()
+    assert {group["state"] for group in groups} == {"REMOVED"}
+
+
+def _taken(everything: dict[str, float]) -> dict[str, float]:
+    """Return what is not free of CPUs and GPUs, and of what placement groups made of them."""
+    free = ray.available_resources()
+    return {
+        name: amount - free.get(name, 0)
+        for name, amount in everything.items()
+        if name in ("CPU", "GPU") and free.get(name, 0) != amount
+    }
