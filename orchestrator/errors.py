@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -65,15 +64,8 @@ def refusing_os_errors(hint: str = "") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        name = file_of(error)
-        there = f"{name}: " if name else ""
+        there = "" if error.filename is None else f"{error.filename}: "
         raise SweepError(f"{there}cannot be used: {error.strerror or error}", hint) from error
-
-
-def file_of(error: OSError) -> str:
-    """Return the file that an error is about; empty where it names none."""
-    name = error.filename
-    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
 
 
 def nearest(name: str, options: Iterable[str]) -> str:

@@ -104,14 +104,13 @@ def _gpu_load(uuid: str) -> GpuLoad | None:
 
     try:
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
-        memory, name = pynvml.nvmlDeviceGetMemoryInfo(handle), pynvml.nvmlDeviceGetName(handle)
+        memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     except pynvml.NVMLError:
         return None
     busy: float | None = None
     with suppress(pynvml.NVMLError):  # a part of a GPU does not report it
         busy = float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
     return GpuLoad(
-        name=str(name),
         busy_share=busy,
         used_gib=float(memory.used) / 2**30,
         total_gib=float(memory.total) / 2**30,

@@ -4,8 +4,7 @@ A training function sees :class:`~orchestrator.measurement.run.Run` and ``Phase`
 
 ==============  ===================================================================
 run             ``Run``: epochs, batches, phases, reports
-context         a trial's place in the sweep, channel of its reports
-resumable       that place (seed, device, cores, rank, data); progress up to a pause
+resumable       a trial's place in the sweep, channel of its reports, its checkpoints
 progress        epochs, steps and samples, up to the budget; checkpoints
 recorder        everything that is measured, epoch by epoch
 step_timer      marks of a clock within steps, turned into blocks
@@ -18,7 +17,6 @@ usage           memory, CPU time, page faults, torch's settings
 trial_figures   the trials table's figures and tags, from a recording; reported figures
 ceilings        rates of the loader alone and of the model alone
 fingerprint     hash of the first batches and the first loss of a trial of speed alone
-compute_share   the part of a step that computes
-bound           what bounds a trial, from its ceilings
+bound           what bounds a trial, from its ceilings and the part of a step that computes
 ==============  ===================================================================
 """

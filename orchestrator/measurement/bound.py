@@ -1,9 +1,46 @@
-"""Bound of a trial: the loader, transfers, computing, or the host that asks for it."""
+"""Bound of a trial: the loader, transfers, computing, or the host that asks for it.
+
+Computing is a share of a step; the rest is the host asking for it.
+
+On the CPU torch's own profiler says how long each operation took. But an operation on a few
+numbers takes some microseconds, a convolution a hundred, to be asked for, and next to none
+to be computed. So the time of the same operation on a few numbers is subtracted from each; the
+rest is computing. Python between operations is not computing, nor is a library of another
+kind (NumPy) outside of ``torch.autograd.Function``.
+
+On CUDA the profiler says when the device ran each kernel; for the rest of a step it has waited
+for the host, or copied. A read-back in each step makes the host wait for the device instead, so
+the order in which the two finish shows nothing. The share is not known where kernels cannot be
+traced, in a container without the permission say.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+import torch
+from torch import nn
+from torch.autograd.profiler import profile
+from torch.nn import functional
+from torch.profiler import ProfilerActivity
+from torch.profiler import profile as trace
+
+NUM_TINY = 5
+"""Tiny steps over which the time to ask for an operation is measured."""
+USUAL = "aten::addmm"
+"""Operation whose time is subtracted from those that the tiny steps do not have."""
+
+# Python around operations, and torch's own nodes of the backward pass, which call them.
+_NO_OPERATION = re.compile(r"#|^Optimizer\.|^autograd::|Backward\d+$|^torch::autograd::")
 
 
 class Bound(StrEnum):
@@ -76,3 +113,128 @@ def bound_by_phases(measured: Mapping[str, float]) -> Bound | None:
 
 def _largest(parts: Mapping[Bound, float]) -> Bound:
     return max(parts, key=lambda part: parts[part])
+
+
+# -- the share of a step that computes
+
+
+@dataclass
+class ComputeTime:
+    """Time that some steps spent computing.
+
+    Attributes:
+        computing_s: Time in operations, without the time to ask for them; on CUDA in kernels.
+            None where kernels could not be traced.
+    """
+
+    computing_s: float | None = None
+
+    def share(self, step_s: float, *, num_steps: int) -> float | None:
+        """Return the share of a step of ``step_s`` in which something computes."""
+        if self.computing_s is None:
+            return None
+        return min(self.computing_s / num_steps / step_s, 1.0)
+
+
+@contextmanager
+def compute_time_on_host() -> Iterator[ComputeTime]:
+    """Profile the operations of the steps within it; these take longer than usual."""
+    found = ComputeTime()
+    asking_us = _asking_us()
+    with profile() as steps:
+        yield found
+    usual = asking_us.get(USUAL, 0.0)
+    found.computing_s = sum(
+        max(took - asking_us.get(name, usual), 0.0) / 1e6 for name, took in _operations(steps)
+    )
+
+
+@contextmanager
+def compute_time_on_cuda(device: torch.device) -> Iterator[ComputeTime]:
+    """Trace the kernels of a few steps within it, on a device that is idle before them."""
+    found = ComputeTime()
+    torch.cuda.synchronize(device)
+    with trace(activities=[ProfilerActivity.CUDA]) as steps:
+        yield found
+        torch.cuda.synchronize(device)
+    if kernels := list(kernels_of(steps.events())):
+        found.computing_s = busy_s(kernels)
+
+
+def busy_s(spans: Iterable[tuple[float, float]]) -> float:
+    """Return the seconds in which at least one of ``spans``, in microseconds, lasts."""
+    busy_us, until = 0.0, -math.inf
+    for begin, end in sorted(spans):
+        busy_us += max(end - max(begin, until), 0.0)
+        until = max(until, end)
+    return busy_us / 1e6
+
+
+def kernels_of(events: Iterable[Any]) -> Iterator[tuple[float, float]]:
+    """Yield begin and end of each kernel among the profiler's events; copies are no kernels."""
+    for event in events:
+        on_device = event.device_type.name == "CUDA"
+        if on_device and not event.name.startswith("Mem") and not _NO_OPERATION.search(event.name):
+            yield event.time_range.start, event.time_range.end
+
+
+def _operations(profiled: Any) -> Iterable[tuple[str, float]]:  # noqa: ANN401 - torch's own
+    """Yield operations with their microseconds, without those of their inner operations."""
+    for event in profiled.function_events:
+        if not _NO_OPERATION.search(event.name):
+            yield event.name, float(event.self_cpu_time_total)
+
+
+def _asking_us() -> dict[str, float]:
+    """Return the microseconds of usual operations on a few numbers, by name."""
+    step = _tiny_step()
+    for _ in range(NUM_TINY):
+        step()
+    with profile() as steps:
+        for _ in range(NUM_TINY):
+            step()
+    by_name: dict[str, list[float]] = defaultdict(list)
+    for name, took in _operations(steps):
+        by_name[name].append(took)
+    return {name: statistics.median(took) for name, took in by_name.items()}
+
+
+class _Tiny(nn.Module):
+    """Network with a little of each kind of layer, on next to no numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(4, 36)
+        self.convolution = nn.Conv2d(1, 2, 3)
+        self.norm = nn.LayerNorm(8)
+        self.batch_norm = nn.BatchNorm1d(8)
+        self.linear = nn.Linear(8, 4)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return scores, (2, 4), of rows, (2,)."""
+        images = self.embedding(rows).view(2, 1, 6, 6)
+        hidden = functional.max_pool2d(functional.relu(self.convolution(images)), 2).flatten(1)
+        hidden = functional.dropout(self.batch_norm(self.norm(hidden)), 0.5)
+        hidden = torch.cat([hidden, hidden], 0).index_select(0, rows)
+        scores: torch.Tensor = self.linear(torch.zeros_like(hidden).index_add(0, rows, hidden))
+        return scores
+
+
+def _tiny_step() -> Any:  # noqa: ANN401 - a function without arguments
+    model, rows = _Tiny(), torch.tensor([0, 1])
+    optimizers: list[torch.optim.Optimizer] = []
+    # The first optimizer of a process imports this, seconds of work. Where it is not imported, the
+    # training function has no optimizer whose operations would have to be known.
+    if "torch._dynamo" in sys.modules:
+        optimizers = [
+            torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True),
+            torch.optim.Adam(model.parameters(), lr=1e-3, fused=True),
+        ]
+
+    def step() -> None:
+        functional.cross_entropy(model(rows), rows, reduction="sum").backward()
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return step

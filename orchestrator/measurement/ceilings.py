@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orchestrator.measurement.bound import bound_of
+from orchestrator.measurement.bound import bound_of, compute_time_on_cuda, compute_time_on_host
 from orchestrator.measurement.clocks import HostClock
-from orchestrator.measurement.compute_share import compute_time_on_cuda, compute_time_on_host
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.throughput import Throughput, measure_throughput

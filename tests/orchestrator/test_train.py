@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from orchestrator.driver.record import question_record
-from orchestrator.measurement.context import Channel, Context
-from orchestrator.measurement.run import Run
+from orchestrator.measurement.run import Channel, Context, Run
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trial import Budget
 from tests.conftest import RunCli

@@ -204,13 +204,11 @@ class GpuLoad:
     """A GPU at one moment.
 
     Attributes:
-        name: Its model.
         busy_share: Share of the time in which a kernel ran, 0 to 1; None where it is unknown.
         used_gib: Memory in use, by whomever.
         total_gib: Memory that it has.
     """
 
-    name: str
     busy_share: float | None
     used_gib: float
     total_gib: float

@@ -87,6 +87,6 @@ def test_gpus_are_read_where_there_are_some(
     read = load.read()
     assert read is not None
     assert read.gpus == (
-        GpuLoad(name="Made-up GPU", busy_share=0.87, used_gib=1.0, total_gib=80.0),
-        GpuLoad(name="Made-up GPU", busy_share=None, used_gib=1.0, total_gib=80.0),
+        GpuLoad(busy_share=0.87, used_gib=1.0, total_gib=80.0),
+        GpuLoad(busy_share=None, used_gib=1.0, total_gib=80.0),
     )

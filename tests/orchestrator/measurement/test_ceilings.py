@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.autograd import DeviceType  # type: ignore[attr-defined]
 
+from orchestrator.measurement.bound import kernels_of
 from orchestrator.measurement.ceilings import Ceilings, measure_ceilings
-from orchestrator.measurement.compute_share import kernels_of
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, SlowLoader, context

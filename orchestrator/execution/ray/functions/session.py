@@ -91,7 +91,7 @@ class Session:
         self.run.report(**figures)
         if self.run.pause_reason:
             # Not at the top: it imports torch.
-            from orchestrator.measurement.context import TrialStopped
+            from orchestrator.measurement.run import TrialStopped
 
             raise TrialStopped
         if ends_with(result, self.stop, self.trial_id):

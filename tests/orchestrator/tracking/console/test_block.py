@@ -69,7 +69,7 @@ def test_what_matters_least_comes_last(scribe: Scribe) -> None:
 
 def test_the_load_of_cores_and_gpus_is_told(scribe: Scribe) -> None:
     scribe.started(scribe.asked(make_trial(0)))
-    gpu = GpuLoad(name="H100", busy_share=0.87, used_gib=10.2, total_gib=79.2)
+    gpu = GpuLoad(busy_share=0.87, used_gib=10.2, total_gib=79.2)
     silent = replace(gpu, busy_share=None)
     lines = lines_of(scribe, load=replace(LOAD, gpus=(gpu, silent)))
     assert " ".join(" ".join(lines[2:4]).split()) == (

@@ -16,7 +16,7 @@ from ray.tune.stopper import MaximumIterationStopper, Stopper
 
 from orchestrator import from_ray, minimize
 from orchestrator.execution.ray.functions.session import figures_of
-from orchestrator.measurement.context import TrialStopped
+from orchestrator.measurement.run import TrialStopped
 from tests.orchestrator.execution.ray.functions.trials import trained
 
 

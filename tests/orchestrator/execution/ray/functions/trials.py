@@ -8,8 +8,7 @@ from typing import Any
 
 from orchestrator import Machine, Node, Trainable
 from orchestrator.data import PreparedData
-from orchestrator.measurement.context import Context
-from orchestrator.measurement.run import Run
+from orchestrator.measurement.run import Context, Run
 from orchestrator.metric_table import METRICS
 from orchestrator.trial import Budget, Report
 
