@@ -1,28 +1,12 @@
 """The events of a sweep, and their one codec.
 
 Every fact of a sweep is an event: a frozen dataclass here, one JSON object a line in the journal.
-Each line has ``at`` (Unix time, to the millisecond) and ``event``, the word of its kind:
+Each line has ``at`` (Unix time, to the millisecond) and ``event``, the word of its kind in
+:data:`KINDS`. ``steps.jsonl`` has ``started`` and ``blocks``.
 
-==========  ====================  =============================================================
-event       class                 meaning
-==========  ====================  =============================================================
-sweep       :class:`Opened`       the sweep as resolved; the first line
-resumed     :class:`Resumed`      the same, of a later process
-asked       :class:`Asked`        the search proposed a trial
-merged      :class:`Merged`       it proposed the trial again; the row with its id is the answer
-started     :class:`Started`      a process of the trial started
-report      :class:`Reported`     a report of a running trial
-finished    :class:`Finished`     the trial ended, in whatever way
-waiting     :class:`Waiting`      it cannot start yet
-cut         :class:`Cut`          a budget ended a part of the search
-went_on     :class:`Continued`    the search continues after a cut, or is extended
-note        :class:`Noted`        something the user should know, once
-ended       :class:`Ended`        the process ended
-==========  ====================  =============================================================
-
-``steps.jsonl`` has ``started`` and ``blocks`` (:class:`Timed`). A trial that was asked for and has
-no ``finished`` line was interrupted; on resume it runs again under the same id. Reports before its
-last ``started`` line are void, except those of the epochs that it restored.
+A trial that was asked for and has no ``finished`` line was interrupted; on resume it runs again
+under the same id. Reports before its last ``started`` line are void, except those of the epochs
+that it restored.
 """
 
 from __future__ import annotations
@@ -63,7 +47,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened(Event):
-    """The sweep as resolved: :meth:`SweepRecord.to_json`."""
+    """The sweep as resolved, :meth:`SweepRecord.to_json`: the first line."""
 
     sweep: Mapping[str, Any]
 
@@ -84,7 +68,7 @@ class Asked(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Merged(Event):
-    """The search proposed a trial that it had proposed before."""
+    """The search proposed a trial again: the row with its id is the answer."""
 
     trial: Trial
 
@@ -120,7 +104,7 @@ class Reported(OfTrial):
 
 @dataclass(frozen=True, kw_only=True)
 class Finished(OfTrial):
-    """The end of a trial; its result without blocks and output."""
+    """The end of a trial, in whatever way; its result without blocks and output."""
 
     result: TrialResult
 
@@ -166,7 +150,7 @@ class Continued(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Noted(Event):
-    """Something the user should know."""
+    """Something the user should know, once."""
 
     text: str
 
@@ -255,24 +239,20 @@ class Checked:
     def __init__(self) -> None:
         self._states: dict[str, TrialState | None] = {}
 
-    def check(self, event: Event) -> Event:
-        """Return the event.
+    def check(self, event: Event) -> None:
+        """Check an event.
 
         Raises:
             ValueError: Its trial was never asked for, or has ended before.
         """
         if isinstance(event, Asked):
             self._states.setdefault(event.trial.id, None)
-            return event
         trial_id = event.trial.id if isinstance(event, Merged) else getattr(event, "trial_id", None)
-        if trial_id is None:
-            return event
-        if trial_id not in self._states:
+        if trial_id is not None and trial_id not in self._states:
             raise ValueError(f"trial {trial_id!r} was never asked for")
         if isinstance(event, Finished):
             if event.result.started_at is not None:
                 require_time("started_at", event.result.started_at)
-            if self._states[trial_id] not in (None, TrialState.NOT_RUN):
-                raise ValueError(f"trial {trial_id!r} has ended before")
-            self._states[trial_id] = event.result.state
-        return event
+            if self._states[event.trial_id] not in (None, TrialState.NOT_RUN):
+                raise ValueError(f"trial {event.trial_id!r} has ended before")
+            self._states[event.trial_id] = event.result.state
