@@ -11,11 +11,10 @@ from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
 from orchestrator.search.factored import Factored
 from orchestrator.search.factored.search import FactoredSearch
-from orchestrator.search.stages.confirm import Confirming, MayInterleave, never
+from orchestrator.search.stages.confirm import Confirming, MayInterleave
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.judge import InterimAnalyses, Judge
-from orchestrator.search.stages.proportion import Allowance, EndToEnd
-from orchestrator.search.stages.repeats import Repeating
+from orchestrator.search.stages.repeats import Allowance, EndToEnd, Repeating
 from orchestrator.search.stages.sequence import Phase, Searching
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
@@ -80,7 +79,7 @@ def make_phases(
                 analyses=InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm),
                 judge=judge,
                 finalists=rigor.finalists,
-                may_interleave=may_interleave if rigor.interleaved else never,
+                may_interleave=may_interleave if rigor.interleaved else None,
                 budget=search.confirm_budget if isinstance(search, FactoredSearch) else None,
                 share=getattr(sweep.search, "confirm_share", 1.0),
                 allowance=allowance,

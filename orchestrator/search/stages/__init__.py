@@ -3,7 +3,6 @@
 confirm: the finalists and the baseline, run again in rounds; what the claimed speed-up rests on
 interference: isolated and co-located runs of a few configs
 judge: the questions to the analysis; when the confirm stage may end, and at what confidence
-proportion: a confirm stage's share of its search's core-time; one more config trained whole
-repeats: more runs of the best config and its contenders
+repeats: more runs of the best configs; a confirm stage's share of its search's core-time
 sequence: phases one after the other; the ledger that they share
 """

@@ -10,7 +10,7 @@ from typing import Final
 from orchestrator.formats import counted, percent
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
-from orchestrator.search.stages.proportion import Allowance
+from orchestrator.search.stages.repeats import Allowance
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
@@ -22,11 +22,6 @@ MayInterleave = Callable[[Sequence[Config], Results], bool]
 
 MAX_TEST_RUNS: Final = 2
 """Runs that may evaluate the test split: one more where the first does not complete."""
-
-
-def never(configs: Sequence[Config], results: Results) -> bool:
-    """Return False: no trials may be interleaved."""
-    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +58,7 @@ class Confirming(Phase):
         analyses: Numbers of rounds after which the stage may end.
         judge: Names the finalists, decides when they suffice, and recommends.
         finalists: Most of them, the baseline not counted.
-        may_interleave: Returns True if these configs may be interleaved. Default: never.
+        may_interleave: Returns True if these configs may be interleaved. None: they never are.
         budget: Of the runs that are compared. Default: a whole training. The test run is whole.
         share: Time of such a run, as a fraction of a whole training's, as far as is known.
         allowance: Rounds beyond the first analysis are left out where there is no room for them,
@@ -78,7 +73,7 @@ class Confirming(Phase):
         analyses: InterimAnalyses,
         judge: Judge,
         finalists: int = 2,
-        may_interleave: MayInterleave = never,
+        may_interleave: MayInterleave | None = None,
         budget: Budget | None = None,
         share: float = 1.0,
         allowance: Allowance | None = None,
@@ -118,9 +113,7 @@ class Confirming(Phase):
         configs = scope.at_most(1 + self._most_finalists)
         least, most = scope.at_most(2) * first, configs * (last if configs > 1 else first)
         share = f" of about {percent(self._share)} of a whole training" if self._share < 1 else ""
-        how = "interleaved on the same cores where possible"
-        if self._may_interleave is never:
-            how = "in pairs"
+        how = "interleaved on the same cores where possible" if self._may_interleave else "in pairs"
         lines = [
             f"{least + 1} trials: the selected config and the baseline, "
             f"{counted(first, 'run')} each{share}, {how} and isolated; "
@@ -245,7 +238,7 @@ class Confirming(Phase):
 
     def _interleaves(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if a round of these configs is interleaved; note once they no longer are."""
-        may = self._may_interleave(configs, ledger.results)
+        may = self._may_interleave is not None and self._may_interleave(configs, ledger.results)
         if self._were_interleaved and not may:
             ledger.notes.append(
                 "confirm runs are no longer interleaved, one runs after another: an interleaved "

@@ -70,7 +70,7 @@ class InterferenceCheck(Phase):
             return ()
         configs = scope.at_most(self._num_configs)
         compared = 2 * ROUNDS * configs
-        again = min(self._num_before, scope.least_searched)
+        again = min(self._num_before, sum(stage.least for stage in scope.searched))
         line = (
             f"{compared} trials: {configs} config{'s' * (configs > 1)}, {ROUNDS} runs each "
             f"isolated and {ROUNDS} with background trials on the other cores, in alternation; if "

@@ -1,15 +1,20 @@
-"""More repeats where they help: of the best config and of its contenders."""
+"""More runs where they help: repeats of the best configs; one more config trained whole.
+
+An allowance keeps a confirm stage in proportion to its search.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
-from orchestrator.search.stages.judge import Judge
+from orchestrator.search.stages.judge import Config, Judge
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
+from orchestrator.trial import Stage, TrialResult, TrialState
 
 MAX_CONTENDERS: Final = 3
 """Configs repeated together with the best one: the nearest of its near-ties."""
@@ -77,3 +82,116 @@ class Repeating(Phase):
         self._num_rounds += 1
         random.Random(f"repeats {self._num_rounds} of {ledger.problem.seed}").shuffle(keys)
         return keys
+
+
+# -- a confirm stage in proportion to its search
+
+
+class Allowance:
+    """Core-time that confirm runs may take, as a share of the core-time of all runs before them.
+
+    Args:
+        share: The share.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    def has_room(
+        self, ledger: Ledger, *, short: Sequence[Config] = (), whole: Sequence[Config] = ()
+    ) -> bool:
+        """Return True if there is room for short runs and whole trainings of these configs."""
+        spent = sum(_core_s(r) for t, r in ledger.results if t.stage is Stage.CONFIRM)
+        before = sum(_core_s(r) for t, r in ledger.results if t.stage is not Stage.CONFIRM)
+        asked = len(short) * _short_s(ledger) + sum(_whole_s(ledger, each) for each in whole)
+        return spent + asked <= self._share * before
+
+
+def _core_s(result: TrialResult) -> float:
+    return (result.wall_s or 0.0) * (result.cores or 1)
+
+
+def _short_s(ledger: Ledger) -> float:
+    """Return the mean core-time of a short run: of those that confirm, else of the probes."""
+    for stage in (Stage.CONFIRM, Stage.PROBE):
+        times = [
+            _core_s(result)
+            for trial, result in ledger.results
+            if trial.stage is stage and not trial.budget.evaluated
+        ]
+        if times:
+            return fmean(times)
+    return 0.0
+
+
+def _whole_s(ledger: Ledger, config: Config) -> float:
+    """Return the core-time of a whole training: of this config's, else of the longest one.
+
+    A curve that was paused counts with all of its parts.
+    """
+    curves: dict[tuple[str, int], float] = {}
+    ended: list[tuple[str, int]] = []
+    for trial, result in ledger.results:
+        if trial.stage is Stage.TRAIN:
+            curve = repr(sorted(trial.config.items())), trial.repeat
+            curves[curve] = curves.get(curve, 0.0) + _core_s(result)
+            if result.state is TrialState.COMPLETED:
+                ended.append(curve)
+    own = [curves[curve] for curve in ended if curve[0] == repr(sorted(config.items()))]
+    return fmean(own) if own else max((curves[curve] for curve in ended), default=0.0)
+
+
+class EndToEnd(Phase):
+    """Trains the end of the front that lies farthest from the recommended config, once and whole.
+
+    With the test run there are then two configs whose composed figures have a measured one.
+
+    Args:
+        front: Returns the configs of the composed front, the fastest first.
+        allowance: The run is left out, with a note, where there is no room for it; and where a
+            budget has none.
+    """
+
+    def __init__(self, *, front: Callable[[], Sequence[Config]], allowance: Allowance) -> None:
+        self._front = front
+        self._allowance = allowance
+        self._is_asked = False
+
+    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+        """Return the training, which may be left out."""
+        return [PlannedStage(name="confirm", least=0, most=1, isolated=True, stage=Stage.CONFIRM)]
+
+    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
+        """Return the training, once."""
+        if ledger.num_out:
+            return WAIT
+        config = None if self._is_asked else self._other(ledger)
+        self._is_asked = True
+        if config is None:
+            return None
+        if not self._allowance.has_room(ledger, whole=[config]):
+            ledger.notes.append(
+                "of the front only the recommended config was trained from end to end: a second "
+                "one would take the confirm stage beyond its share of the search's time"
+            )
+            return None
+        if not ledger.may_start([config], kept_back=False):
+            return None
+        repeats = [trial.repeat for trial, _ in ledger.results if trial.stage is Stage.CONFIRM]
+        return Proposal(
+            config=config,
+            budget=ledger.problem.budget,
+            stage=Stage.CONFIRM,
+            repeat=max(repeats) + 1,
+            isolated=True,
+        )
+
+    def _other(self, ledger: Ledger) -> Config | None:
+        """Return an end of the front that is not the tested config: the more distant one."""
+        tested = [dict(trial.config) for trial, _ in ledger.results if trial.evaluate_test]
+        front = [dict(config) for config in self._front()]
+        if not tested or not front:
+            return None
+        place = front.index(tested[-1]) if tested[-1] in front else 0
+        ends = [front[-1], front[0]] if place < len(front) / 2 else [front[0], front[-1]]
+        return next((config for config in ends if config not in tested), None)

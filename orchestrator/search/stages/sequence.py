@@ -52,11 +52,6 @@ class Scope:
         """Return ``number``, or the number of configs where these are fewer."""
         return number if self.num_configs is None else min(number, max(1, self.num_configs))
 
-    @property
-    def least_searched(self) -> int:
-        """Return the fewest trials of the search."""
-        return sum(stage.least for stage in self.searched)
-
 
 class Phase:
     """A part of a sweep. The ledger has all results; what a phase does not do has a default.

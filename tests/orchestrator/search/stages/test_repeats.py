@@ -13,8 +13,7 @@ from orchestrator.kernel.search import MayStart, Proposal
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
-from orchestrator.search.stages.proportion import Allowance, EndToEnd
-from orchestrator.search.stages.repeats import MAX_CONTENDERS, Repeating
+from orchestrator.search.stages.repeats import MAX_CONTENDERS, Allowance, EndToEnd, Repeating
 from orchestrator.search.stages.sequence import Ledger, Searching, Stages
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
