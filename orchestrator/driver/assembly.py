@@ -37,7 +37,7 @@ from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.sweep.problem import search_problem
-from orchestrator.system.memory import node_bytes
+from orchestrator.system.cgroup import node_bytes
 
 if TYPE_CHECKING:
     from orchestrator.execution.process.fork_servers import ForkServers

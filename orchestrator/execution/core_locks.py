@@ -23,7 +23,7 @@ from typing import Final
 import psutil
 
 from orchestrator.locations import named_path
-from orchestrator.system.lock_files import open_lock
+from orchestrator.system.private_folder import open_lock
 
 GATE, NODE = "gate.lock", "node.lock"
 """Locks besides the cores' locks: for the process that chooses, and for the whole node."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.provenance.version import __version__
+from orchestrator.system.cgroup import node_bytes
 from orchestrator.system.cores import usable_cores
-from orchestrator.system.memory import node_bytes
 
 PACKAGES = (
     "torch", "torchvision", "dgl", "ogb", "ray", "mlflow", "optuna", "numpy", "pandas", "pyarrow",

@@ -1,4 +1,4 @@
-"""The folder of all that a run leaves outside its run directory: private, its path short."""
+"""Files outside of run directories: private folders with short paths, lock files for all users."""
 
 from __future__ import annotations
 
@@ -50,3 +50,22 @@ def make_private(folder: Path) -> None:
     is_own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
     if not (stat.S_ISDIR(found.st_mode) and is_own):
         raise PermissionError(errno.EPERM, "not a folder of this user alone", str(folder))
+
+
+def open_lock(path: Path) -> int:
+    """Return a descriptor to lock by, of a file that is created with mode 0644 if it is absent.
+
+    Permission to read suffices. The file is created apart from opening it: where
+    ``fs.protected_regular`` is set, the kernel refuses ``O_CREAT`` on another user's file in a
+    sticky folder, even if the file exists.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    with suppress(FileExistsError):
+        if not path.exists():
+            descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
+            os.fchmod(descriptor, 0o644)  # whatever the umask is
+            return descriptor
+    return os.open(path, flags)

@@ -94,12 +94,7 @@ def unshared_bytes(pids: Iterable[int]) -> int | None:
     total, was_read = 0, False
     for pid in pids:
         with suppress(OSError, ValueError):
-            lines = (_PROC / f"{pid}/smaps_rollup").read_text().splitlines()
-            total += sum(
-                int(line.split()[1]) * 1024
-                for line in lines
-                if line.startswith(("Pss_Anon:", "Pss_Shmem:"))
-            )
+            total += _bytes_in(_PROC / f"{pid}/smaps_rollup", "Pss_Anon:", "Pss_Shmem:")
             was_read = True
     return total if was_read else None
 
@@ -143,7 +138,9 @@ def _with_process(sample: TreeSample, pid: int) -> TreeSample:
         cpu_s=sample.cpu_s + _cpu_s(fields, with_ended=True),
         major_faults=sample.major_faults + int(fields[9]) + int(fields[10]),
         resident_bytes=sample.resident_bytes + int(fields[21]) * _PAGE_BYTES,
-        anonymous_bytes=sample.anonymous_bytes + _anonymous_bytes(pid),
+        # RssShmem too: the kernel cannot drop shared memory as it drops a file's pages.
+        anonymous_bytes=sample.anonymous_bytes
+        + _bytes_in(_PROC / f"{pid}/status", "RssAnon:", "RssShmem:"),
     )
 
 
@@ -166,9 +163,7 @@ def _cpu_s(fields: list[str], *, with_ended: bool) -> float:
     return sum(int(fields[position]) for position in positions) * _TICK_S
 
 
-def _anonymous_bytes(pid: int) -> int:
-    # RssShmem counts too: the kernel cannot drop shared memory as it drops a file's pages.
-    lines = (_PROC / f"{pid}/status").read_text().splitlines()
-    return sum(
-        int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon:", "RssShmem:"))
-    )
+def _bytes_in(file: Path, *names: str) -> int:
+    """Return the sum of the lines of a file that begin with one of these names, given in KiB."""
+    lines = file.read_text().splitlines()
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))

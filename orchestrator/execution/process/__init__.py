@@ -5,9 +5,8 @@ fork_servers: the servers of a node, by allocator and modules
 leftovers: what trials have started and what outlives them, ended
 fork_client: a process forked from a server, as its supervisor sees it
 ranks: cores and GPUs of each rank, the request that starts it, and all processes of a trial
-messages: messages from a training process: both ends of the pipe
+messages: messages from a training process
 output: what a trial has printed, its beginning and its end
-child: body of a forked process: trains, then sends its result
-setup: its output, environment, signals and cores
+child: body of a forked process: its setup, its training and its result
 failures: state and reason of a trial, from an exception
 """

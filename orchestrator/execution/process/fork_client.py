@@ -16,7 +16,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from orchestrator.execution.process.messages import result_within
 from orchestrator.execution.process.output import tail_of
 from orchestrator.trial import TrialState
 
@@ -111,8 +110,36 @@ class ForkedProcess:
             return None
         if self._end is None:
             # All that it has sent is in the pipe by now.
-            self._end = RankEnd(code=code, result=result_within(self.channel, 0.1))
+            self._end = RankEnd(code=code, result=self.result_within(0.1))
         return self._end
+
+    def receive(self, timeout_s: float) -> dict[str, Any] | None:
+        """Return the next message, or None if none comes in time or the process has ended."""
+        try:
+            if not self.channel.poll(timeout_s):
+                return None
+            message: dict[str, Any] = json.loads(self.channel.recv_bytes())
+        except (EOFError, OSError, ValueError, MemoryError):
+            # Bytes that the training function wrote to the pipe are skipped. A closed pipe is
+            # readable at once, for ever. The exit status follows within milliseconds: without the
+            # pause the caller would spin until then.
+            time.sleep(0.01)
+            return None
+        return message
+
+    def result_within(self, timeout_s: float) -> dict[str, Any] | None:
+        """Return the result that is under way, or None if none comes in time.
+
+        Reports before it are skipped.
+        """
+        deadline = time.monotonic() + timeout_s
+        # Against one deadline: reports that come all the time do not prolong the wait.
+        while (left_s := deadline - time.monotonic()) > 0:
+            message = self.receive(left_s)
+            if message is not None and "result" in message:
+                result: dict[str, Any] = message["result"]
+                return result
+        return None
 
     def pause(self) -> None:
         """Stop the process and its loader workers until :meth:`resume`.

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,14 @@ from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.import_path import IMPORT_PATH, first_here, last_here, package_path
 from orchestrator.system.private_folder import private_folder
+
+
+@dataclass
+class _Server:
+    allocator: str
+    modules: Sequence[str]
+    process: subprocess.Popen[bytes]
+    has_served: bool = False
 
 
 class ForkServers:
@@ -43,9 +52,7 @@ class ForkServers:
         self._folder = folder or private_folder()
         self._python_path = python_path
         self._environment = dict(os.environ)
-        self._servers: dict[str, subprocess.Popen[bytes]] = {}
-        self._wanted: dict[str, tuple[str, Sequence[str]]] = {}
-        self._serving: set[str] = set()
+        self._servers: dict[str, _Server] = {}
         atexit.register(self.close)
 
     def socket_for(self, allocator: str, modules: Sequence[str]) -> Path:
@@ -57,11 +64,11 @@ class ForkServers:
         key = server_key(allocator, modules)
         path = self._folder / key
         server = self._servers.get(key)
-        if server is None or server.poll() is not None:
+        if server is None or server.process.poll() is not None:
             if server is not None:
                 end_marked(path)
-            self._servers[key] = self._start(path, allocator, modules)
-            self._wanted[key] = allocator, modules
+            process = self._start(path, allocator, modules)
+            self._servers[key] = _Server(allocator, modules, process)
         return path
 
     def keep_up(self) -> None:
@@ -70,12 +77,11 @@ class ForkServers:
         A server that failed during its imports would fail again.
         """
         for key, server in list(self._servers.items()):
-            code = server.poll()
-            if code is None and (self._folder / key).exists():
-                self._serving.add(key)
-            if code is not None and (code < 0 or key in self._serving):
-                self._serving.discard(key)
-                self.socket_for(*self._wanted[key])
+            code = server.process.poll()
+            if code is None:
+                server.has_served |= (self._folder / key).exists()
+            elif code < 0 or server.has_served:
+                self.socket_for(server.allocator, server.modules)
 
     def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
         """Start the servers of ``preload``, except where the allocator is not installed.
@@ -91,9 +97,8 @@ class ForkServers:
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, self._environment)
-        import_path = [self._python_path, []]
-        if self._python_path is None:
-            import_path = [first_here(), last_here()]
+        given = self._python_path
+        import_path = [first_here(), last_here()] if given is None else [given, []]
         environment[IMPORT_PATH] = json.dumps(import_path)
         inherited = environment.get("PYTHONPATH", "").split(os.pathsep)
         # Its own folder first. The user's folders come later: a file there may be called types.py.
@@ -113,15 +118,16 @@ class ForkServers:
     def close(self) -> None:
         """End the servers and every process forked from them."""
         for key, server in self._servers.items():
-            assert server.stdin is not None, "it is a pipe"
+            process = server.process
+            assert process.stdin is not None, "it is a pipe"
             with suppress(OSError, ValueError):  # it is dead, or was closed
                 # A server that ends this way kills its children before it exits.
-                server.stdin.write(IN_ORDER)
-                server.stdin.close()
+                process.stdin.write(IN_ORDER)
+                process.stdin.close()
             with suppress(subprocess.TimeoutExpired):
-                server.wait(timeout=5)
-            server.kill()
-            if server.wait() != 0:  # it may have died before that
+                process.wait(timeout=5)
+            process.kill()
+            if process.wait() != 0:  # it may have died before that
                 end_marked(self._folder / key)
         self._servers.clear()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -40,9 +40,9 @@ from orchestrator.execution.process.leftovers import (
     kill_group,
     remove_folder,
 )
+from orchestrator.system.cgroup import without_collecting
 from orchestrator.system.import_path import IMPORT_PATH, import_from
 from orchestrator.system.lifeline import adopt_orphans, die_with_parent, heed_again, leave_to_driver
-from orchestrator.system.memory import without_collecting
 from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 

@@ -15,7 +15,6 @@ import psutil
 
 from orchestrator.execution.leases import Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd
-from orchestrator.execution.process.messages import result_within
 from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.trial import Isolation
 
@@ -190,7 +189,7 @@ class RankGroup(ForkedProcess):
         with suppress(ProcessLookupError):
             # Not to the group: loader workers have inherited the handler, and would raise too.
             os.kill(self.pid, LEAVE_SIGNAL)
-        return result_within(self.channel, timeout_s) or {}
+        return self.result_within(timeout_s) or {}
 
     def hang_up(self) -> None:
         """Kill all processes and everything they have started. Safe to call more than once."""

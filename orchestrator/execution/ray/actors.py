@@ -24,7 +24,7 @@ from orchestrator.execution.ray.remote_ranks import Nodes, RanksLost
 from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.kernel.executor import Launch, Rank, Started, Update
-from orchestrator.system.memory import keep_from_kernel
+from orchestrator.system.cgroup import keep_from_kernel
 from orchestrator.trial import Report, TrialResult, TrialState
 
 LEASE_SLICE_S = 2.0

@@ -22,7 +22,7 @@ from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Launch, Needs
 from orchestrator.system.allocators import allocator_environment
-from orchestrator.system.memory import keep_from_kernel
+from orchestrator.system.cgroup import keep_from_kernel
 from orchestrator.system.private_folder import make_private
 
 RESTART_LIMIT_S: Final = 10.0

@@ -14,7 +14,6 @@ from typing import Any
 
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd
-from orchestrator.execution.process.messages import receive, result_within, with_measurements
 from orchestrator.execution.process.output import tail_of
 from orchestrator.execution.process.ranks import (
     LOOPBACK,
@@ -132,7 +131,7 @@ class Attempt:
             return self._out_of_memory(excess)
         if reason := self._monitor.overdue():  # checked first: a trial may report all the time
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
-        message = receive(self._group.channel, timeout_s)
+        message = self._group.receive(timeout_s)
         if message is None:
             return self._exited()
         self._monitor.message_arrived()
@@ -176,7 +175,7 @@ class Attempt:
                 return Update(report=last, so_far=self._row(TrialState.STOPPED, ""))
             case {"ceilings": ceilings}:
                 assert self._completed is not None, "they are measured after the training"
-                return self._left(with_measurements(self._completed, ceilings))
+                return self._left(endings.with_measurements(self._completed, ceilings))
         return self._result(message["result"], has_more=message.get("more", False))
 
     def _result(self, result: Mapping[str, Any], *, has_more: bool) -> TrialResult | None:
@@ -188,7 +187,7 @@ class Attempt:
         if ending[0] is TrialState.FAILED and self._group.others:
             # Perhaps because another rank is lost: then that rank knows the cause.
             ending = self._first_failure({0: RankEnd(code=0, result=result)})
-        row = with_measurements(self._row(*ending), result)
+        row = endings.with_measurements(self._row(*ending), result)
         if not has_more:
             return self._left(row)
         self._completed = row
@@ -213,7 +212,7 @@ class Attempt:
         """Return the outcome if no message came because a process has ended or is stuck."""
         if (code := self._group.poll()) is not None:
             # Its last message may have come after the wait for one and before it exited.
-            if last := receive(self._group.channel, 0):
+            if last := self._group.receive(0):
                 return self._handled(last)
             ending = endings.exit_ending("the training process", code, self._monitor.telemetry)
             if self._group.others:
@@ -229,7 +228,7 @@ class Attempt:
 
         Rank 0 may be about to fail from it, or be the cause. Its result has its measurements.
         """
-        result = result_within(self._group.channel, endings.RANKS_WITHIN_S)
+        result = self._group.result_within(endings.RANKS_WITHIN_S)
         if result is not None and result["state"] != TrialState.COMPLETED:
             return self._result(result, has_more=False)
         return self._ended(self._row(*self._first_failure({})))

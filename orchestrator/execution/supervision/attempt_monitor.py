@@ -19,8 +19,8 @@ from orchestrator.execution.leases import DRIVER_FROM_CORES, CoreLeases, Lease
 from orchestrator.execution.telemetry.own_overhead import OwnOverhead
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Launch, Rank
+from orchestrator.system.cgroup import node_bytes
 from orchestrator.system.cores import text_of, usable_cores
-from orchestrator.system.memory import node_bytes
 from orchestrator.system.processes import TreeSample, unshared_bytes
 from orchestrator.trial import Isolation
 

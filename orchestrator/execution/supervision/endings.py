@@ -66,7 +66,7 @@ def first_failure(ends: Mapping[int, RankEnd], telemetry: Telemetry) -> tuple[En
     endings = {index: _of_rank(index, ends[index], telemetry) for index in sorted(ends)}
     first, *others = sorted(endings, key=lambda index: _order(endings[index][0], ends[index]))
     state, reason = endings[first]
-    said = [endings[index][1].strip().partition("\n")[0] for index in others]
+    said = [first_line(endings[index][1]) for index in others]
     return (state, "\n".join([reason, *said])), (ends[first].result or {}).get("again", True)
 
 
@@ -85,6 +85,21 @@ def _order(state: TrialState, end: RankEnd) -> tuple[bool, int, float]:
     return state is not TrialState.INFEASIBLE, kind, end.result.get("failed_at", 0.0)
 
 
+def with_measurements(row: TrialResult, message: Mapping[str, Any]) -> TrialResult:
+    """Return ``row`` with the metrics, tags and block times that a process has sent."""
+    return replace(
+        row,
+        metrics={**row.metrics, **message.get("metrics", {})},
+        tags={**row.tags, **message.get("tags", {})},
+        blocks=message.get("blocks", row.blocks),
+    )
+
+
+def first_line(reason: str) -> str:
+    """Return the first line of a reason, without the traceback and output below it."""
+    return reason.strip().partition("\n")[0]
+
+
 def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResult:
     """Return ``row``, or ``completed`` if the trial had completed before it ended so.
 
@@ -93,7 +108,8 @@ def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResu
     """
     if completed is None or row.state is TrialState.COMPLETED:
         return row
-    return replace(completed, tags={**completed.tags, "no_ceilings": _first_line(row)})
+    why = first_line(row.reason) or str(row.state)
+    return replace(completed, tags={**completed.tags, "no_ceilings": why})
 
 
 def rerun_tag(first: TrialResult | None) -> dict[str, str]:
@@ -119,10 +135,6 @@ def merge_rerun(first: TrialResult | None, row: TrialResult) -> TrialResult:
     """
     if first is None or row.state is TrialState.COMPLETED:
         return row
-    ending = f"{row.state}: {row.reason.strip().partition(chr(10))[0]}"
+    ending = f"{row.state}: {first_line(row.reason)}"
     why = f"{rerun_tag(first)['rerun']}; the second run was {ending}"
     return replace(first, tags={**first.tags, "rerun": why, "attempts": row.tags["attempts"]})
-
-
-def _first_line(row: TrialResult) -> str:
-    return row.reason.strip().partition("\n")[0] or str(row.state)

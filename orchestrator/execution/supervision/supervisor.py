@@ -20,7 +20,7 @@ from orchestrator.execution.process.fork_client import NotForked, ServerError
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
-from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
+from orchestrator.execution.supervision.endings import first_line, merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
 from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
 from orchestrator.trial import TrialResult, TrialState
@@ -226,8 +226,8 @@ class Supervisor:
         return self._attempt
 
     def _note(self, action: str, reason: str) -> None:
-        cause = reason.strip().partition("\n")[0]
-        self._notes.append(f"trial {self._launch.trial.id[:6]} is {action}: {cause}")
+        trial_id = self._launch.trial.id[:6]
+        self._notes.append(f"trial {trial_id} is {action}: {first_line(reason)}")
 
     def _collect_notes(self) -> None:
         if self._attempt is not None:

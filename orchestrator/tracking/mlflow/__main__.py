@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from orchestrator.arguments import Parser
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.storage.sweep_record import read_sweep
+from orchestrator.system.cgroup import without_collecting
 from orchestrator.system.lifeline import leave_to_driver
-from orchestrator.system.memory import without_collecting
 from orchestrator.tracking.mlflow.driver import LOCK_NAME
 from orchestrator.tracking.mlflow.uris import (
     checked_uri,

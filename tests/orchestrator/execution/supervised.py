@@ -152,6 +152,12 @@ def outcome_of(attempt: Attempt) -> TrialResult:
     return event
 
 
+def ended(launch: Launch, servers: ForkServers, folder: Path) -> TrialResult:
+    """Return the row of one attempt at a trial, to which nothing is done."""
+    with attempt_at(launch, servers, leases_in(folder)) as attempt:
+        return outcome_of(attempt)
+
+
 def newest_process() -> psutil.Process:
     """Return the process that was started last below this one: the trial's."""
     of_tests = {process.pid for process in STARTED}

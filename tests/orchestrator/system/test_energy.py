@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from orchestrator.system.energy import PackageEnergy
 
 
@@ -30,34 +32,26 @@ def test_packages_are_summed_and_their_parts_are_in_them(tmp_path: Path) -> None
     assert energy.joules == 3.0
 
 
-def test_a_counter_that_began_anew_goes_on(tmp_path: Path) -> None:
-    package(tmp_path, "intel-rapl:0", 9_000_000)
+@pytest.mark.parametrize(
+    ("readings", "joules"),
+    [
+        pytest.param([(9_000_000, False), (1_000_000, False)], 2.0, id="a counter began anew"),
+        pytest.param(
+            [(0, False), (1_000_000, False), (8_000_000, True), (9_000_000, False)], 2.0, id="a gap"
+        ),
+        pytest.param([(None, False)], None, id="no counter"),
+        pytest.param([(5, False), (None, False)], None, id="no longer readable"),
+    ],
+)
+def test_energy_of_readings(
+    tmp_path: Path, readings: list[tuple[int | None, bool]], joules: float | None
+) -> None:
+    zone = package(tmp_path, "intel-rapl:0", readings[0][0] or 0)
     energy = PackageEnergy(tmp_path)
-    energy.read()
-    package(tmp_path, "intel-rapl:0", 1_000_000)
-    energy.read()
-    assert energy.joules == 2.0
-
-
-def test_a_gap_does_not_count(tmp_path: Path) -> None:
-    energy = PackageEnergy(tmp_path)
-    package(tmp_path, "intel-rapl:0", 0)
-    energy = PackageEnergy(tmp_path)
-    for uj, skip in ((0, False), (1_000_000, False), (8_000_000, True), (9_000_000, False)):
-        package(tmp_path, "intel-rapl:0", uj)
+    for uj, skip in readings:
+        if uj is None:
+            (zone / "energy_uj").unlink()
+        else:
+            package(tmp_path, zone.name, uj)
         energy.read(skip=skip)
-    assert energy.joules == 2.0
-
-
-def test_without_counters_nothing_is_known(tmp_path: Path) -> None:
-    energy = PackageEnergy(tmp_path)
-    energy.read()
-    assert energy.joules is None
-
-
-def test_a_counter_that_may_not_be_read_leaves_nothing_known(tmp_path: Path) -> None:
-    zone = package(tmp_path, "intel-rapl:0", 5)
-    (zone / "energy_uj").unlink()
-    energy = PackageEnergy(tmp_path)
-    energy.read()
-    assert energy.joules is None
+    assert energy.joules == joules

@@ -9,17 +9,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator import DataFolders, Isolation
+from orchestrator.execution.process.child import take_environment
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.setup import take_environment
 from orchestrator.kernel.executor import Launch, Needs, Rank, Source
-from orchestrator.trial import Budget, Stage, TrialResult, TrialState
-from tests.orchestrator.execution.supervised import (
-    attempt_at,
-    core_of_this_test,
-    launch_of,
-    leases_in,
-    outcome_of,
-)
+from orchestrator.trial import Budget, Stage, TrialState
+from tests.orchestrator.execution.supervised import core_of_this_test, ended, launch_of
 
 
 def launch(folder: Path, words: str, **needs: str) -> Launch:
@@ -35,11 +29,6 @@ def launch(folder: Path, words: str, **needs: str) -> Launch:
             **{"data": "", "fingerprint": "", **needs},
         ),
     )
-
-
-def ended(launch: Launch, servers: ForkServers, folder: Path) -> TrialResult:
-    with attempt_at(launch, servers, leases_in(folder)) as attempt:
-        return outcome_of(attempt)
 
 
 def test_a_trial_trains_on_the_drivers_data(servers: ForkServers, tmp_path: Path) -> None:
@@ -94,8 +83,7 @@ def test_every_thread_and_every_worker_of_a_trial_is_bound(
     servers: ForkServers, tmp_path: Path
 ) -> None:
     launch = launch_of(tmp_path, act="threads", duration_s=0.01, isolation=Isolation.LEASED)
-    with attempt_at(launch, servers, leases_in(tmp_path)) as attempt:
-        result = outcome_of(attempt)
+    result = ended(launch, servers, tmp_path)
     assert result.state is TrialState.COMPLETED, result.reason
     assert result.metrics["num_threads"] >= 3, "torch's and autograd's among them"
     assert result.metrics["num_sets"] == 1
@@ -106,8 +94,7 @@ def test_every_thread_and_every_worker_of_a_trial_is_bound(
 
 def test_a_training_function_finds_no_arguments(servers: ForkServers, tmp_path: Path) -> None:
     launch = launch_of(tmp_path, act="parse", duration_s=0.01)
-    with attempt_at(launch, servers, leases_in(tmp_path)) as attempt:
-        result = outcome_of(attempt)
+    result = ended(launch, servers, tmp_path)
     assert result.state is TrialState.COMPLETED, result.reason
 
 

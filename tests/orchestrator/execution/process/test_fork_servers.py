@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator.execution.process.fork_client import NotForked, ServerError, has_ended
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
+from orchestrator.system.import_path import make_importable
 from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import forked, server_of, wait_for
 from tests.orchestrator.execution.supervised import PRELOAD
@@ -23,9 +24,8 @@ from tests.orchestrator.execution.supervised import PRELOAD
 @pytest.fixture
 def own_servers() -> Iterator[ForkServers]:
     """Servers that the test may kill."""
-    made = ForkServers()
-    yield made
-    made.close()
+    with closing(ForkServers()) as made:
+        yield made
 
 
 def test_one_server_an_allocator_and_list_of_modules(servers: ForkServers) -> None:
@@ -36,27 +36,24 @@ def test_one_server_an_allocator_and_list_of_modules(servers: ForkServers) -> No
 
 
 IMPORTED = {
-    "noisy": "print('Error: not one of ours', flush=True)\nimport time\ntime.sleep(0.2)\n",
     "leaving": "import os, signal\nsignal.signal(signal.SIGALRM, lambda *_: os._exit(1))\n",
     "broken": "import nothing_that_exists\n",
 }
 
 
-def servers_with(module: str, folder: Path) -> ForkServers:
+def servers_with(module: str, folder: Path) -> closing[ForkServers]:
     (folder / f"{module}.py").write_text(IMPORTED[module])
-    return ForkServers(python_path=[str(folder)])
+    return closing(ForkServers(python_path=[str(folder)]))
 
 
 def test_a_server_that_ends_while_it_imports_fails_at_once(tmp_path: Path) -> None:
-    servers, began = servers_with("broken", tmp_path), time.monotonic()
-    try:
-        with (
-            pytest.raises(ServerError) as said,
-            forked(servers.socket_for("tuned", ("broken",)), tmp_path),
-        ):
-            pass
-    finally:
-        servers.close()
+    began = time.monotonic()
+    with (
+        servers_with("broken", tmp_path) as servers,
+        pytest.raises(ServerError) as said,
+        forked(servers.socket_for("tuned", ("broken",)), tmp_path),
+    ):
+        pass
     assert time.monotonic() - began < 60
     first, *rest = str(said.value).splitlines()
     why = "ModuleNotFoundError: No module named 'nothing_that_exists'"
@@ -100,10 +97,9 @@ def test_closing_ends_servers_and_children_and_removes_their_folder(
 
 
 def test_a_server_that_has_served_is_started_again(tmp_path: Path) -> None:
-    servers, ends = servers_with("leaving", tmp_path), (signal.SIGKILL, signal.SIGALRM)
-    try:
+    with servers_with("leaving", tmp_path) as servers:
         path = servers.socket_for("tuned", ("leaving",))
-        for end in ends:
+        for end in (signal.SIGKILL, signal.SIGALRM):
             with forked(path, tmp_path, end.name) as process:
                 server = server_of(process)
                 servers.keep_up()  # nothing is wrong with it
@@ -112,11 +108,9 @@ def test_a_server_that_has_served_is_started_again(tmp_path: Path) -> None:
                 wait_for(server, psutil.STATUS_ZOMBIE)
             servers.keep_up()
             assert not has_ended(path)
-    finally:
-        servers.close()
 
 
-FULL = """
+IMPORTED["full"] = """
 import errno
 import os
 from pathlib import Path
@@ -135,10 +129,8 @@ os.fork = fork_where_there_is_room
 
 
 def test_a_fork_that_fails_costs_one_process(tmp_path: Path) -> None:
-    (tmp_path / "full_machine.py").write_text(FULL)
-    servers = ForkServers(python_path=[str(tmp_path)])
-    try:
-        path = servers.socket_for("tuned", ("full_machine",))
+    with servers_with("full", tmp_path) as servers:
+        path = servers.socket_for("tuned", ("full",))
         with forked(path, tmp_path, "first") as first:
             (tmp_path / "full").touch()
             with (
@@ -150,8 +142,6 @@ def test_a_fork_that_fails_costs_one_process(tmp_path: Path) -> None:
             with forked(path, tmp_path, "third") as third:
                 assert server_of(third) == server_of(first)
                 assert first.poll() is None
-    finally:
-        servers.close()
 
 
 OWNER = """
@@ -187,3 +177,35 @@ def test_marked_processes_end_with_an_owner_that_was_killed(is_killed: bool) -> 
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+SAYS_WHERE = "from pathlib import Path\nPath({told!r}).write_text(__file__)\n"
+
+
+def test_a_server_imports_from_the_root_first_and_the_sweeps_own_folder_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, own, told = tmp_path / "root", tmp_path / "root/sweeps", tmp_path / "told"
+    own.mkdir(parents=True)
+    (root / ".git").touch()
+    told.mkdir()
+    # One at the root, one in a folder called like ours, one beside the sweep; and beside it one
+    # that is called like an installed module.
+    for place in ("at_root", "trainables/in_folder", "sweeps/beside_it", "sweeps/optuna"):
+        file = root / f"{place}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(SAYS_WHERE.format(told=str(told / file.stem)))
+    monkeypatch.setattr("sys.path", list(sys.path))
+    monkeypatch.setattr("sys.meta_path", list(sys.meta_path))
+    make_importable(own / "question.py")
+    modules = ("at_root", "trainables.in_folder", "beside_it", "optuna.distributions")
+    with (
+        closing(ForkServers()) as servers,
+        forked(servers.socket_for("tuned", modules), tmp_path) as process,
+    ):
+        assert process.pid
+    assert {path.name: path.read_text() for path in told.iterdir()} == {
+        "at_root": str(root / "at_root.py"),
+        "in_folder": str(root / "trainables/in_folder.py"),
+        "beside_it": str(own / "beside_it.py"),
+    }

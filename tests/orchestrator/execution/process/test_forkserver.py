@@ -5,6 +5,7 @@ import signal
 import socket as sockets
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -75,36 +76,32 @@ def test_a_child_holds_no_connection_of_another(servers: ForkServers, tmp_path: 
         assert second.poll() is None
 
 
-def test_a_trainable_s_own_module_is_imported_before_the_fork(tmp_path: Path) -> None:
-    (tmp_path / "own_module.py").write_text(
-        "import os, pathlib\n"
-        "pathlib.Path(__file__).with_name('importer').write_text(str(os.getpid()))\n"
-    )
-    servers = ForkServers(python_path=[str(tmp_path)])
-    try:
-        with forked(servers.socket_for("tuned", ("?own_module",)), tmp_path) as process:
-            assert int((tmp_path / "importer").read_text()) == server_of(process).pid
-    finally:
-        servers.close()
+MARKS = """
+import os, pathlib
+pathlib.Path(__file__).with_name("importer").write_text(str(os.getpid()))
+"""
 
 
 @pytest.mark.parametrize(
-    "content", [None, "raise ValueError('not here')", "import sys; sys.exit()"]
+    "content", [MARKS, None, "raise ValueError('not here')", "import sys; sys.exit()"]
 )
-def test_without_it_a_server_serves_all_the_same(tmp_path: Path, content: str | None) -> None:
-    """Its children, which have the paths of the sweep file, may find it."""
+def test_a_trainable_s_own_module_is_imported_before_the_fork_if_possible(
+    tmp_path: Path, content: str | None
+) -> None:
+    """The children, which have the paths of the sweep file, may find it where a server cannot."""
     if content is not None:
         (tmp_path / "own_module.py").write_text(content)
-    servers = ForkServers(python_path=[str(tmp_path)])
-    try:
-        with forked(servers.socket_for("tuned", ("?own_module",)), tmp_path) as process:
-            assert process.poll() is None
-    finally:
-        servers.close()
+    with (
+        closing(ForkServers(python_path=[str(tmp_path)])) as servers,
+        forked(servers.socket_for("tuned", ("?own_module",)), tmp_path) as process,
+    ):
+        assert process.poll() is None
+        if content == MARKS:
+            assert int((tmp_path / "importer").read_text()) == server_of(process).pid
 
 
 def test_an_exit_code_is_returned_again(servers: ForkServers, tmp_path: Path) -> None:
-    with forked(servers.socket_for("tuned", PRELOAD), tmp_path) as process:
+    with forked(socket_of(servers), tmp_path) as process:
         os.kill(process.pid, signal.SIGKILL)
         codes = [process.poll(10.0), process.poll(), process.poll()]
     assert codes == [-signal.SIGKILL] * 3
@@ -113,7 +110,7 @@ def test_an_exit_code_is_returned_again(servers: ForkServers, tmp_path: Path) ->
 def test_hanging_up_returns_when_the_memory_is_free(servers: ForkServers, tmp_path: Path) -> None:
     """The kernel takes some time to free a GiB, in which the cores are not the next trial's."""
     launch = launch_of(tmp_path, act="eat", mib=256)
-    process = ForkedProcess(servers.socket_for("tuned", PRELOAD), request(launch, Rank()))
+    process = ForkedProcess(socket_of(servers), request(launch, Rank()))
     seen, deadline = psutil.Process(process.pid), time.monotonic() + 60
     while seen.memory_info().rss < 2**30 and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -124,7 +121,7 @@ def test_hanging_up_returns_when_the_memory_is_free(servers: ForkServers, tmp_pa
 def test_a_stopped_process_is_stopped_until_it_is_resumed(
     servers: ForkServers, tmp_path: Path
 ) -> None:
-    with forked(servers.socket_for("tuned", PRELOAD), tmp_path) as process:
+    with forked(socket_of(servers), tmp_path) as process:
         wait_for_group(process)
         seen = psutil.Process(process.pid)
         process.pause()

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -13,9 +14,7 @@ import pytest
 
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.leftovers import (
-    remove_folder,
-)
+from orchestrator.execution.process.leftovers import remove_folder
 from orchestrator.execution.process.ranks import request
 from orchestrator.kernel.executor import Rank
 from tests.leaks import alive_after
@@ -70,8 +69,7 @@ def test_they_end_with_a_trial_that_was_killed_and_those_of_others_do_not(
 
 @pytest.mark.parametrize("how", ["started again", "closed", "its owner closed it"])
 def test_they_end_with_a_server_that_has_ended(tmp_path: Path, how: str) -> None:
-    servers = ForkServers()
-    try:
+    with closing(ForkServers()) as servers:
         socket = socket_of(servers)
         process = a_process_that_detaches(socket, tmp_path)
         pids = detached(tmp_path)
@@ -86,8 +84,6 @@ def test_they_end_with_a_server_that_has_ended(tmp_path: Path, how: str) -> None
             servers.close()
         assert alive_after(pids, within_s=5) == []
         process.hang_up()
-    finally:
-        servers.close()
 
 
 def test_a_folder_goes_although_a_process_that_ends_still_writes_there(tmp_path: Path) -> None:

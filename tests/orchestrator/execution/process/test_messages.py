@@ -9,22 +9,21 @@ from typing import Any
 
 import pytest
 
-from orchestrator.execution.process.messages import (
-    PipeChannel,
-    receive,
-    result_within,
-    with_measurements,
-)
+from orchestrator.execution.process.fork_client import ForkedProcess
+from orchestrator.execution.process.messages import PipeChannel
+from orchestrator.execution.supervision.endings import with_measurements
 from orchestrator.trial import Report, TrialResult, TrialState
 
-Pair = tuple[Connection, Connection]
+Pair = tuple[ForkedProcess, Connection]
 
 
 @pytest.fixture
 def pipe() -> Iterator[Pair]:
-    """Both ends of a pipe: of the supervisor and of the process."""
+    """A process as its supervisor sees it, and the process's end of the pipe."""
     ours, theirs = Pipe()
-    yield ours, theirs
+    process = object.__new__(ForkedProcess)
+    process.channel = ours
+    yield process, theirs
     ours.close()
     theirs.close()
 
@@ -36,20 +35,20 @@ def send(end: Connection, **message: Any) -> None:  # noqa: ANN401
 def test_what_a_trial_writes_to_the_pipe_itself_is_passed_over(pipe: Pair) -> None:
     pipe[1].send_bytes(b"junk\xff")
     send(pipe[1], report=1)
-    assert [receive(pipe[0], 0) for _ in range(2)] == [None, {"report": 1}]
+    assert [pipe[0].receive(0) for _ in range(2)] == [None, {"report": 1}]
 
 
 def test_what_was_sent_before_the_process_went_is_received(pipe: Pair) -> None:
     send(pipe[1], report=1)
     pipe[1].close()
-    assert receive(pipe[0], 0) == {"report": 1}
-    assert receive(pipe[0], 10.0) is None
+    assert pipe[0].receive(0) == {"report": 1}
+    assert pipe[0].receive(10.0) is None
 
 
 def test_a_result_is_found_behind_reports(pipe: Pair) -> None:
     send(pipe[1], report=1)
     send(pipe[1], result={"at": "step 3"})
-    assert result_within(pipe[0], 10.0) == {"at": "step 3"}
+    assert pipe[0].result_within(10.0) == {"at": "step 3"}
 
 
 def test_measurements_of_the_process_come_over_those_from_outside() -> None:
@@ -70,19 +69,8 @@ def test_measurements_of_the_process_come_over_those_from_outside() -> None:
 REPORT = Report(step=1, epoch=1, samples=8, elapsed_s=0.1, metrics={"val_acc": 0.5})
 
 
-@pytest.fixture
-def ends() -> Iterator[tuple[PipeChannel, Connection]]:
-    """The channel of a process, and its supervisor's end."""
-    ours, theirs = Pipe()
-    yield PipeChannel(theirs), ours
-    ours.close()
-    theirs.close()
-
-
-def test_a_process_that_is_forked_from_a_trial_reports_nothing(
-    ends: tuple[PipeChannel, Connection],
-) -> None:
-    channel, supervisor = ends
+def test_a_process_that_is_forked_from_a_trial_reports_nothing(pipe: Pair) -> None:
+    channel, supervisor = PipeChannel(pipe[1]), pipe[0].channel
     if (child := os.fork()) == 0:
         channel.report(REPORT)
         os._exit(0)
@@ -90,30 +78,20 @@ def test_a_process_that_is_forked_from_a_trial_reports_nothing(
     assert not supervisor.poll(0)
 
 
-def test_an_answer_to_an_earlier_report_stops_the_trial(
-    ends: tuple[PipeChannel, Connection],
-) -> None:
-    channel, supervisor = ends
+def test_an_answer_to_an_earlier_report_stops_the_trial(pipe: Pair) -> None:
+    channel, supervisor = PipeChannel(pipe[1]), pipe[0].channel
     channel.report(REPORT)
     supervisor.send_bytes(b'{"stop": true}')
     assert channel.report(REPORT)
     assert channel.report(REPORT), "and it stays stopped"
 
 
-def test_a_slice_ends_until_the_next_one_is_given(
-    ends: tuple[PipeChannel, Connection],
+@pytest.mark.parametrize(("answer", "is_stopped"), [("slice", False), ("stop", True)])
+def test_a_slice_ends_until_the_supervisor_answers(
+    pipe: Pair, answer: str, is_stopped: bool
 ) -> None:
-    channel, supervisor = ends
-    supervisor.send_bytes(b'{"slice": true}')  # at once, so that the wait has an end
+    channel, supervisor = PipeChannel(pipe[1]), pipe[0].channel
+    send(supervisor, **{answer: True})  # at once, so that the wait has an end
     channel.end_slice(0.25)
     assert json.loads(supervisor.recv_bytes()) == {"slice_end": 0.25}
-    assert not channel.report(REPORT)
-
-
-def test_a_trial_that_is_stopped_between_its_slices_stops_at_its_next_report(
-    ends: tuple[PipeChannel, Connection],
-) -> None:
-    channel, supervisor = ends
-    supervisor.send_bytes(b'{"stop": true}')
-    channel.end_slice(0.25)
-    assert channel.report(REPORT)
+    assert channel.report(REPORT) is is_stopped

@@ -12,23 +12,18 @@ from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.supervision import attempt as attempts
 from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt import Attempt
-from orchestrator.kernel.executor import Launch, SliceEnd, Update
+from orchestrator.kernel.executor import SliceEnd, Update
 from orchestrator.trial import TrialResult, TrialState
 from tests.leaks import alive_after
 from tests.orchestrator.execution.process.serving import wait_for
 from tests.orchestrator.execution.supervised import (
     attempt_at,
+    ended,
     launch_of,
     leases_in,
     newest_process,
     outcome_of,
 )
-
-
-def ended(launch: Launch, servers: ForkServers, folder: Path) -> TrialResult:
-    """The row of an attempt that nothing is done to."""
-    with attempt_at(launch, servers, leases_in(folder)) as attempt:
-        return outcome_of(attempt)
 
 
 def next_report(attempt: Attempt) -> Update:

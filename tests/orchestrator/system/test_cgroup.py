@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from orchestrator.system.cgroup import Cgroups
-from orchestrator.system.memory import node_bytes, without_collecting
+from orchestrator.system.cgroup import Cgroups, node_bytes, without_collecting
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(None, 16), (8, 8), (64, 16)])
