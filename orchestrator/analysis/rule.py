@@ -105,6 +105,11 @@ class Rule:
         is_time = metric.endswith(("_s", "_ms", "_us", "time"))
         return is_time if self.speed.goal is Goal.MINIMIZE else not is_learned(metric)
 
+    @property
+    def fast(self) -> tuple[str, str, str]:
+        """``fast, faster, fastest``; ``good, better, best`` of a figure that is no speed."""
+        return ("fast", "faster", "fastest") if self.is_of_speed else ("good", "better", "best")
+
     def ratios(self, speeds: pd.Series[Any], reference: pd.Series[Any] | float) -> pd.Series[Any]:
         """Return each of ``speeds`` as a multiple of ``reference``, larger being faster.
 

@@ -28,7 +28,7 @@ def rule_text(rule: Rule) -> str:
             return f"what the sweep's function {rule.how.name} returns{_of_those(rule)}"
     return (
         f"the {_fastest(rule)} config by {rule.speed.metric}{_whose(rule)}; of those as "
-        f"{'fast' if rule.is_of_speed else 'good'} within {percent(rule.tie_margin)}, the cheapest"
+        f"{rule.fast[0]} within {percent(rule.tie_margin)}, the cheapest"
     )
 
 
@@ -76,9 +76,7 @@ def times_baseline(rule: Rule, ratio: str) -> str:
 
 
 def _fastest(rule: Rule) -> str:
-    if rule.speed.goal is Goal.MINIMIZE:
-        return "least costly"
-    return "fastest" if rule.is_of_speed else "best"
+    return "least costly" if rule.speed.goal is Goal.MINIMIZE else rule.fast[2]
 
 
 def _whose(rule: Rule) -> str:

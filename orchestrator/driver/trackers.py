@@ -123,7 +123,7 @@ def write_results(
     # Not at the top: pandas is imported while Ray comes up, or at the end.
     import pandas as pd
 
-    from orchestrator.analysis.report.summary import summary
+    from orchestrator.analysis.report.console import summary
     from orchestrator.analysis.report.write import write_all
     from orchestrator.analysis.tables.load import write_run
 

@@ -72,7 +72,7 @@ def change_text(change: Mapping[Any, Any], labels: Sequence[str], sweep: SweepRe
 
 
 def _ratio(change: Mapping[Any, Any], subject: str, be: str, sweep: SweepRecord) -> str:
-    fast = "fast" if rule_of(sweep).is_of_speed else "good"
+    fast, *_ = rule_of(sweep).fast
     low, high = change["low"], change["high"]
     allowed = f"tolerance {100 * (1 - change['limit_low']):g} %"
     if is_narrow(low, high):

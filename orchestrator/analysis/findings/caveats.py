@@ -117,9 +117,9 @@ def _short_of_the_rule(
     own = searched[rows_of(searched, tables.sweep.baseline)]
     is_short = len(own) and not rule.acceptable(searched)[own.index].any()
     baseline: Mapping[Any, Any] = own.iloc[0].to_dict() if is_short else {}
-    for code, start, row in (
-        (Caveat.BASELINE_SHORT, "the baseline itself has", baseline),
-        (Caveat.CONFIRM_SHORT, "its confirm runs reach", confirmed),
+    for start, row in (
+        ("the baseline itself has", baseline),
+        ("its confirm runs reach", confirmed),
     ):
         for objective in rule.conditions:
             metric, limit = objective.metric, limits[objective.metric]
@@ -131,7 +131,7 @@ def _short_of_the_rule(
                     f"{start} {metric} {shown(metric, value)}, short of the {shown(metric, limit)} "
                     "that the rule asks for"
                 )
-                yield Finding(code, text, text, figures={"value": value, "limit": limit})
+                yield Finding(Caveat.RULE, text, text, figures={"value": value, "limit": limit})
 
 
 def _contaminated(row: Mapping[Any, Any]) -> Iterator[Finding]:

@@ -1,11 +1,11 @@
-"""Codes of what a run shows; the finding, a code with its weight and words; the checks."""
+"""Codes of what a run shows; the finding, a code with its weight and words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from typing import Any, Final
+from typing import Any
 
 
 class Status(StrEnum):
@@ -18,11 +18,11 @@ class Status(StrEnum):
 
 
 class Health(StrEnum):
-    """Weight of a finding: whether the figures stand as they are."""
+    """Weight of a finding, the gravest first: whether the figures stand as they are."""
 
-    PASS = "pass"
     WARNING = "warning"
     UNKNOWN = "not known"
+    PASS = "pass"
 
 
 class Reason(Enum):
@@ -40,46 +40,26 @@ class Reason(Enum):
     NOT_TOLD_APART = auto()
 
 
-class Caveat(Enum):
-    """What weakens an answer, or shows that nothing does; notes come in this order."""
+class Caveat(StrEnum):
+    """What weakens an answer, or shows that nothing does, the gravest first; names of checks."""
 
-    COMPOSED = auto()
-    BUDGET = auto()
-    ONE_CLASS = auto()
-    BASELINE_SHORT = auto()
-    CONDITIONS = auto()
-    ONE_RUN = auto()
-    CONTAMINATED = auto()
-    SHARED = auto()
-    CONFIRM_SHORT = auto()
-    DRIFT = auto()
-    SHORT_EPOCHS = auto()
-    INTERFERENCE = auto()
-    EDGE = auto()
-    REPLAY = auto()
-    DATA = auto()
-    OTHER_LOAD = auto()
-    NOISE = auto()
-    TRIALS = auto()
-
-
-_CHECKS: Final[Mapping[Enum, str]] = {
-    Caveat.REPLAY: "replay",
-    Caveat.DATA: "data",
-    Caveat.ONE_CLASS: "one class",
-    Caveat.OTHER_LOAD: "other load",
-    Caveat.COMPOSED: "composed",
-    Caveat.DRIFT: "drift",
-    Caveat.INTERFERENCE: "interference",
-    Caveat.NOISE: "noise floor",
-    Caveat.EDGE: "edge of range",
-    Caveat.CONFIRM_SHORT: "rule",
-    Caveat.BASELINE_SHORT: "rule",
-    Caveat.CONDITIONS: "conditions",
-    Caveat.BUDGET: "budget",
-    Caveat.TRIALS: "trials",
-}
-"""Names of the checks, the gravest first."""
+    REPLAY = "replay"
+    DATA = "data"
+    ONE_CLASS = "one class"
+    OTHER_LOAD = "other load"
+    COMPOSED = "composed"
+    BUDGET = "budget"
+    RULE = "rule"
+    CONDITIONS = "conditions"
+    ONE_RUN = "one run"
+    CONTAMINATED = "contaminated"
+    SHARED = "shared cores"
+    DRIFT = "drift"
+    SHORT_EPOCHS = "short epochs"
+    INTERFERENCE = "interference"
+    NOISE = "noise floor"
+    EDGE = "edge of range"
+    TRIALS = "trials"
 
 
 @dataclass(frozen=True)
@@ -88,7 +68,7 @@ class Finding:
 
     Attributes:
         code: What it is.
-        text: It as a clause without a full stop; of a caveat its check, or "".
+        text: It as a clause without a full stop; of a caveat its check, or "" if it is none.
         note: Of a caveat its note on the answer, or "".
         health: How grave it is.
         figures: Its figures by name.
@@ -102,16 +82,3 @@ class Finding:
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - figures are of several types
         return self.figures[name]
-
-    @property
-    def name(self) -> str:
-        """Name of its check, two or three words; "" if it is none."""
-        return _CHECKS.get(self.code, "")
-
-
-def checks_of(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the checks of a run: warnings first, then what is not known, then what is in order."""
-    order, healths = list(_CHECKS), [Health.WARNING, Health.UNKNOWN, Health.PASS]
-    known = [one for one in caveats if one.name]
-    known.sort(key=lambda one: (healths.index(one.health), order.index(one.code)))
-    return tuple(known)

@@ -10,7 +10,6 @@ import pandas as pd
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.rule_words import rule_text
 
-_OF_CHECK: Final = ("name", "health", "text")
 SCHEMA_VERSION: Final = 2
 """1 had no number, its figures beside everything else, and neither an answer nor a cost."""
 
@@ -40,7 +39,9 @@ def recommended_json(found: Findings, key: str = "") -> dict[str, Any]:
         "figures": _plain(found.figures),
         "baseline": {"config": baseline, "figures": _plain(found.baseline_figures)},
         "cost": dict(found.cost),
-        "checks": [{name: getattr(one, name) for name in _OF_CHECK} for one in found.checks],
+        "checks": [
+            {"name": one.code, "health": one.health, "text": one.text} for one in found.checks
+        ],
         "interval": found.interval,
         "measured_in": found.measured_in,
         "composed": found.composed,

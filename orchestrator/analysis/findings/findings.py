@@ -18,7 +18,7 @@ from orchestrator.analysis.findings.answer_figures import (
     row_of_figures,
 )
 from orchestrator.analysis.findings.caveats import caveats_of_choice, caveats_of_run
-from orchestrator.analysis.findings.codes import Caveat, Finding, Status, checks_of
+from orchestrator.analysis.findings.codes import Caveat, Finding, Health, Reason, Status
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
 from orchestrator.analysis.findings.words import (
     Change,
@@ -134,7 +134,9 @@ class Findings:
     @property
     def checks(self) -> tuple[Finding, ...]:
         """The checks of what the figures rest on, the gravest first."""
-        return checks_of(self.caveats)
+        order = list(Health)
+        known = (one for one in self.caveats if one.text)
+        return tuple(sorted(known, key=lambda one: order.index(one.health)))
 
     @property
     def busy(self) -> str:
@@ -184,8 +186,8 @@ def _of_run(tables: RunTables) -> dict[str, Any]:
 
 
 def _in_order(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
-    order = list(Caveat)
-    return tuple(sorted(caveats, key=lambda one: order.index(Caveat(one.code))))
+    order: list[Reason | Caveat] = list(Caveat)
+    return tuple(sorted(caveats, key=lambda one: order.index(one.code)))
 
 
 def _of_choice(choice: Choice, tables: RunTables) -> Findings:

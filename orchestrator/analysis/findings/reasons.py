@@ -28,7 +28,7 @@ from orchestrator.trial import Stage, TrialState
 def why_chosen(choice: Choice, tables: RunTables) -> str:
     """Return the reason for the config that is recommended."""
     selection, rule, sweep = choice.selection, tables.rule, tables.sweep
-    fast = "fast" if rule.is_of_speed else "good"
+    fast, _, best = rule.fast
     if choice.rejected is not None:
         about = f"is as {fast} within the margin of a tie, and not cheaper"
         if choice.is_slower:
@@ -45,7 +45,6 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
         return f"{start}; {taken_by(rule)}"
     row, fastest = selection.row or {}, selection.fastest or {}
-    best = "fastest" if rule.is_of_speed else "best"
     if row["trial_ids"] == fastest["trial_ids"]:
         return f"{start}; of these it is the {best}"
     than = config_of(fastest, sweep)
@@ -179,10 +178,9 @@ def _why_open(pairs: Pairs, rule: Rule) -> Iterator[Finding]:
         )
         yield Finding(Reason.WIDE, text)
     elif interval.low <= 1 <= interval.high:
-        like = f"times as {'fast' if rule.is_of_speed else 'good'}"
         text = (
             f"{num} of confirm runs do not tell it from the baseline "
-            f"({interval.low:.2f} to {interval.high:.2f} {like})"
+            f"({interval.low:.2f} to {interval.high:.2f} times as {rule.fast[0]})"
         )
         yield Finding(Reason.NOT_TOLD_APART, text)
 

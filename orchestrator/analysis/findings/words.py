@@ -108,7 +108,7 @@ def answer_of(
 def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
     """Return the status and the sentence where the baseline is the config to use."""
     selection, rule, against = choice.selection, tables.rule, choice.against
-    better = "faster" if rule.is_of_speed else "better"
+    _, better, _ = rule.fast
     if choice.rejected is not None and against is not None:
         start = f"{_STAYS}: {named(changes_of(choice.rejected, tables))}"
         if against.leads:
@@ -194,24 +194,20 @@ def how_sure(speedup: Speedup, unknown: Sequence[Finding], tables: RunTables) ->
 def _times_as_fast(speedup: Speedup, rule: Rule) -> str:
     """Return ``trains 1.34 times as fast as the baseline (1.22 to 1.47)``."""
     of = "" if rule.is_of_speed else f" in {rule.speed.metric}"
-    like = f"as {_fast(rule)} as the baseline{of}"
+    like = f"as {rule.fast[0]} as the baseline{of}"
     return f"{_verb(rule)} {speedup.ratio:.2f} times {like}{_ends(speedup)}"
 
 
 def _tie(speedup: Speedup, rule: Rule) -> str:
     """Return ``trains as fast as the baseline within 2 % (0.99 to 1.01)``."""
     within = percent(rule.tie_margin)
-    return f"{_verb(rule)} as {_fast(rule)} as the baseline within {within}{_ends(speedup)}"
+    return f"{_verb(rule)} as {rule.fast[0]} as the baseline within {within}{_ends(speedup)}"
 
 
 def _verb(rule: Rule) -> str:
     if rule.speed.metric in OF_THE_TARGET:
         return "reaches the target"
     return "trains" if rule.is_of_speed else "is"
-
-
-def _fast(rule: Rule) -> str:
-    return "fast" if rule.is_of_speed else "good"
 
 
 def _ends(speedup: Speedup) -> str:

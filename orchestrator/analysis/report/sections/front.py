@@ -122,8 +122,9 @@ def _verdict_cell(row: Row, view: View) -> Cell:
     """
     verdict, rule = text_of(row.get("verdict")), view.rule
     if row.get("is_recommended") and verdict == Verdict.TIED:
-        best = "fastest" if rule.is_of_speed else "best"
-        return Cell(f"within {percent(rule.tie_margin)} of the {best}", style="verdict tied")
+        return Cell(
+            f"within {percent(rule.tie_margin)} of the {rule.fast[2]}", style="verdict tied"
+        )
     return Cell(verdict, style=f"verdict {verdict}" if verdict else "")
 
 

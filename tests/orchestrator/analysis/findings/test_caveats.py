@@ -1,16 +1,29 @@
-"""What the figures of a run rest on, and what weakens them."""
+"""Caveats of a run, the difference in accuracy, the cost."""
 
 from __future__ import annotations
 
-import pytest
+import math
 
+import pytest
+from scipy import stats
+
+from orchestrator.analysis.findings.answer_figures import (
+    Difference,
+    accuracy_difference,
+    cost_of_run,
+)
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.findings.findings import findings
-from tests.orchestrator.analysis.findings.runs import (
-    FAST,
-    searched,
+from orchestrator.analysis.recommendation.speedup import Basis, Speedup, speed_up
+from tests.orchestrator.analysis.findings.runs import FAST, searched
+from tests.orchestrator.analysis.made_runs import (
+    ACCURACY,
+    Config,
+    MadeRun,
+    config,
+    factored_run,
+    products_run,
 )
-from tests.orchestrator.analysis.made_runs import Config, MadeRun, config
 
 CLASSES = "metrics.val_classes_predicted"
 
@@ -82,3 +95,107 @@ def test_a_machine_is_busy_where_a_quarter_of_its_runs_was_disturbed(
     for row in run.rows:
         row["tags.contaminated"] = None  # on cores that were not its own
     assert caveats(run, Caveat.OTHER_LOAD)[0].health is Health.UNKNOWN
+
+
+FAST = config(num_workers=3)
+LARGE = config(lr=1e-2, batch_size=4000, num_workers=3)
+
+
+def run_of(ours: list[float], theirs: list[float], **cells: object) -> MadeRun:
+    run = MadeRun()
+    for c, accuracies in ((FAST, ours), (config(), theirs)):
+        for repeat, accuracy in enumerate(accuracies):
+            own = {ACCURACY: accuracy, **cells}
+            run.add_runs(c, [1000.0 + c["num_workers"]], first=repeat, **own)
+    return run
+
+
+def difference_of(run: MadeRun) -> Difference:
+    difference = accuracy_difference(run.tables, FAST)
+    assert difference is not None
+    return difference
+
+
+def test_of_confirm_runs_it_is_paired_by_their_rounds() -> None:
+    ours, theirs = [0.91, 0.93, 0.95], [0.90, 0.91, 0.94]
+    difference = difference_of(run_of(ours, theirs, stage="confirm"))
+    expected = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+    assert difference.centre == pytest.approx(0.04 / 3)
+    assert (difference.low, difference.high) == pytest.approx((expected.low, expected.high))
+    assert not difference.selected
+
+
+@pytest.mark.parametrize("theirs", [[0.90, 0.91, 0.94], [0.90]], ids=["repeated", "one run"])
+def test_of_searching_runs_their_variance_is_pooled(theirs: list[float]) -> None:
+    ours = [0.91, 0.93, 0.95]
+    difference = difference_of(run_of(ours, theirs))
+    df = len(ours) + len(theirs) - 2
+    pooled = (2 * stats.tvar(ours) + (len(theirs) > 1 and 2 * stats.tvar(theirs))) / df
+    half = stats.t.ppf(0.975, df) * math.sqrt(pooled * (1 / len(ours) + 1 / len(theirs)))
+    centre = sum(ours) / len(ours) - sum(theirs) / len(theirs)
+    assert (difference.low, difference.high) == pytest.approx((centre - half, centre + half))
+    assert difference.selected
+
+
+def test_two_runs_of_one_seed_are_one() -> None:
+    run = run_of([0.91], [0.9])
+    run.add_runs(FAST, [1003.0], first=0, **{ACCURACY: 0.912})
+    assert accuracy_difference(run.tables, FAST) is None
+    run.add_runs(FAST, [1003.0], first=1, **{ACCURACY: 0.913})
+    assert difference_of(run).centre == pytest.approx((0.911 + 0.913) / 2 - 0.9)
+
+
+def test_an_interval_as_wide_as_the_accuracy_tells_none() -> None:
+    assert accuracy_difference(run_of([0.9, 0.2], [0.2, 0.8]).tables, FAST) is None
+
+
+def test_of_a_factored_search_the_curves_of_other_settings_tell_it() -> None:
+    tables = factored_run(confirmed=False).tables
+    changed = config(lr=1e-2, batch_size=4000, num_workers=8)
+    difference = accuracy_difference(tables, changed)
+    assert difference is not None
+    curves = tables.trials[(tables.trials["stage"] == "train")].set_index("trial_id")
+    means = curves.groupby(["params.lr", "params.batch_size"])[ACCURACY].mean()
+    assert difference.centre == pytest.approx(means[1e-2, 4000] - means[3e-3, 1000])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sign", "flags"),
+    [
+        (0.01, 0.03, 1.0, (True, False, False)),
+        (0.01, 0.03, -1.0, (False, True, False)),
+        (-0.004, 0.003, 1.0, (False, False, True)),
+        (-0.02, 0.03, 1.0, (False, False, False)),
+    ],
+)
+def test_an_interval_shows_better_worse_none_or_nothing(
+    low: float, high: float, sign: float, flags: tuple[bool, bool, bool]
+) -> None:
+    difference = Difference(centre=(low + high) / 2, low=low, high=high, sign=sign, tolerance=0.005)
+    assert (difference.is_better, difference.is_worse, difference.is_none) == flags
+
+
+def test_what_a_search_took_is_of_all_trials_those_without_a_result_too() -> None:
+    tables = products_run().tables
+    cost = cost_of_run(tables, None, None)
+    assert cost["search_s"] == pytest.approx(tables.trials["wall_s"].sum())
+    assert cost["search_core_hours"] == pytest.approx(
+        (tables.trials["wall_s"] * tables.trials["cores"]).sum() / 3600
+    )
+    assert {*cost} == {"search_s", "search_core_hours"}
+
+
+def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
+    tables = products_run().tables
+    speedup = speed_up(tables, LARGE)
+    cost = cost_of_run(tables, LARGE, speedup)
+    rows = tables.trials[tables.trials["stage"] == "confirm"]
+    epoch_s = rows.loc[rows["params.num_workers"] == 0, "metrics.epoch_s"].mean()
+    assert speedup.ratio is not None
+    assert cost["saved_s_per_epoch"] == pytest.approx(epoch_s * (1 - 1 / speedup.ratio))
+    assert cost["epochs_to_pay"] == pytest.approx(cost["search_s"] / cost["saved_s_per_epoch"])
+    assert (cost["peak_rss_gib"], cost["baseline_peak_rss_gib"]) == pytest.approx((1.95, 0.9))
+    slower = Speedup(ratio=0.8, low=0.79, high=0.81, basis=Basis.CONFIRM, num_pairs=3)
+    wide = Speedup(ratio=2.0, low=0.1, high=40.0, basis=Basis.CONFIRM, num_pairs=2)
+    for other in (slower, wide):
+        assert "epochs_to_pay" not in cost_of_run(tables, LARGE, other)

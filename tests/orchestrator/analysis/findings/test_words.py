@@ -26,7 +26,7 @@ def answer_to(name: str) -> str:
         "not known": [found.why_not_known],
         "busy": [found.busy],
         "note": found.notes,
-        "check": [f"{check.health}: {check.name}: {check.text}" for check in found.checks],
+        "check": [f"{check.health}: {check.code}: {check.text}" for check in found.checks],
     }
     lines = [f"{part}: {text}" for part, texts in parts.items() for text in texts if text]
     return "\n".join([f"== {name}", *lines])

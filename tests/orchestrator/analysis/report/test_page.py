@@ -1,17 +1,23 @@
-"""The page as a whole."""
+"""The page as a whole, its view, its tables and the picture of its front."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
+import pandas as pd
 from plotly.offline import get_plotlyjs_version
 
 from orchestrator.analysis.report import page as page_module
-from orchestrator.analysis.report.page import plotly_js
-from tests.orchestrator.analysis.made_runs import MadeRun, config
-from tests.orchestrator.analysis.report.pages import page_of, text_of
+from orchestrator.analysis.report.page import plotly_js, sections_of
+from orchestrator.analysis.report.plot import front_picture
+from orchestrator.analysis.report.sections.scatter import scatter_figures
+from orchestrator.analysis.report.tables import INTERVAL, Cell, Table, figure_cell
+from orchestrator.analysis.report.view import View, axis_title, thinned, tick_format
+from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
+from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
 
 
 def test_the_page_holds_everything_itself(page: str) -> None:
@@ -89,3 +95,96 @@ def test_plotly_js_has_every_trace_that_the_figures_use() -> None:
 def test_nothing_in_the_page_is_larger_than_it_needs_to_be(page: str) -> None:
     assert len(page) < len(plotly_js()) + 200_000
     assert '"template"' not in page.rpartition('<script id="figures"')[2]
+
+
+def test_of_many_configs_the_marked_ones_and_a_sample_are_drawn() -> None:
+    marks = ["on_front", "is_baseline", "is_recommended"]
+    frame = pd.DataFrame({mark: [place == n for n in range(3000)] for place, mark in
+                          enumerate(marks, start=100)})  # fmt: skip
+    assert thinned(frame, seed=0, most=3000) is frame
+    drawn, again, other = (thinned(frame, seed=seed, most=200) for seed in (0, 0, 1))
+    assert len(drawn) == 200
+    assert {100, 101, 102} <= set(drawn.index)
+    assert drawn.index.is_monotonic_increasing
+    assert drawn.index.equals(again.index)
+    assert not drawn.index.equals(other.index)
+    assert len(thinned(frame.assign(on_front=True), seed=0, most=200)) == 3000
+
+
+def test_baseline_and_recommended_config_are_marked_in_both_stages(view: View) -> None:
+    for configs in (view.configs, view.confirmed):
+        assert configs.loc[configs["is_baseline"], "params.num_workers"].tolist() == [0]
+        assert configs.loc[configs["is_recommended"], "params.num_workers"].tolist() == [3]
+    labels = view.configs.loc[view.configs["is_recommended"], "label"].tolist()
+    assert labels == ["lr=0.01 batch_size=4000 num_workers=3"]
+
+
+def test_configs_of_other_conditions_are_apart() -> None:
+    run = products_run()
+    for row in run.rows[:4]:
+        row["device"] = "NVIDIA H200"
+    view = view_of_run(run)
+    assert {name: len(rows) for name, rows in view.others.items()} == {"device NVIDIA H200": 1}
+    assert len(view.configs) == 20
+
+
+def test_an_axis_has_the_metrics_name_and_unit() -> None:
+    metrics = ("samples_per_s", "val_acc", "epoch_s", "my_score")
+    assert [axis_title(metric) for metric in metrics] == [
+        "speed (samples/s)", "validation accuracy", "epoch_s (s)", "my_score",
+    ]  # fmt: skip
+    assert [tick_format(metric) for metric in metrics] == ["", ".2~%", "", ""]
+
+
+def test_a_number_that_its_text_does_not_tell_has_a_key() -> None:
+    """A browser sorts by the text where it can: each key takes room on the page."""
+    assert not Cell(text="12,345", number=12345.4).needs_key
+    assert not Cell(text="1.2e-05", number=1.2e-5).needs_key
+    assert Cell(text="91.57 %", number=0.9157).needs_key, "not 91.57"
+    assert Cell(text="2 (accuracy 3)", number=2.0).needs_key
+    assert not Cell(text="").needs_key
+
+
+def test_an_interval_is_called_after_its_figure_in_the_file() -> None:
+    cells = tuple(Cell(text=text) for text in ("a", "1", "0 to 2"))
+    frame = Table(head=("", "samples_per_s", INTERVAL), rows=(cells,)).to_frame()
+    assert list(frame.columns) == ["", "samples_per_s", "samples_per_s 95 % interval"]
+
+
+def test_units_are_in_the_head_alone() -> None:
+    assert figure_cell("step_ms", 12.5).text == "12.5"
+    assert figure_cell("peak_rss_gib", 1.25, " †").text == "1.25 †"
+    assert figure_cell("val_acc", 0.915).text == "91.50 %"
+
+
+def test_no_id_of_the_page_is_given_twice_and_no_section_is_empty(view: View) -> None:
+    """A figure is drawn into the element of its name: a section's would be drawn over."""
+    sections = sections_of(view)
+    names = [section.name for section in sections]
+    names += [figure.name for section in sections for figure in section.figures]
+    assert len(set(names)) == len(names)
+    for section in sections:
+        is_shown = bool(section.table or section.figures or section.lines or section.facts)
+        assert is_shown != bool(section.missing), section.name
+
+
+def picture_of(view: View) -> str:
+    text = front_picture(scatter_figures(view), "made & drawn")
+    ElementTree.fromstring(text)  # well-formed
+    return text
+
+
+def test_the_picture_has_a_mark_for_each_config_in_sight_and_a_legend(view: View) -> None:
+    text = picture_of(view)
+    for word in ("made &amp; drawn", "recommended", "baseline", "speed (samples/s)",
+                 "★"):  # fmt: skip
+        assert word in text
+    xs = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*>[★■◆●○]', text)]
+    assert len(xs) > len(scatter_figures(view)[0].drawing.data)
+    assert all(0 <= x <= 800 for x in xs)
+
+
+def test_a_run_without_a_figure_has_a_picture_without_one() -> None:
+    failed = MadeRun()
+    failed.add(config(), state="failed", reason="no")
+    assert "made" in picture_of(view_of_run(failed))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.report.summary import summary
+from orchestrator.analysis.report.console import summary
 from orchestrator.analysis.report.view import view_of
 from orchestrator.analysis.report.write import MAX_NOTES, MAX_ROWS, answer_markdown, write_all
 from orchestrator.analysis.tables.run_tables import RunTables

@@ -31,6 +31,10 @@ _NOTE: Final = (
     "first screen has the confirm runs of the whole"
 )
 
+_COLUMNS: Final = ["step", "before", "after", "metric", "effect", "low", "high", "verdict",
+                   "basis", "composed"]  # fmt: skip
+"""Columns of the figure's table."""
+
 
 def ladder_of(view: View) -> Section | None:
     """Return the section; None if nothing is recommended."""
@@ -42,8 +46,8 @@ def ladder_of(view: View) -> Section | None:
     if not steps.steps:
         return Section(name, title, missing=f"there is no ladder ({steps.note})")
     figure = ladder_figure(view, steps)
-    means = [mean for step in steps.steps for mean in (step.speed, step.accuracy) if mean]
-    known = {name: [getattr(m, name) for m in means] for name in ("composed", "contaminated")}
+    rows = [_row(step, o, view) for step in steps.steps for o in _objectives(view)]
+    known = pd.DataFrame([row for row in rows if row], columns=["composed", "contaminated"])
     to_try = [
         f"what each of {', '.join(step.changes)} brings is not known: "
         f"{' or '.join(step.to_try)} would tell"
@@ -54,13 +58,13 @@ def ladder_of(view: View) -> Section | None:
         name,
         title,
         table=_table(steps, view),
-        notes=(_NOTE, *legend_of(pd.DataFrame(known)), *to_try),
+        notes=(_NOTE, *legend_of(known), *to_try),
         figures=(figure,) if figure else (),
     )
 
 
 def _table(steps: Ladder, view: View) -> Table:
-    objectives = dict.fromkeys((view.rule.speed, view.rule.accuracy))
+    objectives = _objectives(view)
     heads = [head for o in objectives for head in (f"change of {o.metric}", INTERVAL, "verdict")]
     rows = tuple(
         (Cell(step.text), *(cell for o in objectives for cell in _cells(step, o, view)))
@@ -69,12 +73,22 @@ def _table(steps: Ladder, view: View) -> Table:
     return Table(head=("step", *heads), rows=rows)
 
 
-def _cells(step: Step, objective: Objective, view: View) -> tuple[Cell, ...]:
+def _objectives(view: View) -> list[Objective]:
+    return list(dict.fromkeys((view.rule.speed, view.rule.accuracy)))
+
+
+def _row(step: Step, objective: Objective, view: View) -> dict[str, Any] | None:
+    """Return the step's effect on an objective as a row of effects; None if it is not known."""
     mean = step.speed if objective == view.rule.speed else step.accuracy
-    if mean is None:
+    return None if mean is None else row_of(mean, _kind(objective, view), objective.metric)
+
+
+def _cells(step: Step, objective: Objective, view: View) -> tuple[Cell, ...]:
+    row = _row(step, objective, view)
+    if row is None:
         none = "none, by its role" if _is_none_by_role(step, objective, view) else NONE
         return (Cell(none), Cell(""), Cell(""))
-    return effect_cells(row_of(mean, _kind(objective, view), objective.metric), view.rule)
+    return effect_cells(row, view.rule)
 
 
 def _is_none_by_role(step: Step, objective: Objective, view: View) -> bool:
@@ -127,7 +141,7 @@ def ladder_figure(view: View, steps: Ladder) -> Figure | None:
     return Figure(
         name="ladder-steps",
         drawing=figure,
-        table=pd.DataFrame(rows).drop(columns=["kind"]),
+        table=pd.DataFrame(rows)[_COLUMNS],
         caption=f"{metric}: each bar begins where the one above ends. Dotted: the baseline.",
     )
 
@@ -140,7 +154,7 @@ def _levels(steps: Ladder, view: View) -> list[dict[str, Any]]:
     for step in steps.steps:
         if _is_none_by_role(step, objective, view):
             continue
-        row = row_of(step.speed, kind, objective.metric) if step.speed is not None else None
+        row = _row(step, objective, view)
         if row is None or is_too_wide(row):
             break
         after = level * row["effect"] if kind is Kind.RATIO else level + row["effect"]

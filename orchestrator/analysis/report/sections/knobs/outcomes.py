@@ -61,7 +61,7 @@ def word_of(outcome: Outcome, metric: str, rule: Rule) -> str:
         return f"{outcome.symbol} not decided"
     quality = "accurate" if is_accuracy(metric) else "good"
     if metric == rule.speed.metric:
-        quality = "fast" if rule.is_of_speed else "good"
+        quality = rule.fast[0]
     if outcome is ALIKE:
         margin = _margin_of(_objective_of(metric, rule), rule)
         is_speed = metric == rule.speed.metric
@@ -123,9 +123,7 @@ def row_of(mean: Mean, kind: Kind, metric: str) -> dict[str, Any]:
         verdict = Verdict.HIGHER
     elif mean.high < nothing:
         verdict = Verdict.LOWER
-    return {"metric": metric, "kind": str(kind), "effect": mean.effect, "low": mean.low,
-            "high": mean.high, "verdict": str(verdict), "basis": mean.basis,
-            "composed": mean.composed}  # fmt: skip
+    return {**vars(mean), "metric": metric, "kind": str(kind), "verdict": str(verdict)}
 
 
 def effect_cells(row: Mapping[Any, Any], rule: Rule) -> tuple[Cell, Cell, Cell]:

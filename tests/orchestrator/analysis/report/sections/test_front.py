@@ -1,12 +1,28 @@
-"""The table of the front, and how its verdicts are judged."""
+"""The front on the page, composed figures in it, and published ones beside it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
 import pytest
 
+from orchestrator.analysis.recommendation.front import SIGN
+from orchestrator.analysis.report.console import summary
+from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.front import front_of, front_table
+from orchestrator.analysis.report.sections.published import published_of
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
+from orchestrator.analysis.report.write import write_all
+from orchestrator.analysis.tables.load import load_run
+from orchestrator.metrics import Published, maximize
+from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
+from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run, with_sweep
 
 
 def front_in(view: View) -> Section:
@@ -53,3 +69,175 @@ def test_a_recommended_config_is_within_the_margin_only_where_that_is_shown(
 ) -> None:
     rows = view.configs[view.configs["is_recommended"]].assign(verdict=verdict)
     assert front_table(view, rows).column("against the best")[0].text == text
+
+
+@pytest.fixture(scope="module")
+def made() -> MadeRun:
+    return factored_run()
+
+
+def test_composed_figures_of_the_front_have_the_sign_and_measured_ones_have_not(
+    made: MadeRun,
+) -> None:
+    view = view_of_run(made)
+    table = front_table(view, view.configs)
+    speed, accuracy = (table.head.index(name) for name in ("samples_per_s", "val_acc"))
+    signs = [[SIGN in row[column].text for row in table.rows] for column in (speed, accuracy)]
+    assert signs[0] == signs[1]
+    assert {*signs[0]} == {True, False}
+    assert table.rows[0][table.head.index("runs")].text == "3 probes, 2 curves"
+    assert table.head.count("95 % interval") == 2
+
+
+def test_the_page_has_a_legend_counts_and_the_measured_figures(made: MadeRun) -> None:
+    text = text_of(page_of(made))
+    assert f"{SIGN} composed: speed from probes of the config's setting" in text
+    assert (
+        "Of 24 configs 20 have a speed and a final accuracy; the curves of 4 were stopped" in text
+    )
+    assert "Selected by composed figures, speed from 3 probes, accuracy from 2 curves" in text
+
+
+def test_without_confirm_runs_the_recommendation_says_that_its_figures_are_composed(
+    tmp_path: Path,
+) -> None:
+    run = factored_run(confirmed=False)
+    run_dir = run.write(tmp_path / "run")
+    tables = load_run(run_dir)
+    recommendation = write_all(tables, run_dir)
+    content = json.loads((run_dir / "recommended.json").read_text())
+    assert content["composed"] is True
+    assert content["speedup"]["basis"] == "searching"
+    assert content["num_runs"] == {"speed": 3, "accuracy": 2}
+    lines = summary(tables, recommendation, run_dir=run_dir)
+    (front,) = (line for line in lines if line.startswith("front:"))
+    assert front.startswith("front:       3 configs (2 composed), from ")
+    (line,) = (line for line in lines if line.startswith("status:"))
+    assert line.endswith("composed: speed of 3 probes, accuracy of 2 curves)")
+    assert "(composed, 2 curves)" in text_of((run_dir / "report.html").read_text())
+
+
+def test_confirm_runs_of_speed_alone_leave_the_accuracy_composed() -> None:
+    run = factored_run()
+    run.rows.pop()
+    view = view_of_run(run)
+    assert view.findings.composed
+    assert view.findings.num_runs == {"speed": 3, "accuracy": 2}
+    row = view.configs[view.configs["is_recommended"]].iloc[0]
+    assert view.findings.figures["val_acc"] == pytest.approx(row["metrics.val_acc"])
+    assert view.findings.figures["samples_per_s"] != row["metrics.samples_per_s"]
+
+
+def test_the_whole_table_is_written(made: MadeRun, tmp_path: Path) -> None:
+    run_dir = made.write(tmp_path / "run")
+    write_all(load_run(run_dir), run_dir)
+    table = pd.read_parquet(run_dir / "composed.parquet")
+    assert table["state"].value_counts().to_dict() == {"completed": 20, "stopped": 4}
+    assert int(table["on_front"].sum()) == 3
+    assert table["composed"].dtype == bool
+    text = pd.read_csv(run_dir / "composed.csv")
+    assert list(text.columns) == list(table.columns)
+    front = pd.read_csv(run_dir / "front.csv")
+    # Two have confirm runs, whose figures were measured.
+    assert front["composed"].tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("made_of", [factored_run, products_run])
+def test_words_are_those_of_the_metric(made_of: Callable[[], MadeRun], tmp_path: Path) -> None:
+    run, named = made_of(), {"val_acc": "reward", "test_acc": "test_reward"}
+    for row in (*run.rows, *run.curves):
+        for name in [name for name in row if name.startswith("metrics.")]:
+            for old, new in named.items():
+                if name.startswith(f"metrics.{old}"):
+                    row[name.replace(old, new)] = row.pop(name)
+    objectives = (maximize("samples_per_s"), maximize("reward", tolerance=0.005))
+    run.sweep |= {"objectives": [asdict(each) for each in objectives], "question": "Which?"}
+    run_dir = run.write(tmp_path / "run")
+    tables = load_run(run_dir)
+    lines = summary(tables, write_all(tables, run_dir), run_dir=run_dir)
+    said = text_of((run_dir / "report.html").read_text()) + "\n".join(lines)
+    assert "reward" in said
+    assert "accura" not in said
+
+
+SETTING, FIGURE, THEIRS, THEIR_RATIO, OURS, OUR_RATIO, OUR_CONFIG = range(7)
+
+
+def rows_of(view: View) -> list[list[str]]:
+    """The cells of the only study."""
+    _, study = published_of(view)
+    return [[cell.text for cell in row] for row in study.table.rows] if study.table else []
+
+
+def row_of(view: View, knobs: Mapping[str, object], metric: str) -> list[str]:
+    """The row of a study with one figure at ``knobs``."""
+    data = view.sweep.data
+    published = Published(source="a study", knobs=knobs, figures={metric: 0.8}, data=data)
+    (row,) = rows_of(with_sweep(view, published=(published,)))
+    return row
+
+
+def test_published_ratios_stand_beside_ours(view: View) -> None:
+    row = rows_of(view)[1]
+    assert row[:OURS] == ["num_workers=3", "epoch_s", "44.51 s", "0.55"]
+    ours = view.trials["metrics.epoch_s"]
+    # Of the six configs with 3 workers the one that is otherwise the baseline.
+    assert row[OUR_CONFIG] == "lr=0.003 batch_size=1000 num_workers=3"
+    assert row[OUR_RATIO] == f"{ours.iloc[5] / ours.iloc[4]:.2f} (one run each)"
+    assert published_of(view)[1].notes == ("first epoch; ours is the median of all",)
+
+
+@pytest.mark.parametrize(
+    ("ours", "text"),
+    [([0.5, 0.505, 0.495], "0.50 (0.49 to 0.51)"), ([0.9, 0.3, 0.5], "not known")],
+)
+def test_our_ratio_has_an_interval_or_is_not_known(ours: list[float], text: str) -> None:
+    run = MadeRun()
+    for workers, epochs_s in ((0, [1.0, 1.005, 0.995]), (3, ours)):
+        for repeat, epoch_s in enumerate(epochs_s):
+            cells = {"metrics.epoch_s": epoch_s}
+            run.add_runs(config(num_workers=workers), [1000.0], first=repeat, **cells)
+    rows = rows_of(view_of_run(run))
+    assert [row[OUR_RATIO] for row in rows] == ["1.00", text, "", ""]
+
+
+def test_configs_that_differ_in_more_than_the_study_names_have_no_ratio() -> None:
+    """The ratio would be of the batch as well."""
+    run = MadeRun()
+    run.add(config())
+    run.add(config(num_workers=3, batch_size=4000))
+    rows = rows_of(view_of_run(run))
+    assert [row[OUR_RATIO] for row in rows] == ["1.00", "", "", ""]
+    assert rows[1][OUR_CONFIG] == "lr=0.003 batch_size=4000 num_workers=3"
+    assert rows[1][OURS] != "not measured"
+
+
+@pytest.mark.parametrize("metric", ["test_acc", "all_acc"])
+def test_a_published_test_figure_stands_beside_that_of_the_config_that_was_tested(
+    metric: str, view: View
+) -> None:
+    tested = view.confirmed["is_recommended"]
+    confirmed = view.confirmed.assign(**{f"metrics.{metric}": np.where(tested, 0.7912, np.nan)})
+    view = replace(view, confirmed=confirmed)
+    row = row_of(view, {"num_workers": 3}, metric)
+    assert (row[OURS], row[OUR_CONFIG]) == ("79.12 %", "lr=0.01 batch_size=4000 num_workers=3")
+    row = row_of(view, {"num_workers": 6}, metric)
+    assert row[OURS:] == ["not measured", "", "no completed config"]
+
+
+@pytest.mark.parametrize("named", ["ogbn-products", ""], ids=["named", "an earlier version"])
+def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> None:
+    """A set stands in for the sweep's in this run: its accuracy says nothing of the study's."""
+    figures = {"val_acc": 0.8773}
+    published = Published(
+        source="a study", knobs={}, figures=figures, note="of 20 epochs", data=named
+    )
+    sweep = with_sweep(view, published=(published,))
+    _, study = published_of(sweep)
+    theirs = named or "the sweep's own data set"
+    said = f"its figures are of {theirs}: they are not shown beside those of products-synthetic"
+    assert (study.table, study.notes) == (None, (said,))
+    page = report_of(sweep).html
+    assert "87.73" not in page
+    assert "they are not shown beside those of products-synthetic." in page
+    assert "Their hardware differs" not in page

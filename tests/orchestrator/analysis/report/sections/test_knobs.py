@@ -1,0 +1,251 @@
+"""The page's sections on knobs: effects, importance, ladder, their words."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.report.sections.knobs.effects import (
+    MAX_ROWS,
+    effects_of,
+    importance_of,
+    main_effects,
+)
+from orchestrator.analysis.report.sections.knobs.ladder import ladder_of
+from orchestrator.analysis.report.sections.knobs.outcomes import (
+    ALIKE,
+    OPEN,
+    effect_text,
+    ends_text,
+    legend_of,
+    outcome_of,
+    word_of,
+)
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.rule import Rule
+from orchestrator.metrics import maximize, minimize
+from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
+from tests.orchestrator.analysis.report.pages import view_of_run
+
+
+def ignoring_lr() -> MadeRun:
+    """A run of one thing at a time: the fast config alone has another lr, which no speed knows."""
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1010.0])
+    run.add_runs(config(num_workers=3), [1500.0, 1510.0])
+    run.add_runs(config(lr=0.01, num_workers=3), [1500.0, 1490.0])
+    return run
+
+
+def test_a_knob_is_judged_by_the_configs_that_differ_in_it_alone() -> None:
+    """Medians over all configs would show an lr of 0.01 as faster."""
+    view = view_of_run(ignoring_lr())
+    section = effects_of(view)
+    assert section.table is not None
+    rows = {(row[0].text, row[2].text): row for row in section.table.rows}
+    assert set(rows) == {("num_workers", "samples_per_s"), ("lr", "val_acc")}
+    workers = rows["num_workers", "samples_per_s"]
+    assert workers[1].text == "0 → 3"
+    assert workers[3].number == pytest.approx(math.sqrt(1500 * 1510) / math.sqrt(1000 * 1010))
+    assert workers[-1].text == "▲ faster"
+
+
+def test_what_no_pair_tells_is_said() -> None:
+    run = ignoring_lr()
+    run.add_runs(config(batch_size=500, dropout=0.1), [900.0])
+    section = effects_of(view_of_run(run))
+    assert "no two configs differ in batch_size alone, so that what it does to samples_per_s" in (
+        "; ".join(section.notes)
+    )
+    assert section.table is not None
+    assert "batch_size" not in {row[0].text for row in section.table.rows}
+
+
+def test_a_knob_of_very_many_values_does_not_fill_the_page() -> None:
+    run = MadeRun()
+    for number in range(40):
+        run.add(config(lr=0.001 * (1 + number)))
+    run.add(config(lr=0.5, batch_size=500))
+    section = effects_of(view_of_run(run))
+    assert section.table is not None
+    assert len(section.table.rows) == MAX_ROWS
+    assert any("an.effects(run) has them all" in note for note in section.notes)
+
+
+def test_where_nothing_can_be_compared_a_sentence_says_why() -> None:
+    run = MadeRun()
+    run.add(config())
+    section = effects_of(view_of_run(run))
+    assert section.missing == "a single config completed: there is nothing to compare it with"
+    assert (section.table, section.figures) == (None, ())
+
+
+def test_one_pair_without_repeats_has_no_interval_and_no_verdict() -> None:
+    run = MadeRun()
+    run.add(config())
+    run.add(config(num_workers=3))
+    section = effects_of(view_of_run(run))
+    assert section.table is not None
+    ((*_, interval, pairs, verdict),) = section.table.rows
+    assert (interval.text, pairs.text, verdict.text) == (
+        "not known: no repeats", "1", "? not decided",
+    )  # fmt: skip
+
+
+def test_the_figure_has_a_mark_a_row_with_its_interval(view: View) -> None:
+    section = effects_of(view)
+    assert section.table is not None
+    assert len(section.table.rows) == sum(len(figure.table) for figure in section.figures)
+    speeds, accuracies = section.figures
+    assert (speeds.name, accuracies.name) == ("effects-samples-per-s", "effects-val-acc")
+    found = main_effects(view)
+    (faster, slower) = speeds.figure.data
+    assert (faster.name, slower.name) == ("▲ faster", "▼ slower")
+    place = list(faster.y).index("num_workers 0 → 3")
+    (expected,) = found[(found["knob"] == "num_workers") & (found["value"] == 3)].to_dict("records")
+    assert faster.x[place] == pytest.approx(expected["effect"])
+    end = faster.x[place] + faster.error_x.array[place]
+    assert end == pytest.approx(expected["high"], rel=1e-4)
+
+
+def test_of_many_configs_there_are_bars_for_the_speed_and_for_the_accuracy() -> None:
+    run = MadeRun()
+    for lr in (1e-3, 3e-3, 1e-2, 3e-2):
+        for batch_size in (500, 1000, 2000, 4000):
+            for workers in (0, 1, 3, 6):
+                run.add(config(lr=lr, batch_size=batch_size, num_workers=workers))
+    section = importance_of(view_of_run(run))
+    (drawn,) = section.figures
+    speed, accuracy = drawn.figure.data
+    assert (speed.name, accuracy.name) == ("for samples_per_s", "for val_acc")
+    assert set(speed.y) == {"lr", "batch_size", "num_workers"}
+    assert sum(speed.x) == pytest.approx(1.0)
+    assert dict(zip(accuracy.y, accuracy.x, strict=True))["lr"] > 0.4
+    assert len(drawn.table) == 6
+    assert "val_acc: of 64 configs of 64" in drawn.caption
+
+
+def test_of_few_a_line_says_so(view: View) -> None:
+    section = importance_of(view)
+    assert section.figures == ()
+    assert section.missing.startswith("too few: ")
+    assert "configs with samples_per_s, 50" in section.missing
+
+
+def test_each_knob_is_a_step_and_each_bar_begins_where_the_last_one_ends(view: View) -> None:
+    section = ladder_of(view)
+    assert section is not None
+    assert section.table is not None
+    assert [row[0].text for row in section.table.rows] == [
+        "num_workers=3", "batch_size=4000", "lr=0.01",
+    ]  # fmt: skip
+    (drawn,) = section.figures
+    (bars,) = drawn.figure.data
+    ends = [base + length for base, length in zip(bars.base, bars.x, strict=True)]
+    assert bars.base[0] == 1.0
+    assert list(bars.base[1:]) == pytest.approx(ends[:-1])
+    rows = view.configs
+    speeds = [rows.loc[rows[f"is_{word}"], "metrics.samples_per_s"].iloc[0]
+              for word in ("recommended", "baseline")]  # fmt: skip
+    of_searching = view.findings.speedup
+    assert of_searching is not None
+    assert ends[-1] == pytest.approx(of_searching.searching_ratio, rel=1e-6)
+    assert ends[-1] == pytest.approx(speeds[0] / speeds[1], rel=0.05)
+
+
+def test_knobs_that_nothing_tells_apart_are_one_step_with_what_would() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1001.0])
+    run.add_runs(config(num_workers=3, threads=1), [1500.0, 1501.0])
+    section = ladder_of(view_of_run(run))
+    assert section is not None
+    assert section.table is not None
+    assert [row[0].text for row in section.table.rows] == ["num_workers=3 threads=1"]
+    assert section.notes[-1] == (
+        "what each of num_workers, threads brings is not known: --set num_workers=3 or --set "
+        "threads=1 would tell"
+    )
+
+
+def test_a_composed_step_that_its_role_rules_out_is_not_called_unknown() -> None:
+    section = ladder_of(view_of_run(factored_run()))
+    assert section is not None
+    assert section.table is not None
+    cells = {row[0].text: [cell.text for cell in row] for row in section.table.rows}
+    assert "none, by its role" in cells["num_workers=3"]
+    assert "none, by its role" in cells["lr=0.01"]
+
+
+def test_where_the_baseline_is_recommended_there_is_no_step() -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1001.0])
+    section = ladder_of(view_of_run(run))
+    assert section is not None
+    assert section.missing.endswith("(the config is the baseline)")
+    assert (section.table, section.figures) == (None, ())
+
+
+RULE = Rule(objectives=(maximize("samples_per_s"), maximize("val_acc", tolerance=0.005)))
+LEAST = Rule(objectives=(minimize("epoch_s"), minimize("val_loss", tolerance=0.1)))
+
+
+def row(metric: str, verdict: str, kind: str, low: float, high: float) -> dict[str, object]:
+    return {"metric": metric, "verdict": verdict, "kind": kind, "low": low, "high": high}
+
+
+@pytest.mark.parametrize(
+    ("metric", "verdict", "rule", "words"),
+    [
+        ("samples_per_s", "higher", RULE, "▲ faster"),
+        ("samples_per_s", "lower", RULE, "▼ slower"),
+        ("epoch_s", "lower", LEAST, "▲ faster"),
+        ("val_acc", "lower", RULE, "▼ less accurate"),
+        ("val_loss", "lower", LEAST, "▲ better"),
+        ("samples_per_s", "equal in every pair", RULE, "= as fast within 2 %"),
+        ("peak_rss_gib", "higher", RULE, "▲ better"),
+    ],
+)
+def test_better_is_by_the_goal(metric: str, verdict: str, rule: Rule, words: str) -> None:
+    shown = outcome_of(row(metric, verdict, "ratio", 1.1, 1.2), rule)
+    assert word_of(shown, metric, rule) == words
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "low", "high", "outcome"),
+    [
+        ("samples_per_s", "ratio", 0.99, 1.015, ALIKE),
+        ("samples_per_s", "ratio", 0.97, 1.015, OPEN),
+        ("val_acc", "difference", -0.004, 0.005, ALIKE),
+        ("val_acc", "difference", -0.006, 0.004, OPEN),
+        ("val_acc", "difference", math.nan, math.nan, OPEN),
+    ],
+)
+def test_alike_needs_the_whole_interval_within_the_margin(
+    metric: str, kind: str, low: float, high: float, outcome: object
+) -> None:
+    assert outcome_of(row(metric, "not decided", kind, low, high), RULE) is outcome
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "figures", "texts"),
+    [
+        ("samples_per_s", "ratio", (1.256, 1.1, 1.4), ("1.26x", "1.10 to 1.40")),
+        ("val_acc", "difference", (-0.0123, -0.02, 0.002), ("-1.23 points", "-2.00 to +0.20")),
+        ("peak_rss_gib", "difference", (0.5, 0.4, 0.6), ("+0.5 GiB", "+0.4 to +0.6")),
+        ("samples_per_s", "ratio", (math.nan, math.nan, math.nan), ("not known", "")),
+    ],
+)
+def test_an_effect_has_its_unit_and_its_interval(
+    metric: str, kind: str, figures: tuple[float, float, float], texts: tuple[str, str]
+) -> None:
+    effect, low, high = figures
+    known = {**row(metric, "not decided", kind, low, high), "effect": effect}
+    assert (effect_text(known), ends_text(known)) == texts
+
+
+def test_figures_of_a_busy_machine_are_counted() -> None:
+    rows = pd.DataFrame({"composed": [False, False], "contaminated": [False, True]})
+    assert legend_of(rows.head(1)) == []
+    assert legend_of(rows) == ["other load disturbed runs of 1 of these 2"]
