@@ -4,8 +4,8 @@ A training function sees :class:`~orchestrator.measurement.run.Run` and ``Phase`
 
 ==============  ===================================================================
 run             ``Run``: epochs, batches, phases, reports
-resumable       a trial's place in the sweep, channel of its reports, its checkpoints
-progress        epochs, steps and samples, up to the budget; checkpoints
+resumable       a run that can pause: progress up to a pause, checkpoints
+progress        a trial's place in the sweep; its epochs, steps and samples; its checkpoints
 recorder        everything that is measured, epoch by epoch
 step_timer      marks of a clock within steps, turned into blocks
 clocks          marks of the host's clock, or CUDA events; copies on a stream of their own

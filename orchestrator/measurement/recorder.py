@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import torch
 
 from orchestrator.measurement.blocks import Row
 from orchestrator.measurement.clocks import Copies, clock_for
 from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
-from orchestrator.measurement.progress import Counts, Progress
+from orchestrator.measurement.progress import Context, Counts, Progress
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.trial_figures import Recording
 from orchestrator.measurement.usage import MemoryAtEnds, Usage, peak_gpu_bytes, usage_now
 from orchestrator.trial import Stage
-
-if TYPE_CHECKING:
-    from orchestrator.measurement.resumable import Context
 
 
 class Recorder:

@@ -22,8 +22,9 @@ from torch import nn
 
 from orchestrator.measurement.blocks import Phase, Row, burst_of, workers_of
 from orchestrator.measurement.phase_hooks import PhaseHooks
+from orchestrator.measurement.progress import Channel, Context, TrialStopped
 from orchestrator.measurement.recorder import Recorder
-from orchestrator.measurement.resumable import Channel, Context, Resumable, TrialStopped
+from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.throughput import StopRule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of

@@ -24,7 +24,7 @@ from orchestrator.metrics import FIRST_LOSS, is_accuracy
 from orchestrator.trial import Stage
 
 if TYPE_CHECKING:
-    from orchestrator.measurement.resumable import Context
+    from orchestrator.measurement.progress import Context
 
 
 @dataclass(kw_only=True)
