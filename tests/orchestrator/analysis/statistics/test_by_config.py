@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, Gain, by_config, gains_of
+from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, by_config, gains_of
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
 
@@ -142,10 +142,6 @@ def draws(trials: pd.DataFrame, num_draws: int) -> Iterator[pd.DataFrame]:
         yield trials.assign(**cells)
 
 
-def gain_of_first(trials: pd.DataFrame) -> Gain:
-    return gains_of(trials, by_config(trials))[0]
-
-
 def test_the_interval_is_of_ratios_within_runs_and_holds_the_truth_19_times_of_20() -> None:
     trials = ceilings_of(*[3] * 12)
     configs = by_config(trials)
@@ -155,15 +151,8 @@ def test_the_interval_is_of_ratios_within_runs_and_holds_the_truth_19_times_of_2
     assert float(np.median(widths)) < 1.10, "the hosts' 20 % are on both sides of a ratio"
 
 
-def test_a_config_with_one_run_has_the_spread_of_those_with_more() -> None:
-    trials = ceilings_of(1, 4)
-    gain = gain_of_first(trials)
-    assert gain.low < gain.ratio < gain.high
-    assert gain.ratio == pytest.approx(float((trials[COMPUTE] / trials[SPEED]).iloc[0]))
-
-
 @pytest.mark.parametrize(("times", "part"), [(3.0, "the loader"), (5.0, "the model")])
 def test_the_larger_of_two_gains_is_given(times: float, part: str) -> None:
     trials = ceilings_of(2, 2)
-    gain = gain_of_first(trials.assign(**{LOADER: times * trials[SPEED]}))
+    gain = gains_of(trials.assign(**{LOADER: times * trials[SPEED]}), by_config(trials))[0]
     assert gain.part == part

@@ -1,22 +1,38 @@
+"""The part of the machine in differences: noise, drift, and interference."""
+
 from __future__ import annotations
 
+import math
+from datetime import UTC, datetime
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.statistics.drift import Drift
+from orchestrator.analysis.statistics.interference import Interference, interference_effect
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, pairs_needed
 from orchestrator.trial import Stage
-from tests.orchestrator.analysis.made_runs import MadeRun, config
+from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
 FAST = config(num_workers=3)
+
+
+def floor_of(run: MadeRun) -> NoiseFloor:
+    floor = run.tables.noise_floor
+    assert floor is not None
+    return floor
 
 
 def test_the_floor_is_what_runs_of_the_baseline_differ_by() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1050.0, 980.0])
     run.add_runs(FAST, [5000.0, 100.0])
-    floor = run.tables.noise_floor
-    assert floor is not None
+    floor = floor_of(run)
     assert (floor.stage, floor.num_runs) == ("train", 3)
     assert floor.largest_ratio == pytest.approx(1050 / 980)
     assert floor.cv == pytest.approx(np.log([1000, 1050, 980]).std(ddof=1), rel=0.01)
@@ -26,8 +42,7 @@ def test_confirm_runs_of_the_baseline_come_first() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1500.0])
     run.add_runs(config(), [1000.0, 1010.0], stage="confirm")
-    floor = run.tables.noise_floor
-    assert floor is not None
+    floor = floor_of(run)
     assert (floor.stage, floor.largest_ratio) == ("confirm", pytest.approx(1.01))
 
 
@@ -44,8 +59,7 @@ def interleaved(*rounds: dict[int, float]) -> MadeRun:
 def test_a_change_that_interleaved_runs_have_in_common_is_no_noise_of_theirs() -> None:
     rounds = zip([1.0, 0.7, 1.2, 0.9], [1.0, 1.01, 0.99, 1.0], strict=True)
     run = interleaved(*({0: 1000 * host * own, 3: 3000 * host} for host, own in rounds))
-    floor = run.tables.noise_floor
-    assert floor is not None
+    floor = floor_of(run)
     assert floor.num_runs == 4
     # Of two that differ by chance each is taken to have its part: the root of 1/2 of the ratio.
     assert floor.largest_ratio == pytest.approx((1.01 / 0.99) ** (1 / np.sqrt(2)), rel=1e-6)
@@ -57,16 +71,14 @@ def test_contaminated_runs_count_only_where_no_stage_has_two_clean_ones() -> Non
     run.add_runs(config(), [1000.0, 1004.0])
     run.add_runs(config(), [1000.0, 700.0, 1004.0], stage="confirm")
     run.rows[3]["tags.contaminated"] = "30 %"
-    floor = run.tables.noise_floor
-    assert floor is not None
+    floor = floor_of(run)
     assert (floor.stage, floor.num_runs) == ("confirm", 2)
     assert floor.largest_ratio < 1.01
     assert floor.text.endswith("; 1 contaminated run left out)")
 
     for row in run.rows[2:]:
         row["tags.contaminated"] = "30 %"
-    floor = run.tables.noise_floor
-    assert floor is not None
+    floor = floor_of(run)
     assert floor.stage is Stage.TRAIN, "clean runs come first, of whatever stage"
 
 
@@ -94,3 +106,169 @@ def test_the_pairs_that_are_advised_find_the_difference_in_four_of_five_cases(cv
     assert found(pairs) >= 0.785
     assert pairs < 4 or found(pairs - 2) < 0.785
     assert pairs_needed(0.2) is None
+
+
+def drifting(slope: float, *, num: int = 6, step: float = 0.0, seed: int = 0) -> MadeRun:
+    """Runs of the baseline ten minutes apart, ``slope`` of log speed an hour; confirm is faster."""
+    run, rng = MadeRun(), np.random.default_rng(seed)
+    for index in range(num + 3):
+        stage = "train" if index < num else "confirm"
+        log = slope * index / 6 + 0.002 * rng.standard_normal() + step * (stage == "confirm")
+        began = datetime.fromtimestamp(1_790_000_000 + 600 * index, UTC)
+        cells = {SPEED: 1000 * np.exp(log), "metrics.val_acc": 0.9, "started_at": began}
+        run.add(config(), stage=stage, repeat=index, **cells)
+    return run
+
+
+def drift_in(run: MadeRun) -> Drift:
+    drift = run.tables.drift
+    assert drift is not None
+    return drift
+
+
+def test_a_machine_that_becomes_slower_is_flagged() -> None:
+    run = drifting(-0.06)
+    drift = drift_in(run)
+    assert drift.is_significant
+    assert drift.low < drift.change < drift.high < 0
+    assert drift.per_hour == pytest.approx(-0.06, abs=0.01)
+    assert drift.text.startswith("the machine became slower by ")
+    assert drift.to_json()["is_significant"]
+
+
+def test_the_slope_and_its_p_value_are_those_of_a_least_squares_line() -> None:
+    run = drifting(-0.02)
+    run.rows = run.rows[:6]
+    drift = drift_in(run)
+    line = stats.linregress(np.arange(6) / 6, np.log([row[SPEED] for row in run.rows]))
+    assert drift.per_hour == pytest.approx(np.expm1(line.slope))
+    assert drift.p_value == pytest.approx(line.pvalue)
+
+
+def test_a_step_between_stages_is_no_drift() -> None:
+    for seed in range(5):
+        drift = drift_in(drifting(0.0, step=0.2, seed=seed))
+        assert abs(drift.per_hour) < 0.02
+
+
+def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
+    run = MadeRun()
+    changes = (0.0, -0.03, -0.01, -0.05)
+    for repeat, change in enumerate(changes):
+        for place, workers in enumerate((0, 3, 6, 8)):
+            at = pd.Timestamp(1_790_000_000 + 600 * repeat + place, unit="s", tz="UTC")
+            cells = {SPEED: 1000 * np.exp(change), "started_at": at, "tags.interleaved": "true"}
+            run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
+    run.add(config(num_workers=3))
+    drift = drift_in(run)
+    line = stats.linregress(range(4), changes)
+    assert drift.p_value == pytest.approx(line.pvalue)
+    assert drift.num_runs == 16
+
+
+def test_no_drift_is_shown_by_noise_alone() -> None:
+    drift = drift_in(drifting(0.0))
+    assert not drift.is_significant
+    assert drift.text.startswith("no drift is shown")
+
+
+OTHERS = "metrics.others_cores"
+SPEEDS = {0: 400.0, 3: 1000.0}
+"""Isolated speed of two configs, which are told apart by their workers."""
+
+
+def add(run: MadeRun, workers: int, speed: float, **cells: Any) -> None:  # noqa: ANN401
+    """Add a run of a config; accurate, of one memory, and beside another one if it may be."""
+    others = 0.0 if cells.get("isolation") == "exclusive" else 1.0
+    run.add_runs(config(num_workers=workers), [speed], **{OTHERS: others, **cells})
+
+
+def checked_run(
+    ratio: float, noise: float = 0.005, seed: int = 0, *, drift: float = 0.0
+) -> MadeRun:
+    """Return two configs in three rounds of both ways; the host speeds up by ``drift``."""
+    run, rng = MadeRun(), np.random.default_rng(seed)
+    for workers, speed in SPEEDS.items():
+        add(run, workers, speed * ratio * math.exp(noise * rng.standard_normal()))
+    ways = [way for number in range(3) for way in ((True, False), (False, True))[number % 2]]
+    for place, is_isolated in enumerate(ways):
+        host = (1 + drift) ** (place / (len(ways) - 1))
+        for workers, speed in SPEEDS.items():
+            effect = host * (1 if is_isolated else ratio)
+            add(
+                run,
+                workers,
+                speed * effect * math.exp(noise * rng.standard_normal()),
+                stage="probe",
+                first=1 + place // 2,
+                isolation="exclusive" if is_isolated else "leased",
+            )
+    return run
+
+
+def effect_of(run: MadeRun) -> Interference:
+    effect = interference_effect(run.trials, run.record)
+    assert effect is not None
+    return effect
+
+
+def test_an_effect_is_found_and_stated() -> None:
+    run = checked_run(0.85)
+    effect = effect_of(run)
+    assert effect.is_shown
+    assert effect.low < 0.85 < effect.high
+    assert (effect.num_configs, effect.num_runs) == (2, 12)
+    assert "15." in effect.text or "14." in effect.text
+    assert any("slower than isolated ones" in note for note in findings(run.tables).notes)
+
+
+def test_an_effect_below_the_margin_of_a_tie_is_none_however_quiet_the_host() -> None:
+    assert "an effect under 2.0 %" in effect_of(checked_run(1.0, noise=0.0001)).text
+    run = checked_run(0.985, noise=0.0005)
+    assert not effect_of(run).is_shown
+    run.sweep["tie_margin"] = 0.005
+    assert effect_of(run).is_shown
+
+
+def num_shown(run: MadeRun, *, noise: float, draws: int) -> int:
+    """Return in how many draws of the noise an effect is shown; ``run`` itself has none."""
+    rng, trials, record = np.random.default_rng(0), run.trials, run.record
+    speeds = trials[SPEED].to_numpy() * np.exp(noise * rng.standard_normal((draws, len(trials))))
+    effects = [interference_effect(trials.assign(**{SPEED: drawn}), record) for drawn in speeds]
+    return sum(effect is not None and effect.is_shown for effect in effects)
+
+
+@pytest.mark.parametrize("drift", [-0.1, 0.0, 0.1])
+def test_where_there_is_no_effect_one_is_seldom_shown_on_a_host_that_drifts(drift: float) -> None:
+    assert num_shown(checked_run(1.0, 0.0, drift=drift), noise=0.02, draws=40) <= 4
+
+
+def test_probes_of_the_search_itself_are_no_runs_of_the_check() -> None:
+    """The fastest of many probes looks slower when it is trained, co-located or not."""
+    run = checked_run(1.0, 0.001)
+    add(run, 0, 480.0, stage="probe", isolation="exclusive")
+    effect = effect_of(run)
+    assert effect.ratio == pytest.approx(1, abs=0.01)
+    assert effect.num_runs == 12
+
+
+def test_the_effect_is_not_known_without_two_rounds_of_both_ways() -> None:
+    run = MadeRun()
+    for workers, speed in SPEEDS.items():
+        add(run, workers, speed)
+    assert interference_effect(run.trials, run.record) is None
+    add(run, 0, 400.0, stage="probe", isolation="exclusive")
+    assert interference_effect(run.trials, run.record) is None
+    assert interference_effect(run.trials.iloc[:0], run.record) is None
+
+
+def test_co_located_and_isolated_rows_are_ranked_apart_once_the_sweep_acted_on_an_effect() -> None:
+    run = checked_run(0.85)
+    assert run.tables.grouped[GROUP].nunique() == 1
+    for workers, speed in ((0, 400.0), (3, 1000.0), (6, 900.0)):
+        add(run, workers, speed, isolation="exclusive")
+
+    assert set(run.tables.grouped[GROUP]) == {"trials isolated", "trials co-located"}
+    assert run.tables.main_group == "trials isolated"
+    assert effect_of(run).acted_on
+    assert "the sweep ran isolated from then on" in effect_of(run).text
