@@ -20,6 +20,8 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 import msgspec
+import torch
+from threadpoolctl import threadpool_limits
 
 from orchestrator.data import PreparedData, find_data
 from orchestrator.errors import DataError
@@ -58,6 +60,7 @@ def run_child(request: Mapping[str, Any], channel: int) -> int:
     set_up(launch, rank, Path(request["log"]))
     try:
         bind(rank)
+        limit_threads(rank.num_cores)
         trainable = find_trainable(launch.needs.source)
         slices = TimeSlices(pipe.end_slice)
         context = _context(launch, rank, trainable)
@@ -248,6 +251,19 @@ def bind(rank: Rank) -> None:
     """
     for thread in Path("/proc/self/task").iterdir() if rank.cores else ():
         os.sched_setaffinity(int(thread.name), rank.cores)
+
+
+def limit_threads(num_cores: int) -> None:
+    """Give torch, OpenMP and BLAS a thread for each core, as Ray does with ``OMP_NUM_THREADS``.
+
+    The libraries were loaded before the process had its cores. A trainable can set other numbers,
+    and a user can with ``OMP_NUM_THREADS``.
+    """
+    if "OMP_NUM_THREADS" in os.environ:
+        return
+    os.environ["OMP_NUM_THREADS"] = str(num_cores)  # of the processes that it starts
+    threadpool_limits(num_cores)
+    torch.set_num_threads(num_cores)
 
 
 def _redirect_output(log: Path) -> None:

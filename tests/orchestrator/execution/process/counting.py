@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from threadpoolctl import threadpool_info
+
 from orchestrator import (
     DataFolders,
     DataHeaders,
@@ -53,7 +55,11 @@ def train(config: Config, run: Run) -> None:
     for _ in run.epochs():
         for _ in run.batches(range(0, len(words), config.step), samples=lambda _: config.step):
             pass
-        run.report(num_words=len(words), keeps_checkpoints=run.checkpoint_dir is not None)
+        run.report(
+            num_words=len(words),
+            keeps_checkpoints=run.checkpoint_dir is not None,
+            blas_threads=max(pool["num_threads"] for pool in threadpool_info()),
+        )
 
 
 counting = Trainable(

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from orchestrator import DataFolders, Isolation
-from orchestrator.execution.process.child import take_environment
+from orchestrator.execution.process.child import limit_threads, take_environment
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Launch, Needs, Rank, Source
 from orchestrator.trial import Budget, Stage, TrialState
@@ -90,6 +91,18 @@ def test_every_thread_and_every_worker_of_a_trial_is_bound(
     assert result.metrics["num_cores"] == 1
     assert result.metrics["core"] == core_of_this_test()
     assert result.tags["core_ids"] == str(core_of_this_test())
+
+
+def test_libraries_have_a_thread_for_each_core(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = ended(launch(tmp_path, "one two", data="words"), servers, tmp_path)
+    assert (result.tags["threads"], result.metrics["blas_threads"]) == ("1", 1)
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    before = torch.get_num_threads()
+    limit_threads(before + 1)
+    assert torch.get_num_threads() == before, "the user's number stays"
 
 
 def test_a_training_function_finds_no_arguments(servers: ForkServers, tmp_path: Path) -> None:
