@@ -1,4 +1,7 @@
-"""A sweep file whose trials load their cores, take memory and start workers, as a test asks."""
+"""A sweep file whose trials load their cores, take memory and start workers, as a test asks.
+
+With ``num_items`` they, and their loader workers, write down when they were at work.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Literal
 import torch
 from torch.utils.data import DataLoader
 
-from orchestrator import Sweep, Trainable, both, knobs, maximize
+from orchestrator import Demand, Machine, Sweep, Trainable, both, knobs, maximize
 from orchestrator.measurement.run import Run
 
 Act = Literal[
@@ -35,6 +38,9 @@ class Config:
     act: Act = both(default="burn", doc="behaviour")
     duration_s: float = both(default=0.1, gt=0, unit="s", doc="of an epoch")
     mib: int = both(default=64, ge=1, unit="MiB", doc="taken in each step")
+    num_items: int = both(default=0, ge=0, doc="of a loader, each with a step; 0: no loader")
+    step_ms: float = both(default=5.0, gt=0, unit="ms", doc="of computing in such a step")
+    num_workers: int = both(default=0, ge=0, doc="processes of that loader")
 
 
 def train(config: Config, run: Run) -> None:
@@ -45,9 +51,12 @@ def train(config: Config, run: Run) -> None:
             _iterate(run)
         if config.act == "detach":
             _detach(run)
-        for step in run.batches(range(1_000_000), samples=lambda _: 1):
-            if not _step(config, step, eaten):
-                break
+        if config.num_items:
+            _witness(config, run)
+        else:
+            for step in run.batches(range(1_000_000), samples=lambda _: 1):
+                if not _step(config, step, eaten):
+                    break
         if config.act == "die_once" and epoch == 1 and not _has_died(run):
             os.kill(os.getpid(), 9)
         if config.act == "spawn":
@@ -78,6 +87,38 @@ def _step(config: Config, step: int, eaten: list[torch.Tensor]) -> bool:
     while time.perf_counter() - began < 0.01:
         sum(range(1000))
     return step < config.duration_s / 0.01
+
+
+def _witness(config: Config, run: Run) -> None:
+    assert run.checkpoint_dir is not None
+    book = run.checkpoint_dir.parents[1] / f"book-{run.checkpoint_dir.name}"
+    items = Items(config.num_items, book)
+    loader = DataLoader(items, batch_size=None, num_workers=config.num_workers)
+    for _ in run.batches(loader, samples=lambda _: 8):
+        _work(config.step_ms / 1000, book)
+
+
+class Items(torch.utils.data.Dataset[int]):
+    """So many; making one takes five milliseconds."""
+
+    def __init__(self, num_items: int, book: Path) -> None:
+        self._num_items, self._book = num_items, book
+
+    def __len__(self) -> int:
+        return self._num_items
+
+    def __getitem__(self, index: int) -> int:
+        _work(0.005, self._book)
+        return index
+
+
+def _work(seconds: float, book: Path) -> None:
+    """Compute for so long, and write down when."""
+    began, until = time.monotonic(), time.thread_time() + seconds
+    while time.thread_time() < until:
+        sum(range(100))
+    with book.open("a") as file:
+        file.write(f"{began} {time.monotonic()}\n")
 
 
 def _has_died(run: Run) -> bool:
@@ -159,6 +200,17 @@ class _Affinity(torch.utils.data.Dataset[list[int]]):
         return sorted(set().union(*(os.sched_getaffinity(task) for task in tasks)))
 
 
-greedy = Trainable(train, Config, reports=[maximize("val_acc")], preload=("torch",), name="greedy")
+def demand(config: Config, _machine: Machine) -> Demand:
+    return Demand(workers=config.num_workers, burst=max(config.num_workers * 2, 1))
+
+
+greedy = Trainable(
+    train,
+    Config,
+    reports=[maximize("val_acc")],
+    demand=demand,
+    preload=("torch", "torch.utils.data"),
+    name="greedy",
+)
 
 SWEEP = Sweep(greedy, question="What becomes of a trial that takes what it can?", space=Config())

@@ -19,13 +19,13 @@ from tests.orchestrator.helpers.journalled import lines_of
 
 SWEEP = """
 from orchestrator import Rigor, Sweep, choice
-from tests.orchestrator.execution.witnessed import Config, witnessed
+from tests.orchestrator.execution.greedy import Config, greedy
 
 SWEEP = Sweep(
-    witnessed,
+    greedy,
     question="Which step is fastest?",
-    space=Config(step_ms=choice(8.0, 2.0)),
-    baseline=Config(step_ms=8.0),
+    space=Config(num_items=50, step_ms=choice(8.0, 2.0)),
+    baseline=Config(num_items=50, step_ms=8.0),
     epochs={epochs},
     rigor=Rigor(confirm=2, max_confirm=2, max_repeats=1, check_isolated=0{more}),
     cores_per_trial=1,

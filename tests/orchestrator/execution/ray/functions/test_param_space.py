@@ -1,18 +1,21 @@
-"""Ray Tune's dictionaries as config classes, and back."""
+"""Ray Tune's dictionaries as config classes, and back; values of knobs for objects of any kind."""
 
 # ruff: noqa: ANN401 - whatever users write for Ray Tune
 
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 from ray import tune
 
 from orchestrator import SweepError, choice, from_ray, integers, uniform
+from orchestrator.execution.ray.functions.labels import Labels
 from orchestrator.execution.ray.functions.param_space import ParamSpace
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
+from orchestrator.space.domains import Interval
 from tests.orchestrator.execution.ray.functions.trials import trained
 
 
@@ -135,3 +138,58 @@ def test_what_cannot_be_computed_alike_is_refused_with_the_way_out(
     trainable = from_ray(sees, config={"a": 10**6, "x": computed(function)})
     with pytest.raises(SweepError, match=f"(?s){message}"):
         trainable.for_sweep({}, baseline)
+
+
+# -- labels of objects
+
+
+class Thing:
+    """An object with an address in its text."""
+
+
+@pytest.mark.parametrize(
+    ("objects", "kind", "values"),
+    [
+        ([1, 0.5], float, [1.0, 0.5]),
+        ([np.float32(0.5), np.int64(2)], float, [0.5, 2.0]),
+        ([True, False], bool, [True, False]),
+        ([None, 0.5], None, ["None", "0.5"]),
+        ([[64], [64, 64], (64,)], None, ["[64]", "[64, 64]", "(64,)"]),
+        (["None", None], None, ["None", "None (2)"]),
+        ([float("inf")], None, ["inf"]),
+        ([2**70, 2**70 + 1], None, [str(2**70), str(2**70 + 1)]),
+        ([Thing(), abs, dict], None, ["<test_param_space.Thing object>", "abs", "dict"]),
+        ([{"b", "a"}], None, ["{'a', 'b'}"]),
+        ([np.zeros(3), np.zeros(3)], None, ["array([0., 0., 0.])", "array([0., 0., 0.]) (2)"]),
+    ],
+)
+def test_each_object_has_a_value_and_comes_back_as_it_was(
+    objects: list[Any], kind: type | None, values: list[Any]
+) -> None:
+    labels = Labels(objects)
+
+    found = [labels.value_of(each) for each in objects]
+    assert [str(value).rpartition(".")[2] for value in found] == [
+        str(value).rpartition(".")[2] for value in values
+    ]
+    assert [type(labels.object_of(value)) for value in found] == list(map(type, objects))
+    assert all(labels.object_of(v) is each for v, each in zip(found, objects, strict=True))
+    if kind is None:
+        assert list(get_args(labels.type)) == found
+    else:
+        assert labels.type is kind
+
+
+def test_numbers_beside_an_interval_are_of_its_kind() -> None:
+    whole, any_number = Interval(0, 9, integer=True), Interval(0.0, 1.0)
+
+    assert Labels([np.int64(3)], whole).type is int
+    assert Labels([1], any_number).type is float
+    assert Labels([1], any_number).object_of(1.0) == 1
+    assert isinstance(Labels([1], any_number).object_of(1.0), int)
+    with pytest.raises(ValueError, match=r"None is not a whole number, and integers\(0, 9\)"):
+        Labels([None], whole)
+    with pytest.raises(ValueError, match=r"0\.5 is not a whole number"):
+        Labels([0.5], whole)
+    with pytest.raises(ValueError, match="'a' is not a number"):
+        Labels(["a"], any_number)
