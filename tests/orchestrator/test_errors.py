@@ -19,11 +19,7 @@ from orchestrator.errors import (
     refusing_os_errors,
 )
 from orchestrator.formats import clock, counted, duration, number, percent, rate
-from orchestrator.texts import (
-    bounded,
-    bounded_name,
-    described,
-)
+from orchestrator.texts import bounded, bounded_name, described
 
 
 def test_a_near_name_is_suggested_and_a_far_one_is_not() -> None:
@@ -114,11 +110,8 @@ def test_a_duration_is_read_at_a_glance(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_a_clock_runs() -> None:
-    assert [clock(s) for s in (-1, 42.4, 725, 3753)] == ["0:00", "0:42", "12:05", "1:02:33"]
-
-
 def test_numbers_have_the_digits_that_are_read() -> None:
+    assert [clock(s) for s in (-1, 42.4, 725, 3753)] == ["0:00", "0:42", "12:05", "1:02:33"]
     assert [number(v) for v in (0.123456, 12.34567, 24_176.4)] == ["0.1235", "12.35", "24,176"]
     assert [percent(0.914), percent(0.914, digits=1)] == ["91 %", "91.4 %"]
     assert [counted(n, "trial") for n in (0, 1, 1200)] == ["0 trials", "1 trial", "1,200 trials"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,20 +90,23 @@ class Coverage:
     stopped: float
 
 
-def coverage_of(
-    law: Law,
-    *,
-    traces: int,
-    half_width: float = HALF_WIDTH,
-    seed: int = 0,
-    max_steps: int = MAX_STEPS,
-) -> Coverage:
+def coverage_of(law: Law, *, traces: int, seed: int = 0, max_steps: int = MAX_STEPS) -> Coverage:
     """Replay traces drawn from ``law``."""
     rng = np.random.default_rng(seed)
     true = SAMPLES / law.draw(np.random.default_rng(seed + 1), 2_000_000).mean()
-    size = 2 * law.burst
-    drawn = (blocks_of_steps(law.draw(rng, max_steps), size) for _ in range(traces))
-    return _coverage(drawn, true, half_width=half_width, burst=law.burst)
+    holds, steps, stopped = [], [], []
+    for _ in range(traces):
+        blocks = blocks_of_steps(law.draw(rng, max_steps), 2 * law.burst)
+        throughput, num_steps, by_rule = replayed(blocks, burst=law.burst)
+        assert throughput is not None
+        assert throughput.low is not None
+        assert throughput.high is not None
+        holds.append(throughput.low <= true <= throughput.high)
+        steps.append(num_steps)
+        stopped.append(by_rule)
+    return Coverage(
+        share=float(np.mean(holds)), steps=float(np.median(steps)), stopped=float(np.mean(stopped))
+    )
 
 
 def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
@@ -119,34 +122,12 @@ def blocks_of_steps(durations: Floats, size: int) -> list[Block]:
     ]  # fmt: skip
 
 
-def replayed(blocks: list[Block], half_width: float, *, burst: int) -> tuple[Throughput, int, bool]:
+def replayed(blocks: list[Block], *, burst: int) -> tuple[Throughput | None, int, bool]:
     """Return throughput, steps and whether the rule ended it, of a run of these blocks."""
-    rule = StopRule(half_width)
+    rule = StopRule(HALF_WIDTH)
     num_steps = 0
     for index, block in enumerate(blocks, start=1):
         num_steps += block.num_steps
         if rule.is_due(num_steps, burst) and rule.is_enough(num_steps, blocks[:index]):
-            return _throughput(blocks[:index]), num_steps, True
-    return _throughput(blocks), num_steps, False
-
-
-def _throughput(blocks: list[Block]) -> Throughput:
-    throughput = measure_throughput(blocks)
-    assert throughput is not None
-    return throughput
-
-
-def _coverage(
-    traces: Iterator[list[Block]], true: float, *, half_width: float, burst: int
-) -> Coverage:
-    holds, steps, stopped = [], [], []
-    for blocks in traces:
-        throughput, num_steps, by_rule = replayed(blocks, half_width, burst=burst)
-        assert throughput.low is not None
-        assert throughput.high is not None
-        holds.append(throughput.low <= true <= throughput.high)
-        steps.append(num_steps)
-        stopped.append(by_rule)
-    return Coverage(
-        share=float(np.mean(holds)), steps=float(np.median(steps)), stopped=float(np.mean(stopped))
-    )
+            return measure_throughput(blocks[:index]), num_steps, True
+    return measure_throughput(blocks), num_steps, False

@@ -88,18 +88,13 @@ def seconds() -> Iterator[float]:
     yield from map(float, count())
 
 
-def test_figures_of_few_blocks_are_never_old() -> None:
-    clock = seconds()
+def test_figures_of_few_blocks_are_never_old_and_of_very_many_take_a_fiftieth() -> None:
+    clock, many = seconds(), ALWAYS_UP_TO + 1
     reported = PacedFigures(lambda: next(clock))
     for number in (1, 2, 3):
         now = recording(steady(wait=0.1) * number)
         assert reported.of(now) == (figures(now), verdicts(now))
-
-
-def test_figures_of_very_many_take_a_fiftieth_of_the_time() -> None:
-    clock, many = seconds(), ALWAYS_UP_TO + 1
-    reported = PacedFigures(lambda: next(clock))
-    made = []
+    reported, made = PacedFigures(lambda: next(clock)), []
     for number in range(150):
         now = recording(
             steady(wait=0.1 + number / 1000) * many, num_steps=number, train_s=1.0 + number
@@ -163,23 +158,15 @@ def test_whatever_holds_a_single_number_is_one() -> None:
     figures = {
         "val_acc": torch.tensor(0.5), "own": np.float32(2.0), "steps": 3, "done": True,
         "one": torch.tensor([1.0]), "matrix": np.array([[0.5]]),
+        "rounded_acc": 1 + 1e-7, "test_acc": -1e-9, "loss": 1 + 1e-7,
     }  # fmt: skip
     checked = checked_figures(figures, 0)
     assert checked == {
         "val_acc": 0.5, "own": 2.0, "steps": 3.0, "done": 1.0, "one": 1.0, "matrix": 0.5,
+        "rounded_acc": 1.0, "test_acc": 0.0, "loss": 1 + 1e-7,
     }  # fmt: skip
     assert {type(figure) for figure in checked.values()} == {float}
-
-
-def test_an_accuracy_may_be_beyond_its_ends_by_a_rounding() -> None:
-    assert checked_figures({"val_acc": 1 + 1e-7, "test_acc": -1e-9}, 0) == {
-        "val_acc": 1.0, "test_acc": 0.0,
-    }  # fmt: skip
-    assert checked_figures({"loss": 1 + 1e-7}, 0) == {"loss": 1 + 1e-7}
-
-
-def test_an_accuracy_that_is_not_known_is_no_error() -> None:
-    assert math.isnan(checked_figures({"val_auc": float("nan")}, 0)["val_auc"])
+    assert math.isnan(checked_figures({"val_auc": float("nan")}, 0)["val_auc"]), "is not known"
 
 
 @pytest.mark.parametrize(

@@ -29,35 +29,15 @@ MIB = 2**20
 class Leaky(Dataset[int]):
     """Data set that keeps half a MiB of each item that is asked for."""
 
-    def __init__(self, leaks: bool) -> None:
+    def __init__(self) -> None:
         self._kept: list[bytes] = []
-        self._leaks = leaks
 
     def __len__(self) -> int:
         return 16
 
     def __getitem__(self, index: int) -> int:
-        made = bytes([index + 1]) * (MIB // 2)
-        if self._leaks:
-            self._kept.append(made)
+        self._kept.append(bytes([index + 1]) * (MIB // 2))
         return index
-
-
-def trained(loader: DataLoader[int], *, epochs: int) -> dict[str, float]:
-    listener = Listener()
-    run = Run(context(budget=Budget(epochs=epochs)), listener)
-    for _ in run.epochs():
-        for _ in run.batches(loader, samples=len):
-            pass
-        run.report()
-    return listener.metrics
-
-
-def loader_of(*, leaks: bool, persistent: bool) -> DataLoader[int]:
-    return DataLoader(
-        Leaky(leaks), batch_size=2, num_workers=2, persistent_workers=persistent,
-        worker_init_fn=_one_thread,
-    )  # fmt: skip
 
 
 def _one_thread(_: int) -> None:
@@ -65,7 +45,16 @@ def _one_thread(_: int) -> None:
 
 
 def test_a_list_that_leaks_in_the_workers_shows() -> None:
-    figures = trained(loader_of(leaks=True, persistent=True), epochs=4)
+    loader: DataLoader[int] = DataLoader(
+        Leaky(), batch_size=2, num_workers=2, persistent_workers=True, worker_init_fn=_one_thread
+    )
+    listener = Listener()
+    run = Run(context(budget=Budget(epochs=4)), listener)
+    for _ in run.epochs():
+        for _ in run.batches(loader, samples=len):
+            pass
+        run.report()
+    figures = listener.metrics
     assert figures["worker_growth_mib_per_epoch"] == pytest.approx(8, rel=0.2)
     assert 0.05 < figures["peak_pss_gib"] < 8
 
