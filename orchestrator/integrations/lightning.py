@@ -103,6 +103,14 @@ class RunCallback(pl.Callback):
 
     # -- training
 
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Let the run alone count steps where the module calls its optimizers itself.
+
+        Lightning's ``max_steps`` counts every optimizer's step there, a run a batch.
+        """
+        if not pl_module.automatic_optimization:
+            trainer.fit_loop.epoch_loop.max_steps = -1
+
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Have callbacks and schedules wait for no figure that a trial of speed alone has not."""
         if self._run.evaluates:
