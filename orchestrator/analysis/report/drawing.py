@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -224,7 +226,7 @@ class Figure:
 
 
 def write_tables(tables: Mapping[str, pd.DataFrame], run_dir: Path) -> None:
-    """Write each table as ``RUN_DIR/figures/<name>.csv``.
+    """Write each table as ``RUN_DIR/figures/<name>.csv``; a name may contain a metric's.
 
     Raises:
         OSError: The directory cannot be written.
@@ -232,4 +234,10 @@ def write_tables(tables: Mapping[str, pd.DataFrame], run_dir: Path) -> None:
     folder = run_dir / RunFile.FIGURES
     folder.mkdir(exist_ok=True)
     for name, table in tables.items():
-        replace_file(folder / f"{name}.csv", partial(table.to_csv, index=False))
+        replace_file(folder / f"{_file_name(name)}.csv", partial(table.to_csv, index=False))
+
+
+def _file_name(name: str) -> str:
+    """Return ``name``; with a hash of it where it is none of a file, as with ``val/acc``."""
+    plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)[:100]
+    return name if plain == name else f"{plain}-{crc32(name.encode()):08x}"

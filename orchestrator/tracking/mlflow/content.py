@@ -130,7 +130,7 @@ def attempt(trial: TrialHistory) -> str:
 
 def params(trial: TrialHistory) -> dict[str, str]:
     """Return a trial's config as text."""
-    return {_name(k): cell_text(v)[:MAX_TEXT] for k, v in trial.trial.config.items()}
+    return {mlflow_name(k): cell_text(v)[:MAX_TEXT] for k, v in trial.trial.config.items()}
 
 
 def tags(trial: TrialHistory) -> dict[str, str]:
@@ -139,7 +139,7 @@ def tags(trial: TrialHistory) -> dict[str, str]:
     row = trial.asked() if trial.concluded is None else trial.row()
     known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
-    texts = {_name(k): cell_text(v)[:MAX_TEXT] for k, v in {**verdicts, **known}.items()}
+    texts = {mlflow_name(k): cell_text(v)[:MAX_TEXT] for k, v in {**verdicts, **known}.items()}
     place = {ATTEMPT_TAG: attempt(trial), INDEX_TAG: str(trial.index)}
     return {**texts, **place, TRIAL_TAG: trial.trial.id}
 
@@ -151,7 +151,7 @@ def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:
     MLflow shows the latest.
     """
     known = (*_reported(trial, num_known), *_concluded(trial))
-    return [point._replace(name=_name(point.name)) for point in known]
+    return [point._replace(name=mlflow_name(point.name)) for point in known]
 
 
 def _reported(trial: TrialHistory, num_known: int) -> Iterator[Point]:
@@ -199,7 +199,7 @@ def is_same(value: object, other: object) -> bool:
     return format_value(value) == format_value(other)
 
 
-def _name(name: str) -> str:
+def mlflow_name(name: str) -> str:
     """Return ``name`` as MLflow takes it: no other characters, and no path that it would change."""
     text = _NOT_IN_NAMES.sub("_", name)
     if text == posixpath.normpath(text) and not text.startswith(("/", ".")):

@@ -31,6 +31,7 @@ from orchestrator.tracking.mlflow.content import (
     Status,
     is_same,
     milliseconds,
+    mlflow_name,
     user,
 )
 from orchestrator.tracking.mlflow.store import Store
@@ -181,11 +182,14 @@ def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
         is_whole: True where the sweep has run to its end; without it no params are written.
     """
     answer, present = read_answer(run.run_dir), store.client.get_run(run.parent_id).data
-    texts = {f"{PARAM_PREFIX}{k}": cell_text(v)[:MAX_TEXT] for k, v in answer.config.items()}
+    texts = {
+        mlflow_name(f"{PARAM_PREFIX}{k}"): cell_text(v)[:MAX_TEXT] for k, v in answer.config.items()
+    }
     new = {name: text for name, text in texts.items() if name not in present.params}
     old = [n for n in (*present.params, *present.tags) if n.startswith(PARAM_PREFIX)]
     # MLflow takes no figure back either: one that is not known any more becomes NaN.
-    figures = {**answer.figures, **totals(run.history.trials.values())}
+    known = {**answer.figures, **totals(run.history.trials.values())}
+    figures = {mlflow_name(name): value for name, value in known.items()}
     lost = dict.fromkeys(present.metrics.keys() - figures.keys(), math.nan)
     at_ms = milliseconds(run.history.last_at)
     text = "\n\n".join(filter(None, (answer.note, links(store.experiment_id))))

@@ -17,7 +17,7 @@ from typing import Any, Final
 from orchestrator.metrics import Goal, Objective, is_learned
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.tracking.mlflow.content import BASELINE_ROLE, MirroredRun, is_same
+from orchestrator.tracking.mlflow.content import BASELINE_ROLE, MirroredRun, is_same, mlflow_name
 from orchestrator.tracking.mlflow.uris import MODEL_TRAINING
 from orchestrator.trial import Stage, TrialState
 
@@ -49,23 +49,24 @@ def view_tags(run: MirroredRun, at_ms: int) -> dict[str, str]:
 
 
 def _metrics(sweep: SweepRecord, speed: Objective, completed: list[TrialHistory]) -> list[str]:
-    """Return the metrics that have a column: speed, what is shown of learning, the others."""
+    """Return MLflow's names of the metrics with a column: speed, accuracy, the others."""
     measured = {name for trial in completed for name in trial.figures()}
     others = [o.metric for o in sweep.objectives if o is not speed]
     learned = [name for name in others if is_learned(name)]
     known = [name for name in ("val_acc",) if name in measured]
     accuracy = [*learned, *others, *known][:1]
     further = [name for name in _FURTHER if name in measured]
-    return list(dict.fromkeys([speed.metric, *accuracy, *others, *further]))
+    shown = dict.fromkeys([speed.metric, *accuracy, *others, *further])
+    return list(map(mlflow_name, shown))
 
 
 def _varied(trials: list[TrialHistory]) -> list[str]:
-    """Return the knobs that have several values."""
+    """Return MLflow's names of the knobs that have several values."""
     if not trials:
         return []
     first = trials[0].trial.config
     return [
-        name
+        mlflow_name(name)
         for name, value in first.items()
         if any(not is_same(one.trial.config.get(name), value) for one in trials)
     ]
@@ -105,7 +106,7 @@ def _states(run: MirroredRun) -> dict[str, dict[str, Any]]:
     of_run = f"tags.`sweep.run` = '{run.history.key}'"
     trained = f"{of_run} and tags.stage != 'probe' and tags.state = 'completed'"
     is_ascending = speed.goal is Goal.MINIMIZE
-    order = {"orderByKey": f"metrics.`{speed.metric}`", "orderByAsc": is_ascending}
+    order = {"orderByKey": f"metrics.`{metrics[0]}`", "orderByAsc": is_ascending}
     params, all_params = ([f"params.`{n}`" for n in names] for names in (knobs, all_knobs))
     figures = [f"metrics.`{name}`" for name in metrics]
     results = ["tags.`sweep.role`", "tags.`stage`", *figures, *params, "tags.`repeat`"]

@@ -45,6 +45,14 @@ def test_the_files_have_every_digit(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "figures").iterdir()] == ["speeds.csv"]
 
 
+def test_a_name_of_any_metric_gives_a_file(tmp_path: Path) -> None:
+    names = ["effects-speed", "effects-val/acc", "effects-val acc", "effects-" + 200 * "ö"]
+    write_tables(dict.fromkeys(names, pd.DataFrame({"a": [1]})), tmp_path)
+    written = [path.name for path in (tmp_path / "figures").iterdir()]
+    assert len(written) == len(names)
+    assert "effects-speed.csv" in written
+
+
 def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:
     assert list(drawing.PHASES) == [*map(str, Phase), "other"]
     assert len(set(drawing.PHASES.values())) == len(drawing.PHASES)

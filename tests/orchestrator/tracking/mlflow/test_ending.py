@@ -126,6 +126,15 @@ def test_an_answer_that_changes_fails_nothing(scribe: Scribe, tmp_path: Path) ->
         assert "recommended" not in roles_of(uri)["num_workers=3, confirm"]
 
 
+def test_names_that_mlflow_refuses_are_changed(scribe: Scribe, tmp_path: Path) -> None:
+    figures, config = {"val/größe (%)": 2.0}, {"lr (1/s)": 0.1}
+    write_answer(scribe.run_dir, figures=figures, config=config)
+    Mirror(scribe.run_dir, sqlite(tmp_path)).finish(0)
+    data = parent_of(sqlite(tmp_path)).data
+    assert data.metrics["val/größe ___"] == 2.0
+    assert data.params["recommended.lr _1/s_"] == "0.1"
+
+
 def test_half_a_sweep_gives_no_params_and_a_resumed_one_no_answer(
     scribe: Scribe, tmp_path: Path
 ) -> None:
