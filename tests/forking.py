@@ -82,6 +82,7 @@ def run_forked(
     Raises:
         TookTooLong: It ran into the time limit.
     """
+    zygote.start()
     with tempfile.TemporaryDirectory(prefix="cli-") as folder:
         output = Path(folder)
         process = CONTEXT.Process(target=_run, args=(module, args, dict(env), cwd, output, page))
