@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.analysis.columns import Config, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
@@ -38,6 +38,9 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
+
+_MEASURED_WITH: Final = ("epochs", "steps", "seed", "cores_per_trial", "isolation")
+"""Options of a run that change what a trial measures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,12 +229,14 @@ def _of_choice(choice: Choice, tables: RunTables) -> Findings:
 
 
 def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]:
-    """Return the arguments that train a config, and no other one, on the data of the run.
+    """Return the arguments that train a config, and no other one, as the run has trained it.
 
     A knob is left out only where it is at its default, and the sweep file has it so in the space
-    and in the baseline.
+    and in the baseline. Options of the run that change what is measured, and settings of its
+    rigor, are given again.
     """
-    were_set = {setting.partition("=")[0] for setting in sweep.options.get("set") or ()}
+    given = sweep.options.get("set") or ()
+    were_set = {setting.partition("=")[0] for setting in given}
     words: list[str] = []
     for name, knob in sweep.knobs.items():
         if name not in config:
@@ -240,4 +245,10 @@ def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]
         is_default = {format_value(config[name]), *in_file} == {format_value(knob.default)}
         if name in sweep.space or name in were_set or not is_default:
             words += ["--set", f"{name}={format_value(config[name])}"]
+    for setting in given:
+        if setting.startswith("rigor"):
+            words += ["--set", setting]
+    for name in _MEASURED_WITH:
+        if (value := sweep.options.get(name)) is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
     return (*words, *sweep.data_arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from scipy import stats
@@ -108,6 +109,16 @@ def test_the_command_sets_knobs_that_vary_or_are_not_the_default(made: MadeRun) 
     assert command_of(changed, made.record) == (
         "--set", "lr=0.0123456789", "--set", "batch_size=1000", "--set", "num_workers=0",
         "--set", "fanouts=5,10", "--set", "persistent_workers=false",
+    )  # fmt: skip
+
+
+def test_the_command_gives_the_options_that_change_what_is_measured(made: MadeRun) -> None:
+    given = {"epochs": 5, "steps": 70, "seed": 0, "cores_per_trial": 1, "isolation": "shared"}
+    others = {"trials": 4, "set": ["num_workers=3", "rigor.half_width=0.03"]}
+    record = replace(made.record, options={**given, **others})
+    assert command_of(config(), record)[-12:] == (
+        "--set", "rigor.half_width=0.03", "--epochs", "5", "--steps", "70", "--seed", "0",
+        "--cores-per-trial", "1", "--isolation", "shared",
     )  # fmt: skip
 
 
