@@ -110,11 +110,11 @@ def cost_of(result: TrialResult, num_gpus: int, prices: Mapping[str, float]) -> 
 
 @dataclass(kw_only=True)
 class DerivedFigures:
-    """Makes the figures of trials while they report, so that a search is told them.
+    """Makes the figures of trials while they report, so that a search receives them.
 
-    A target near the best moves as trials get better: a search is told each trial's figures by the
-    best so far, and the tables at the end have them by the best of all. ``goodput`` is relative to
-    the first trial that got there, until the analysis knows the baseline.
+    A target near the best moves as trials get better: a search receives each trial's figures by
+    the best so far, and the tables at the end have them by the best of all. ``goodput`` is
+    relative to the first trial that got there, until the analysis knows the baseline.
 
     Attributes:
         target: What is to be reached, with a bound or a tolerance; None: nothing is.

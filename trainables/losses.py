@@ -23,7 +23,7 @@ class EpochLoss:
 
     Args:
         ranks: Ranks that train together.
-        run: It is told the loss of the first step, of all ranks.
+        run: It receives the loss of the first step, of all ranks.
         log_every: Steps from one read-back to the next, each a line of output, counted over the
             epochs; 0: none.
     """

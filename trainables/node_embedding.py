@@ -2,10 +2,10 @@
 
     python -m trainables.node_embedding --data ogbn-products --num-workers 2 --epochs 2
 
-Tables with a row for each node are fetched from by node, what a node's sampled neighbours
-say of themselves is added, and pairs of nodes that walks bring together are told from
-pairs of chance. Embeddings are judged by predicting edges that were held out. Cen et al.,
-"Representation learning for attributed multiplex heterogeneous network", 2019.
+A node's vector is its row of a table plus a part from its sampled neighbours' rows. It learns to
+distinguish pairs of nodes that walks bring together from random pairs, and is judged by predicting
+edges that were held out. Cen et al., "Representation learning for attributed multiplex
+heterogeneous network", 2019.
 """
 
 from __future__ import annotations

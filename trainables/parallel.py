@@ -89,7 +89,7 @@ class Ranks:
 class _Autocast(nn.Module):
     """A network that enters autocast itself, since the type that it casts to is a thread's own.
 
-    DataParallel's threads are told only that there is an autocast, not of which type.
+    DataParallel's threads receive only that there is an autocast, not its type.
     """
 
     def __init__(

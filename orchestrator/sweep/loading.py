@@ -66,7 +66,8 @@ def _of_fields(
 ) -> Sequence[SweepError]:
     """Return what is wrong with a sweep's fields.
 
-    Parts of it that were refused have what no check expects; then what was refused is told alone.
+    Parts that were refused have values that no check expects; then only these refusals are
+    returned.
     """
     try:
         return sweep_problems(sweep, path)

@@ -43,7 +43,7 @@ MAX_ROWS: Final = 500
 MAX_CONFIGS: Final = 4
 """Configs that are named for a reason."""
 
-_GONE_ON: Final = "paused and gone on with"
+_RESUMED: Final = "paused and resumed"
 _TAGS: Final = ("bound", "contaminated", "oversubscribed")
 
 
@@ -58,8 +58,8 @@ def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
     A ``stopped`` trial is a config that the search has ended. If a trial was paused and a later
     trial resumed its learning curve, it is counted separately.
     """
-    states = trials["state"].where(~gone_on(trials), _GONE_ON).value_counts()
-    order = [TrialState.COMPLETED, TrialState.STOPPED, _GONE_ON, *TrialState]
+    states = trials["state"].where(~gone_on(trials), _RESUMED).value_counts()
+    order = [TrialState.COMPLETED, TrialState.STOPPED, _RESUMED, *TrialState]
     return {
         str(state).replace("_", " "): int(states[state])
         for state in dict.fromkeys(map(str, order))

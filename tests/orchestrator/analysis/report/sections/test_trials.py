@@ -22,7 +22,7 @@ from tests.orchestrator.analysis.report.pages import with_sweep
 
 TRIALS = pd.DataFrame(
     [
-        ("a", "stopped"),  # paused, gone on with twice
+        ("a", "stopped"),  # paused, resumed twice
         ("b", "stopped"),
         ("a", "stopped"),
         ("c", "completed"),
@@ -44,7 +44,7 @@ def test_a_pause_that_a_later_trial_went_on_from_is_counted_apart() -> None:
     assert counts_of_states(TRIALS) == {
         "completed": 2,
         "stopped": 2,
-        "paused and gone on with": 2,
+        "paused and resumed": 2,
         "not run": 1,
     }
     assert list(gone_on(TRIALS)) == [True, False, True, False, False, False, False]
