@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, Final
 
 from orchestrator.analysis.report.drawing import FONT, GRID, INK, MUTED, PAPER, Figure
+from orchestrator.formats import counted
 
 _WIDTH, _HEIGHT = 800, 500
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 20, 50, 50
@@ -94,15 +95,19 @@ def _panel(figure: Figure) -> Iterator[str]:
     for shape in layout.get("shapes", ()):
         if (at := y_axis(shape["y0"])) is not None:
             yield _line(f"M{_LEFT},{at}H{right}", shape["line"]["color"])
+    num_hidden = 0
     for trace, pairs in zip(traces, points, strict=True):
         places = [(x_axis(x), y_axis(y)) for x, y in pairs]
         seen = [(x, y) for x, y in places if x is not None and y is not None]
         if trace["mode"] != "lines":
             yield from (_mark(x, y, trace["marker"]) for x, y in seen)
+            num_hidden += len(places) - len(seen)
         elif seen:  # from point to point by way of a corner
             corner = "V{1}H{0}" if trace["line"]["shape"] == "vh" else "H{0}V{1}"
             path = "".join(corner.format(*point) for point in seen[1:])
             yield _line(f"M{seen[0][0]},{seen[0][1]}{path}", trace["line"]["color"])
+    if num_hidden:
+        yield _text(right, 18, f"{counted(num_hidden, 'config')} out of sight", text_anchor="end")
     left = float(_LEFT)
     for trace in reversed([t for t in traces if t.get("showlegend", True)]):
         yield _mark(left + 6, _TOP - 14, {**trace["marker"], "size": 10})

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 import orchestrator.analysis as an
+from orchestrator.analysis.report.plot import front_picture
 from orchestrator.analysis.report.sections.curves import MAX_LINES, MAX_POINTS, STYLES, curves_of
 from orchestrator.analysis.report.sections.scaling import MAX_FAMILIES, scaling_figure
 from orchestrator.analysis.report.sections.scatter import hover, scatter_figures
@@ -84,6 +85,7 @@ def test_the_least_accuracy_that_is_recommended_is_the_lower_edge(view: View) ->
     assert view.configs["metrics.val_acc"].max() < high
     (figure,) = scatter_figures(view)
     assert "12 less accurate configs out of sight: a double click shows all" in figure.caption
+    assert ">12 configs out of sight<" in front_picture([figure], "made")
 
 
 def test_the_baseline_is_in_sight_where_it_is_less_accurate() -> None:
