@@ -33,16 +33,24 @@ STARTED: list[subprocess.Popen[bytes]] = []
 
 
 def start() -> None:
-    """Start it, unless it runs; it ends with this process."""
-    if not STARTED or STARTED[-1].poll() is not None:
-        Path(os.environ[SOCKET]).unlink(missing_ok=True)
-        command = [sys.executable, "-m", "tests.zygote", os.environ[SOCKET]]
-        root = Path(__file__).parents[1]
-        started = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, start_new_session=True)
-        STARTED.append(started)
-    while not Path(os.environ[SOCKET]).exists():
-        assert STARTED[-1].poll() is None, "torch cannot be imported"
+    """Start it, unless one answers; it ends with this process.
+
+    A process that a test forks or starts has the socket of that test's.
+    """
+    if _answers():
+        return
+    command = [sys.executable, "-m", "tests.zygote", os.environ[SOCKET]]
+    root = Path(__file__).parents[1]
+    started = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, start_new_session=True)
+    STARTED.append(started)
+    while not _answers():
+        assert started.poll() is None, "torch cannot be imported"
         time.sleep(0.02)
+
+
+def _answers() -> bool:
+    with socket.socket(socket.AF_UNIX) as control:
+        return control.connect_ex(os.environ[SOCKET]) == 0
 
 
 def stop() -> None:
@@ -109,7 +117,9 @@ def serve(path: Path) -> None:
 def _follow(client: socket.socket) -> NoReturn:
     """Fork one server and report its pid, then its exit code."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    descriptors = socket.recv_fds(client, 1, 2)[1]
+    first, descriptors, *_ = socket.recv_fds(client, 1, 2)
+    if not first:  # it asked whether one answers
+        os._exit(0)
     request = json.loads(client.makefile().readline())
     pid = os.fork()
     if pid == 0:

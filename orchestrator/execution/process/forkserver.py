@@ -27,6 +27,7 @@ import signal
 import socket
 import sys
 import traceback
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -242,6 +243,8 @@ def main(arguments: list[str]) -> NoReturn:
     adopt_orphans()
     keep_temporary_files(Path(path).with_suffix(".tmp"))
     _import_as_owner()
+    # The driver has warned of a sweep's old fields.
+    warnings.filterwarnings("ignore", ".*now of a sweep's rigor", FutureWarning)
     with without_collecting():
         for module in modules:
             _import(module)
