@@ -38,13 +38,13 @@ def ours() -> float:
     from orchestrator.driver.planning.plan import make_plan
     from orchestrator.driver.planning.text import plan_lines
     from orchestrator.machine import Machine, Node
-    from trainables.settings import LoaderKnobs, ProcessKnobs, fp16_needs_cuda, pinning_needs_cuda
+    from trainables.settings import LoaderKnobs, ProcessKnobs, amp_needs_cuda, pinning_needs_cuda
 
     trainable = Trainable[Any](
         lambda _config, _run: None,
         _config_class(ProcessKnobs, LoaderKnobs),
         reports=[maximize("val_acc")],
-        constraints=[fp16_needs_cuda, pinning_needs_cuda],
+        constraints=[amp_needs_cuda, pinning_needs_cuda],
         demand=lambda config, _machine: Demand(workers=config.num_workers),
         name="planned",
     )

@@ -99,7 +99,7 @@ peak_rss_gib | | front hover trials | peak resident memory of the trial's proces
 cpu_util | batches | | CPU time over wall time and cores, while training
 system_time_share | batches | | kernel time over all CPU time, while training
 faults_per_step | batches | | minor page faults of the training process a step
-peak_gpu_gib | gpu | trials | peak memory allocated on the device
+peak_gpu_gib | gpu | trials | peak memory allocated on the fullest GPU
 gpu_util | gpu | | mean GPU utilisation, a fraction of 1
 copy_ms | gpu | | mean time of copies to the GPU that overlap steps
 host_ms | gpu | | mean host time of a step beside the device's, on GPUs

@@ -186,8 +186,10 @@ def train(config: SageConfig, run: Run) -> None:
             for arriving in run.batches(arrivals, samples=_num_seeds):
                 with run.phase(Phase.TRANSFER):
                     batch = arriving.on_device()
+                with run.phase(table.phase), precision.autocast():
+                    inputs = table.looked_up(batch.inputs)
                 with run.phase(Phase.FORWARD), precision.autocast():
-                    scores = trained(table.looked_up(batch.inputs), batch.blocks)
+                    scores = trained(inputs, batch.blocks)
                     scores = scores if batch.seeds is None else scores[batch.seeds]
                     summed = functional.cross_entropy(scores, batch.labels, reduction="sum")
                 with run.phase(Phase.BACKWARD):
@@ -223,7 +225,11 @@ def _batches(
         whole = WholeGraph.of(store, seeds, num_layers=config.layers, device=run.device)
         return InputTable(features=whole.features, aggregator=config.aggregator), whole
     features = placed(store.tensors().features, config.feature_placement, run.device)
-    table = InputTable(features=features, aggregator=config.aggregator)
+    table = InputTable(
+        features=features,
+        aggregator=config.aggregator,
+        is_remote=config.feature_placement == "pinned",
+    )
     relabel = relabelling(store.num_nodes)
     share = math.ceil(config.batch_size / run.world_size)
     fetch = FetchMinibatch(

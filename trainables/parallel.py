@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal
 
 import torch
@@ -19,6 +20,11 @@ from torch import nn
 from orchestrator import Run
 
 Parallel = Literal["none", "dp", "ddp"]
+
+LONGEST_WAIT = timedelta(days=7)
+"""Limit of one collective operation. Rank 0 evaluates alone while the others wait in the next one,
+for longer than nccl's ten minutes where the set is large. Ranks whose peer died are ended by what
+started them, and a trial that hangs by its own time limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +138,7 @@ def joined_ranks(run: Run, *, gloo: bool = False) -> Iterator[Ranks]:
         "nccl" if nccl else "gloo",
         rank=ranks.index,
         world_size=ranks.count,
+        timeout=LONGEST_WAIT,
         # With its device named, nccl connects here and not within the first step.
         device_id=ranks.device if nccl else None,
     )

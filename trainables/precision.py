@@ -22,14 +22,15 @@ class Precision:
             precision.step(optimizer)
 
     Args:
-        amp: ``off``; ``bf16``, on CPUs and GPUs; ``fp16`` with a scaled loss, on GPUs.
+        amp: ``off``; ``tf32``, which ``prepare_process`` sets; ``bf16``, on CPUs and GPUs;
+            ``fp16`` with a scaled loss, on GPUs.
         device: Where training happens.
 
     Raises:
         ValueError: ``fp16`` without a GPU.
     """
 
-    def __init__(self, amp: Literal["off", "bf16", "fp16"], device: torch.device) -> None:
+    def __init__(self, amp: Literal["off", "tf32", "bf16", "fp16"], device: torch.device) -> None:
         if amp == "fp16" and device.type != "cuda":
             raise ValueError(f"amp='fp16' needs a CUDA device, not {device}")
         self._dtype = _DTYPES.get(amp)

@@ -34,8 +34,10 @@ class ProcessKnobs:
         doc="host memory allocator: glibc by its own settings, glibc told to keep what it has, or "
         "jemalloc told so",
     )
-    amp: Literal["off", "bf16", "fp16"] = both(
-        default="off", doc="mixed precision; fp16 needs a GPU and scales the loss"
+    amp: Literal["off", "tf32", "bf16", "fp16"] = both(
+        default="off",
+        doc="precision of matrices and convolutions: float32 on every device; TF32, on a GPU; "
+        "mixed with bf16, or with fp16, which needs a GPU and scales the loss",
     )
     log_every: int = systems(
         default=0,
@@ -137,11 +139,16 @@ class BatchKnobs:
 
 
 def prepare_process(config: ProcessKnobs, run: Run) -> None:
-    """Set the process's threads and its seed; the first thing that a trainable does."""
+    """Set the process's threads, seed and float32 precision; a trainable does this first.
+
+    PyTorch's default on a GPU is TF32 in convolutions: ``device`` would change what is learned.
+    """
     import torch
 
     torch.set_num_threads(config.threads or run.num_cores)
     torch.manual_seed(run.seed)
+    torch.set_float32_matmul_precision("high" if config.amp == "tf32" else "highest")
+    torch.backends.cudnn.allow_tf32 = config.amp == "tf32"
 
 
 def uses_cuda(config: ProcessKnobs, machine: Machine) -> bool:
@@ -188,10 +195,10 @@ def needs_cuda(knob: str, *values: str, why: str = "") -> Constraint[Any]:
     return constraint
 
 
-def fp16_needs_cuda(config: ProcessKnobs, machine: Machine) -> str | None:
+def amp_needs_cuda(config: ProcessKnobs, machine: Machine) -> str | None:
     """The constraint that goes with ``amp``."""
-    if config.amp == "fp16" and not uses_cuda(config, machine):
-        return "amp=fp16 needs a GPU: CPUs have no fast half precision; bf16 runs on both"
+    if config.amp in ("tf32", "fp16") and not uses_cuda(config, machine):
+        return f"amp={config.amp} needs a GPU; bf16 runs on CPUs too"
     return None
 
 
@@ -220,5 +227,5 @@ def streaming_needs_pinned_batches(config: PrefetchKnobs, machine: Machine) -> s
     return None
 
 
-PROCESS_CONSTRAINTS: tuple[Constraint[ProcessKnobs], ...] = (fp16_needs_cuda, allocator_installed)
+PROCESS_CONSTRAINTS: tuple[Constraint[ProcessKnobs], ...] = (amp_needs_cuda, allocator_installed)
 """What goes with :class:`ProcessKnobs`."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from orchestrator.measurement.bound import bound_of, compute_time_on_cuda, compute_time_on_host
-from orchestrator.measurement.clocks import HostClock
+from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.throughput import Throughput, measure_throughput
@@ -39,6 +39,8 @@ MAX_SHARE = 0.25
 """Largest share of the training time for all of it."""
 NUM_BEFORE_DRAIN, NUM_BATCHES = 2, 6
 """Batches kept from before the drain, and in all: a loader may have few buffers to give away."""
+MAX_QUEUED_STEPS = 8
+"""Steps that the host may be ahead of a GPU: limits of time are the host's."""
 MAX_PROFILED_STEPS = 6
 """Most steps in which the compute share is measured; of long steps no more than a round has."""
 
@@ -185,7 +187,8 @@ class _CeilingRun(Run):
     def _drain(self, loader: Iterable[B], samples: Callable[[B], int]) -> list[B]:
         """Take batches for a while and use none; return some of them."""
         burst = self._burst
-        timer = StepTimer(HostClock(self._clock))
+        # Batches that a GPU makes are there once it has made them, not once they are queued.
+        timer = StepTimer(clock_for(self.device, self._clock))
         enough = burst + 1 + 4 * 2 * burst
         batches: list[B] = []
         began = self._clock()
@@ -200,6 +203,7 @@ class _CeilingRun(Run):
                     break
                 timer.receive_batch()
                 timer.end_step(samples(batch))
+                timer.wait_for_step(MAX_QUEUED_STEPS)
                 num_taken += 1
                 if len(batches) < NUM_BEFORE_DRAIN:
                     batches.append(batch)
@@ -256,6 +260,7 @@ class _CeilingRun(Run):
             self._timer.receive_batch()
             yield batch
             self._timer.end_step(samples(batch))
+            self._timer.wait_for_step(MAX_QUEUED_STEPS)
         self._timer.end_epoch(index)
 
     def _profiled(self, batches: list[B]) -> Iterator[B]:

@@ -37,6 +37,9 @@ class HostClock:
         self._origin = now()
         self.mark = now  # no method around it: it is called some ten times a step
 
+    def wait_for(self, mark: Mark) -> None:
+        """Return at once: the mark has been reached."""
+
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
         """Return the seconds of each mark since the clock was made."""
         return [mark - self._origin for mark in marks]
@@ -57,6 +60,10 @@ class CudaClock:
         event = torch.cuda.Event(enable_timing=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
+
+    def wait_for(self, mark: Mark) -> None:
+        """Wait until the device has reached ``mark``."""
+        mark.synchronize()
 
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
         """Wait for the device, then read the events.

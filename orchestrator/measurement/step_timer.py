@@ -61,6 +61,11 @@ class StepTimer:
         if self._clock.is_remote:
             self._current.host_began = time.perf_counter()
 
+    def wait_for_step(self, num_before: int) -> None:
+        """Wait until the device has ended the step ``num_before`` steps before the last one."""
+        if len(self._pending) > num_before:
+            self._clock.wait_for(self._pending[-1 - num_before].end)
+
     def end_step(self, samples: int) -> None:
         """Mark that the loop is done with the batch."""
         if self._clock.is_remote:

@@ -168,8 +168,10 @@ def memory_at(epoch: int) -> Memory | None:
 
 
 def peak_gpu_bytes(device: torch.device) -> int | None:
-    """Return the peak memory allocated on a GPU so far; None for the CPU."""
-    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+    """Return the peak memory allocated so far on the fullest GPU of this process; None on a CPU."""
+    if device.type != "cuda":
+        return None
+    return max(map(torch.cuda.max_memory_allocated, range(torch.cuda.device_count())))
 
 
 def _rolled_up(pid: int) -> dict[str, int]:

@@ -220,7 +220,13 @@ def test_the_defaults_run_here_and_with_a_gpu(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 @pytest.mark.parametrize(
     ("knob", "value"),
-    [("device", "cuda"), ("amp", "fp16"), ("pin_memory", True), ("prefetch", "stream")],
+    [
+        ("device", "cuda"),
+        ("amp", "fp16"),
+        ("amp", "tf32"),
+        ("pin_memory", True),
+        ("prefetch", "stream"),
+    ],
 )
 def test_what_needs_a_gpu_says_so_where_there_is_none(case: Case, knob: str, value: object) -> None:
     """That it runs with one: the tests on a GPU."""
@@ -250,7 +256,7 @@ def test_a_run_reports_what_the_trainable_says(case: Case) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("amp", ["bf16", "fp16"])
+@pytest.mark.parametrize("amp", ["tf32", "bf16", "fp16"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 def test_mixed_precision_learns_on_a_gpu(case: Case, amp: str) -> None:
     plain = replaced(case.quick, case.same_on_gpu)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from orchestrator import Phase
 from orchestrator.space.configs import canonical
 from tests.trainables.graph.graphsage_runs import TINY, quick, seen_by, store_of
 from tests.trainables.running import (
@@ -21,7 +23,7 @@ from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.components import in_largest_component
 from trainables.graph.drawing import Ids
-from trainables.graph.minibatch import FetchMinibatch, Minibatch
+from trainables.graph.minibatch import FetchMinibatch, InputTable, Minibatch
 from trainables.graph.sampling import NeighbourSampler, Sample
 from trainables.graph.slots import Slots
 from trainables.graphsage import SageConfig, graphsage
@@ -185,6 +187,12 @@ def test_features_in_page_locked_memory_are_read_by_the_gpu_from_there() -> None
     del seen
     assert placed(features, "device", cuda).is_cuda
     assert torch.cuda.memory_allocated() - before < features.nbytes // 2
+
+
+def test_rows_that_cross_the_bus_are_a_transfer_and_not_computing() -> None:
+    table = InputTable(features=store_of(TINY).tensors().features, aggregator="mean")
+    assert table.phase is Phase.FORWARD
+    assert replace(table, is_remote=True).phase is Phase.TRANSFER
 
 
 @pytest.mark.gpu

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from trainables.graphsage import graphsage
 from trainables.lenet import lenet
 from trainables.loading import BatchOrder
 from trainables.node_embedding import node_embedding
-from trainables.parallel import Ranks, joined_ranks
+from trainables.parallel import LONGEST_WAIT, Ranks, joined_ranks
 from trainables.precision import Precision
 
 
@@ -37,6 +38,7 @@ class OfRank:
     total: float
     wrapper: str
     is_still_joined: bool
+    longest_wait: timedelta
 
 
 def trained_as_rank(rank: int, world_size: int, port: int) -> OfRank:
@@ -60,9 +62,10 @@ def trained_as_rank(rank: int, world_size: int, port: int) -> OfRank:
             gradients.append(network.weight.grad.flatten().tolist())
             shares.append(len(draw.indices))
         total = float(ranks.sum(torch.tensor(len(shares) + rank)))
-    return OfRank(
-        gradients, shares, total, type(trained).__name__, torch.distributed.is_initialized()
-    )
+        group = torch.distributed.distributed_c10d._get_default_group()
+        longest_wait = group._get_backend(torch.device("cpu")).options._timeout
+    is_joined = torch.distributed.is_initialized()
+    return OfRank(gradients, shares, total, type(trained).__name__, is_joined, longest_wait)
 
 
 def gradients_of_one_process() -> Iterator[torch.Tensor]:
@@ -90,6 +93,7 @@ def test_ranks_have_the_gradient_of_the_whole_batch_however_it_is_shared(
         assert rank.total == 2 + 3
         assert rank.wrapper == "DistributedDataParallel"
         assert not rank.is_still_joined
+        assert rank.longest_wait == LONGEST_WAIT, "rank 0 may evaluate for longer than ten minutes"
 
 
 def test_a_rank_alone_needs_no_process_group() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -84,6 +84,20 @@ def test_a_process_has_the_threads_and_the_seed_of_its_run() -> None:
         assert torch.equal(torch.rand(3), first)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("amp", ["off", "tf32", "bf16"])
+def test_float32_is_float32_on_a_gpu_too_unless_asked_otherwise(
+    amp: Literal["off", "tf32", "bf16"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)  # as it is by default
+    run = Run(context(DIGITS, num_cores=torch.get_num_threads()), Reports())
+    try:
+        prepare_process(Config(amp=amp), run)
+        assert torch.backends.cudnn.allow_tf32 is (amp == "tf32")
+        assert torch.get_float32_matmul_precision() == ("high" if amp == "tf32" else "highest")
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 WITH_RANKS = pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orchestrator import Phase
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.drawing import ALL, Ids
 from trainables.graph.messages import Aggregator, aggregate
@@ -91,10 +92,17 @@ class InputTable:
     Attributes:
         features: ``(num_nodes, features)``.
         aggregator: Of the first layer.
+        is_remote: True where a GPU reads the features from the host's memory.
     """
 
     features: Tensor
     aggregator: Aggregator
+    is_remote: bool = False
+
+    @property
+    def phase(self) -> Phase:
+        """Phase of a step that a look-up belongs to: rows that cross the bus are a transfer."""
+        return Phase.TRANSFER if self.is_remote else Phase.FORWARD
 
     def looked_up(self, inputs: Summed | Rows | Named) -> Summed | Rows:
         """``inputs``, with what they name looked up."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
 import torch
 from torch.autograd import DeviceType  # type: ignore[attr-defined]
 
+from orchestrator.measurement import ceilings, recorder
 from orchestrator.measurement.bound import kernels_of
 from orchestrator.measurement.ceilings import Ceilings, measure_ceilings
 from orchestrator.measurement.run import Run
@@ -74,9 +75,9 @@ def metrics_of(training: Training, *, epochs: int = 4) -> Mapping[str, float]:
 
 
 def test_the_loader_and_the_model_have_a_rate_each() -> None:
-    ceilings, trial = measured(Training(batch_s=0.004, step_s=0.002))
-    assert ceilings is not None
-    metrics = ceilings.metrics
+    found, trial = measured(Training(batch_s=0.004, step_s=0.002))
+    assert found is not None
+    metrics = found.metrics
     assert metrics["loader_only_samples_per_s"] == pytest.approx(BATCH / 0.004)
     assert metrics["compute_only_samples_per_s"] == pytest.approx(BATCH / 0.002)
     assert trial["samples_per_s"] == pytest.approx(BATCH / 0.006)
@@ -132,6 +133,62 @@ def test_several_ranks_have_none() -> None:
     training(run)
     assert measure_ceilings(training, run, clock=training.clock) is None
     assert training.num_calls == 1
+
+
+# -- a device with a queue
+
+
+class Queue:
+    """Clock of a device that works through what the host asks for, a millisecond at a time."""
+
+    is_remote = True
+
+    def __init__(self, host: FakeClock) -> None:
+        self._host = host
+        self._free_s = 0.0
+
+    def ask_for(self, seconds: float) -> None:
+        self._host.sleep(1e-5)
+        self._free_s = self.mark() + seconds
+
+    def mark(self) -> float:
+        return max(self._host(), self._free_s)
+
+    def wait_for(self, mark: float) -> None:
+        self._host.sleep(max(mark - self._host(), 0.0))
+
+    def resolve(self, marks: Sequence[float]) -> list[float]:
+        self.wait_for(self._free_s)
+        return list(marks)
+
+
+def test_a_device_s_own_time_counts_and_its_queue_stays_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = FakeClock()
+    queue = Queue(host)
+    for module in (recorder, ceilings):
+        monkeypatch.setattr(module, "clock_for", lambda *_: queue)
+
+    def batches() -> Iterator[int]:
+        for batch in range(100):
+            queue.ask_for(0.004)
+            yield batch
+
+    def train(run: Run) -> None:
+        for _ in run.epochs():
+            for _ in run.batches(batches(), samples=lambda _: BATCH):
+                queue.ask_for(0.001)
+            run.report()
+
+    run = Run(context(budget=Budget(epochs=10)), Listener(), clock=host)
+    train(run)
+    before_s = queue.mark()
+    found = measure_ceilings(train, run, clock=host)
+    assert found is not None
+    assert found.metrics["loader_only_samples_per_s"] == pytest.approx(BATCH / 0.004)
+    assert found.metrics["compute_only_samples_per_s"] == pytest.approx(BATCH / 0.001, rel=0.02)
+    assert queue.mark() - before_s <= 0.25 * before_s
 
 
 # -- the compute share

@@ -11,6 +11,7 @@ from orchestrator.measurement.usage import (
     Memory,
     MemoryAtEnds,
     memory_figures,
+    peak_gpu_bytes,
     settings,
 )
 from orchestrator.trial import Budget
@@ -21,6 +22,14 @@ def test_torch_s_settings_are_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings() == {"threads": str(torch.get_num_threads()), "deterministic": "off"}
     monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
     assert settings()["deterministic"] == "cudnn"
+
+
+def test_the_peak_is_that_of_the_fullest_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    peaks = [1000, 3000, 2000]
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: len(peaks))
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda index: peaks[index])
+    assert peak_gpu_bytes(torch.device("cuda:0")) == 3000
+    assert peak_gpu_bytes(torch.device("cpu")) is None
 
 
 MIB = 2**20
