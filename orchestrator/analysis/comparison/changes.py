@@ -53,7 +53,8 @@ class Figure:
         metric: Its name.
         is_ratio: True where the changes are logarithms of ratios, False where they are differences.
         limits: Change of each row that is tolerated, either way, on the scale of the changes.
-        rows: Change of each config and stage; NaN where the figure was not measured.
+        rows: Change of each config and stage; NaN where the figure was not measured, or under other
+            load alone.
         own: The same beyond what the others of the stage did; None where a figure does not depend
             on the host, so that this is no question.
         together: Change of all configs of each stage; see :func:`together`.
@@ -93,10 +94,12 @@ def together(rows: Estimates, limits: Floats) -> pd.DataFrame:
     """Return the median of several changes, tested as by :func:`against`.
 
     Only changes with a known error count, if there are any; otherwise the order of the changes, by
-    a sign test.
+    a sign test. NaN if no change is known.
     """
     limit = float(np.median(limits))
     known = rows.known
+    if np.isnan(rows.logs).all():
+        return against(median_of(rows), limit).assign(num_configs=len(rows))
     if len(known):
         return against(median_of(known), limit).assign(num_configs=len(known))
     from scipy.special import bdtr
@@ -118,6 +121,8 @@ def figure_of(
     """
     of_stages = {str(stage): stages == stage for stage in dict.fromkeys(stages)}
     measured = ~np.isnan(rows.logs)
+    if is_ratio:  # a stage without a clean speed keeps its row: its change is not decided
+        measured |= [not measured[stages == stage].any() for stage in stages]
     return Figure(
         metric=metric,
         is_ratio=is_ratio,
@@ -177,7 +182,7 @@ def _parts(figure: Figure, stages: Stages) -> Iterator[pd.DataFrame]:
         rows = rows.assign(**{p: np.maximum(rows[p], own[p]) for p in ("p_worse", "p_better")})
     rows = rows.assign(row=np.arange(len(rows)))
     for stage, of_all in figure.together.items():
-        each = rows[(stages == stage) & rows["change"].notna()]
+        each = rows[(stages == stage) & (rows["change"].notna() | figure.is_ratio)]
         parts = [of_all.assign(row=TOGETHER), *([each] if len(each) > 1 else [])]
         for part in parts:
             yield part.assign(stage=stage, metric=figure.metric, is_ratio=figure.is_ratio)

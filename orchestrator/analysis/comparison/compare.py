@@ -44,6 +44,7 @@ from orchestrator.analysis.comparison.words import (
 )
 from orchestrator.analysis.statistics.intervals import Floats, two_sided_p
 from orchestrator.analysis.statistics.matched_pairs import holm
+from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Objective, is_accuracy
@@ -58,12 +59,13 @@ class Comparison:
 
     Attributes:
         table: One row a config and stage that both runs completed under the same conditions:
-            ``params.*``, ``stage, device, cores, isolation, runs_first, runs_second, speed_first,
-            speed_second`` (geometric means), ``ratio`` (how many times as fast the second
-            is) with the 95 % interval ``low, high`` over its repeats (of these two
-            sessions, not of other days), ``own`` (the ratio over the median of the stage's
-            other configs) with ``own_low, own_high``, its ``p_value`` after Holm's
-            correction, ``different``, ``accuracy_first, accuracy_second``.
+            ``params.*``, ``stage, device, cores, isolation, runs_first, runs_second, clean_first,
+            clean_second, speed_first, speed_second`` (geometric means), ``ratio`` (how many times
+            as fast the second is; NaN where a side has no clean run) with the 95 % interval
+            ``low, high`` over its repeats (of these two sessions, not of other days), ``own``
+            (the ratio over the median of the stage's other configs) with ``own_low,
+            own_high``, its ``p_value`` after Holm's correction, ``different``,
+            ``accuracy_first, accuracy_second``.
         changes: Each change against the tolerance, see
             :func:`~orchestrator.analysis.comparison.changes.judged`; its ``row`` is a place in
             ``table``.
@@ -155,7 +157,7 @@ def compare(
     compared = pairs[alike].reset_index(drop=True)
     rule, stages = first.rule, stages_of(compared)
     limits = np.full(len(compared), -math.log1p(-tolerance))
-    speed = _figure(compared, stages, rule.speed, ("log", "variance", "runs"), limits)
+    speed = _figure(compared, stages, rule.speed, ("log", "variance", "clean"), limits)
     figures = [speed]
     if rule.accuracy.metric != rule.speed.metric:
         names = ("accuracy", "spread", "trained")
@@ -199,7 +201,8 @@ def _figure(
     """
     first, second = _samples(pairs, names)
     rows = changes_of(first, second, stages)
-    rows = replace(rows, logs=objective.sign * rows.logs)
+    has_runs = (first.num_runs > 0) & (second.num_runs > 0)
+    rows = replace(rows, logs=np.where(has_runs, objective.sign * rows.logs, np.nan))
     return figure_of(objective.metric, rows, stages, limits, is_ratio=names[0] == "log")
 
 
@@ -225,13 +228,17 @@ def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
     hashes = {first.sweep.source_hash, second.sweep.source_hash}
     differs = (_SOURCE_DIFFERS,) if len(hashes) > 1 and "" not in hashes else ()
     lost = lost_configs(first, second)
-    return (*differs, lost_text(labels_of(lost, first.sweep))) if len(lost) else differs
+    texts = (lost_text(labels_of(lost, first.sweep)),) if len(lost) else ()
+    sides = (("first", first), ("second", second))
+    loads = [(side, *load_text(run.trials)) for side, run in sides]
+    load = [f"other load, {side} run: {text}" for side, num, _, text in loads if num]
+    return (*load, *differs, *texts)
 
 
 def _table(pairs: pd.DataFrame, speed: Figure, row_keys: Sequence[str]) -> pd.DataFrame:
     """Return the table of a comparison, in the order of the pairs."""
     keys = {key: _both(pairs[f"{key}_first"], pairs[f"{key}_second"]) for key in row_keys}
-    same = [c for c in pairs.columns if c.startswith(("params.", "runs_", "accuracy_"))]
+    same = [c for c in pairs.columns if c.startswith(("params.", "runs_", "clean_", "accuracy_"))]
     speeds = {f"speed_{side}": np.exp(pairs[f"log_{side}"]) for side in ("first", "second")}
     return with_changes(pairs[["stage", *same]].assign(**keys, **speeds), speed)
 

@@ -17,7 +17,7 @@ import pandas as pd
 from orchestrator.analysis.columns import as_text, params_of
 from orchestrator.analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, hardware_of
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.pooling import counting
+from orchestrator.analysis.statistics.pooling import contaminated, counting
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError, nearest
 from orchestrator.provenance.environment import TIMED_PACKAGES
@@ -123,8 +123,8 @@ def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> p
 
     The first run's rule names the figure of both. Columns: ``stage``, ``params.*``, and with the
     suffixes ``_first`` and ``_second``: ``keys``, ``runs``, the mean ``log`` and the ``variance``
-    of the log speed, the mean ``accuracy`` with its ``spread`` (a variance between runs) over
-    ``trained`` runs.
+    of the log speed, how many of the runs were ``clean``, the mean ``accuracy`` with its ``spread``
+    (a variance between runs) over ``trained`` runs.
 
     Raises:
         SweepError: No config is in both, or a run has no speed.
@@ -219,8 +219,13 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
     done = completed[completed[rule.speed_column] > 0]
     done = done[counting(done, [done[column] for column in by])]
     speeds = (
-        done.assign(log=np.log(done[rule.speed_column]))
+        done.assign(log=np.log(done[rule.speed_column]), clean=~contaminated(done))
         .groupby(by, sort=False, dropna=False)
-        .agg(runs=("log", "size"), log=("log", "mean"), variance=("log", "var"))
+        .agg(
+            runs=("log", "size"),
+            clean=("clean", "sum"),
+            log=("log", "mean"),
+            variance=("log", "var"),
+        )
     )
     return speeds.join(accuracy).reset_index()

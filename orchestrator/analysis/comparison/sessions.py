@@ -132,6 +132,7 @@ def _firsts(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.DataFrame:
         firsts = firsts.assign(
             **{
                 f"runs_{side}": groups[f"runs_{side}"].sum(),
+                f"clean_{side}": groups[f"clean_{side}"].sum(),
                 f"accuracy_{side}": groups[f"accuracy_{side}"].mean(),
                 f"speed_{side}": np.exp(logs.groupby(ids, sort=False).mean()),
             }
@@ -143,9 +144,7 @@ def _own(table: pd.DataFrame) -> pd.Series[Any]:
     """Return each row's ratio over the median of the others' of its stage; NaN for none."""
 
     def over_others(ratios: pd.Series[Any]) -> pd.Series[Any]:
-        if len(ratios) < 2:
-            return ratios * np.nan
-        return ratios / [np.median(np.delete(ratios, index)) for index in range(len(ratios))]
+        return ratios / [ratios.drop(row).median() for row in ratios.index]
 
     return table.groupby("stage", sort=False)["ratio"].transform(over_others)
 

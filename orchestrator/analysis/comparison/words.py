@@ -16,6 +16,7 @@ from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 
 _MOST_NAMED: Final = 3
+_RUNS: Final = ("runs", "clean")
 HOST: Final = (
     "; that is the host on the day as much as what was changed between the runs: --again tells "
     "them apart"
@@ -42,6 +43,10 @@ def sentence_of(
         return f"{verdict} in {leading['metric']}: {text}{more}"
     if verdict is Verdict.WITHIN:
         return f"no change beyond the tolerance of {share}: {text}"
+    if pd.isna(leading["change"]):
+        both = ("first", "second")
+        runs, clean = (sum(int(table[f"{name}_{s}"].sum()) for s in both) for name in _RUNS)
+        return f"{verdict}: other load disturbed {runs - clean} of {counted(runs, 'run')}"
     is_open = leading["verdict"] == Verdict.NOT_DECIDED
     num_open = int((changes["verdict"] == Verdict.NOT_DECIDED).sum())
     rest = "" if is_open else f"; open: {num_open} of {len(changes)} changes"
@@ -83,6 +88,7 @@ def _ratio(change: Mapping[Any, Any], subject: str, be: str, sweep: SweepRecord)
     if change["verdict"] == Verdict.IMPROVEMENT and not pd.isna(low):
         return f"{subject} {be} more than {low:.2f}x as {fast} as in the first run ({allowed})"
     why = "too few runs" if pd.isna(low) else "its runs differ too much"
+    why = "other load disturbed its runs" if pd.isna(change["change"]) else why
     return f"by how much the speed of {subject} changed is not known: {why}"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of, same_config, text_of
+from orchestrator.analysis.columns import rows_of, same_config
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
@@ -17,14 +17,13 @@ from orchestrator.analysis.recommendation.front import rests_on
 from orchestrator.analysis.recommendation.speedup import Basis
 from orchestrator.analysis.rule import column_of, reaches
 from orchestrator.analysis.rule_words import learned_word
-from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, contaminated
+from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import MOST_FACTOR, short, shown
 from orchestrator.formats import counted, percent
 from orchestrator.trial import Isolation, Stage, TrialState
 
 _CLASSES: Final = "metrics.val_classes_predicted"
-_FOREIGN: Final = "metrics.foreign_share"
 
 
 def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
@@ -191,17 +190,8 @@ def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _other_load(trials: pd.DataFrame) -> Finding:
     """Return the runs that other load disturbed, among those that were watched for it."""
-    ran = trials[trials["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
-    dirty = contaminated(ran)
-    tags = ran.get("tags.contaminated", pd.Series("", index=ran.index))
-    watched = int((tags.map(text_of) != "").sum())  # "false" where nothing was found
-    disturbed = int(dirty.sum())
-    share = float(ran.get(_FOREIGN, pd.Series(float("nan"), index=ran.index))[dirty].mean())
-    others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"
-    text = f"{disturbed} of {counted(watched, 'run')} disturbed{others}"
-    health = Health.WARNING if disturbed else Health.PASS
-    if not watched:
-        text, health = "no run was watched for other load", Health.UNKNOWN
+    disturbed, watched, text = load_text(trials)
+    health = Health.WARNING if disturbed else Health.PASS if watched else Health.UNKNOWN
     figures = {"disturbed": disturbed, "watched": watched}
     return Finding(Caveat.OTHER_LOAD, text, health=health, figures=figures)
 

@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import flagged, varying_params_of
+from orchestrator.analysis.columns import flagged, text_of, varying_params_of
 from orchestrator.analysis.comparable import ALL, GROUP, probed_co_located
 from orchestrator.formats import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -45,6 +45,7 @@ MIN_OWN_DF: Final = 4
 
 _OUTLYING: Final = 0.01
 _Z_975: Final = 1.96
+_FOREIGN: Final = "metrics.foreign_share"
 _NEEDED: Final = ("stage", "state", "isolation", "tags.contaminated", GROUP)
 
 
@@ -248,6 +249,19 @@ def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
 def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of runs with other load on their cores."""
     return _tagged(rows, "tags.contaminated")
+
+
+def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
+    """Return how many runs other load disturbed, of how many that were watched, and the words."""
+    ran = rows[rows["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
+    dirty = contaminated(ran)
+    tags = ran.get("tags.contaminated", pd.Series("", index=ran.index))
+    watched = int((tags.map(text_of) != "").sum())  # "false" where nothing was found
+    disturbed = int(dirty.sum())
+    share = float(ran.get(_FOREIGN, pd.Series(float("nan"), index=ran.index))[dirty].mean())
+    others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"
+    text = f"{disturbed} of {counted(watched, 'run')} disturbed{others}"
+    return disturbed, watched, text if watched else "no run was watched for other load"
 
 
 def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:

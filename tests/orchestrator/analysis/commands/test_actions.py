@@ -165,9 +165,28 @@ def test_a_regression_exits_with_1_and_is_the_first_line(
 ) -> None:
     assert main(["compare", str(runs[0]), str(slower)]) == 1
     first, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("regression in samples_per_s: all 24 configs together (train) are 0.8")
+    assert first.startswith("regression in samples_per_s: all 23 configs together (train) are 0.8")
     assert main(["compare", str(slower), str(runs[0])]) == 0
     assert capsys.readouterr().out.startswith("improvement in samples_per_s")
+
+
+@pytest.mark.parametrize("num_clean", [0, 25])
+def test_without_clean_runs_of_a_config_nothing_about_its_speed_is_decided(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: Output, num_clean: int
+) -> None:
+    run = products_run(seed=2)
+    confirm = [row for row in run.rows if row["stage"] == "confirm"]
+    for row in [*(r for r in run.rows if r["stage"] != "confirm"), *confirm][num_clean:]:
+        row["metrics.samples_per_s"] *= 0.3
+        row |= {"tags.contaminated": "70 % of its cores' time", "metrics.foreign_share": 0.7}
+    busy = run.write(tmp_path / "busy")
+    for pair in ([runs[0], busy], [runs[0], busy, "--again", runs[1], busy]):
+        assert main(["compare", *map(str, pair)]) == 0
+        first, *lines = capsys.readouterr().out.splitlines()
+        assert first.startswith("not decided: ")
+        assert ("other load disturbed" in first) == (num_clean == 0)
+        assert sum(line.startswith("note: other load, second run: ") for line in lines) == 1
+        assert any("others took 70 %" in line for line in lines)
 
 
 def test_the_document_has_the_verdict_and_every_change(

@@ -45,7 +45,7 @@ def drawn_pair(rng: np.random.Generator, *, host: float) -> Comparison:
     rows = replace(estimates, logs=estimates.logs + host * rng.standard_normal())
     table = pd.DataFrame({"stage": "train", "ratio": np.exp(rows.logs)}).assign(
         **{"params.num_workers": [config["num_workers"] for config in CONFIGS]},
-        **dict.fromkeys(("runs_first", "runs_second"), 3),
+        **dict.fromkeys(("runs_first", "runs_second", "clean_first", "clean_second"), 3),
         **dict.fromkeys(("accuracy_first", "accuracy_second"), 0.9),
         **dict.fromkeys(("speed_first", "speed_second"), 1000.0),
     )
