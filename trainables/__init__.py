@@ -12,12 +12,12 @@ Parts that several of them share:
 
     settings: knobs of the process, the loader and prefetching
     images: splits, pixel scales and evaluation of images
-    hold_out: validation nodes of a graph, kept apart or trained on
+    hold_out: validation nodes of a graph, held out or trained on
     classification: accuracy, also balanced, AUC and loss of a classifier's scores
     parallel: ranks, DataParallel and DistributedDataParallel
     precision: autocast and loss scaling
     losses: the loss of an epoch, kept on the device
-    checkpoints: what a run goes on from after its process has died
+    checkpoints: what a run resumes from after its process has died
     loading/: batches on their way to the training loop
     graph/: sampling, message passing, inference
     embedding/: walks, pairs, tables, link prediction

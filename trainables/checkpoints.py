@@ -1,4 +1,4 @@
-"""Checkpoints, from which a training run goes on after its process has died."""
+"""Checkpoints, from which a training run resumes after its process has died."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation nodes of a graph: kept apart to choose settings by, or trained on like the others."""
+"""Validation nodes of a graph: held out to choose settings by, or trained on like the others."""
 
 from __future__ import annotations
 

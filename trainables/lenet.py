@@ -215,7 +215,7 @@ def _examples(images: LabelledImages, device: torch.device) -> Examples:
 def _maybe_compiled(network: LeNet, config: LeNetConfig) -> nn.Module:
     if not config.compile:
         return network
-    # Static shapes: an epoch has two, that of its batches and that of its last one.
+    # Static shapes: an epoch has two, its batches' and its last batch's.
     return cast("nn.Module", torch.compile(network, dynamic=False))
 
 

@@ -19,7 +19,7 @@ class EpochLoss:
 
     Reading a loss makes the host wait for the device, so it is done once an epoch, or every
     so many steps where the config asks for it. Until then the device itself counts the steps
-    up to the first one whose loss was not finite.
+    up to the first one with a loss that is not finite.
 
     Args:
         ranks: Ranks that train together.
@@ -84,7 +84,7 @@ class EpochLoss:
             raise FloatingPointError(
                 f"the training loss is not finite since step {since} of {last}"
             )
-        # Where training went on from a checkpoint the first step's loss says nothing.
+        # After a checkpoint the loss of the first step is no reference.
         if self._from_the_start and loss > EXPLODED * abs(first / first_count):
             raise FloatingPointError(
                 f"the training loss has exploded: {loss:.4g} in epoch {epoch + 1}, more than "

@@ -125,7 +125,7 @@ def train(config: NodeEmbeddingConfig, run: Run) -> None:
     with joined_ranks(run, gloo=gloo) as ranks:
         tables = EmbeddingTables(split.num_nodes, config.dims, config.embedding).to(table_device)
         aggregation = Aggregation(config.dims).to(run.device)
-        # Each apart, since the two may be on different devices.
+        # Separately, since the two may be on different devices.
         fetched = replace(ranks, device=table_device).parallel(tables, "ddp")
         aggregated = ranks.parallel(aggregation, "ddp")
         optimizers = TwoOptimizers(tables, aggregation, config.scaled_lr())

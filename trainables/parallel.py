@@ -74,7 +74,7 @@ class Ranks:
         )
 
     def loss(self, summed: torch.Tensor, total: int) -> torch.Tensor:
-        """Return the loss whose mean over ranks is the mean over the whole batch.
+        """Return the loss with a mean over ranks that is the mean over the whole batch.
 
         Shares differ by one sample where a batch does not divide evenly, and may be empty:
         a mean of each rank's means would weigh samples unequally.

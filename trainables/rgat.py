@@ -65,7 +65,7 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs, HoldOutKnobs):
     batches (``pin_memory``, which needs a GPU), and read its loss back in every step
     (``log_every=1``) for a progress bar. A machine of few cores and no GPU is better off without;
     the baseline of ``sweeps/mag240m_prefetch.py`` has the workers and the read-backs. Its graph
-    has features: ``embedding_init`` says nothing there.
+    has features: ``embedding_init`` has no effect there.
     """
 
     lr: float = learning(default=1e-3, gt=0, doc="Adam's step size")
@@ -209,7 +209,7 @@ def train(config: RgatConfig, run: Run) -> None:
             figures = {"train_loss": loss.mean(epoch)}
             is_due = (epoch + 1) % config.eval_every == 0
             if run.evaluates and (run.last_epoch or is_due):
-                # What is evaluated for a pause alone is not kept: the curve goes on without it.
+                # An evaluation for a pause alone is not kept: the curve resumes without it.
                 best = state if is_due else replace(state)
                 best.consider(_validated(network, config, run, store))
                 figures |= best.figures
@@ -280,7 +280,7 @@ def _scores(
 def figures_on(
     network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, split: Split
 ) -> dict[str, float]:
-    """Return the figures of a split whose labels are known; none of one without nodes."""
+    """Return the figures of a split with known labels; none of one without nodes."""
     labels = torch.from_numpy(store.labels[_nodes(store, split)])
     if not len(labels):
         return {}

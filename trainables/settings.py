@@ -95,7 +95,7 @@ class LoaderKnobs:
 
 @knobs
 class PrefetchKnobs(LoaderKnobs):
-    """A loader whose next batch is on its way while the current one computes."""
+    """A loader that fetches the next batch while the current one computes."""
 
     prefetch: Literal["off", "thread", "stream"] = systems(
         default="off",
@@ -174,7 +174,7 @@ def demand_of(
         ranks=ranks,
         gpus=ranks * gpus_per_rank if uses_cuda(config, machine) else 0,
         workers=workers,
-        # At least 2 with workers, as the loader itself says: the pass's end is then apart.
+        # At least 2 with workers, as the loader reports: it then separates the pass's end.
         burst=(max(workers * ahead, 2) if workers else 1) + in_hand,
         allocator=config.allocator,
     )

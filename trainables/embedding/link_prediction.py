@@ -1,4 +1,4 @@
-"""AUC with which embeddings tell pairs of nodes with an edge from pairs without."""
+"""AUC with which embeddings separate pairs of nodes with an edge from pairs without."""
 
 from __future__ import annotations
 

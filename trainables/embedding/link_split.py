@@ -31,7 +31,7 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldOut:
-    """Pairs of nodes to tell apart, as many with an edge as without.
+    """Pairs of nodes to classify, as many with an edge as without.
 
     Attributes:
         edges: ``(n, 2)`` int64.

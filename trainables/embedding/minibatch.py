@@ -77,7 +77,7 @@ class Noise:
 class FetchPairs:
     """Maker of the mini-batch that a draw stands for.
 
-    What is sampled depends on the seed, the epoch, the step and the pair alone, so that
+    The sample depends on the seed, the epoch, the step and the pair alone, so that
     ranks share the sample that one process would draw.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Training pairs of random walks, and what they are held in while workers read them.
+"""Training pairs of random walks, and their storage while workers read them.
 
 A list of Python objects is the usual container, and the one that grows in the memory of
 loader workers: reading an object counts a reference in it, which makes the worker's own
@@ -32,7 +32,7 @@ def pairs_of(walks: Walks, window: int) -> NDArray[np.int32]:
         window: Steps.
 
     Returns:
-        Centres and contexts, ``(num_pairs, 2)``, in memory of its own.
+        Centres and contexts, ``(num_pairs, 2)``, in separate memory.
     """
     num_walks, length = walks.shape
     offsets = range(1, min(window, length - 1) + 1)

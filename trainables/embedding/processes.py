@@ -27,7 +27,7 @@ def shared_out(work: Callable[[T], None], tasks: Sequence[T], num_processes: int
         The number of processes that worked.
 
     Raises:
-        RuntimeError: One of them failed; what it said is in the trial's output.
+        RuntimeError: One of them failed; its output is in the trial's.
     """
     count = min(num_processes, len(tasks))
     if count <= 1:

@@ -38,7 +38,7 @@ class EmbeddingTables(nn.Module):
     Args:
         num_nodes: Rows of each table.
         dims: Width of a row.
-        kind: ``sparse``: a gradient holds the rows that a batch fetched. ``dense``: all.
+        kind: ``sparse``: a gradient has the rows that a batch fetched. ``dense``: all.
     """
 
     def __init__(self, num_nodes: int, dims: int, kind: EmbeddingKind) -> None:

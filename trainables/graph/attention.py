@@ -19,7 +19,7 @@ NEGATIVE_SLOPE = 0.2
 
 
 class RelationalAttention(nn.Module):
-    """Graph attention with weights of its own for each relation, and a skip connection.
+    """Graph attention with separate weights for each relation, and a skip connection.
 
     ``h'_v = skip(h_v) + sum_r concat_h sum_u softmax_u(leaky(a_rh W_rh h_u + b_rh W_rh h_v))
     W_rh h_u + c_r`` over the sources ``u`` that ``v`` hears from by relation ``r``. Equal to

@@ -40,7 +40,7 @@ def in_largest_component(indptr: Ids, indices: Ids) -> np.ndarray:
         indices: Node ids, ``(num_edges,)``.
 
     Returns:
-        A mask, ``(num_nodes,)``. Of components of one size, that of the lowest node id.
+        A mask, ``(num_nodes,)``. Among equals the component with the lowest node id.
     """
     num_nodes = len(indptr) - 1
     values = np.ones(len(indices), dtype=np.int8)

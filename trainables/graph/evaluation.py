@@ -43,7 +43,7 @@ class Evaluation:
     num_cores: int
 
     def figures(self, network: LayeredNetwork, splits: Mapping[str, Tensor]) -> dict[str, float]:
-        """Return what :func:`~trainables.classification.classified` says of each split.
+        """Return the figures of :func:`~trainables.classification.classified` for each split.
 
         Args:
             network: Stays as it is and where it is.

@@ -20,7 +20,7 @@ CHUNK = 2**16
 
 
 class GraphLayer(Protocol):
-    """A layer, in the three parts that inference needs apart."""
+    """A layer, in the three parts that inference calls separately."""
 
     @property
     def out_features(self) -> int:
@@ -30,7 +30,7 @@ class GraphLayer(Protocol):
         """Return the message of each node to those that hear from it."""
 
     def heard(self, messages: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
-        """Return each target's aggregate of the ``messages`` it hears; its ``own`` is apart."""
+        """Return each target's aggregate of the ``messages`` it hears; without its ``own``."""
 
     def update(self, own: Tensor, heard: Tensor) -> Tensor:
         """Each target's output, from its own input and what it heard."""

@@ -47,7 +47,7 @@ class SageLayer(nn.Module):
         return self.neighbours(x) if self.narrows else x
 
     def heard(self, messages: Tensor, own: Tensor, adjacency: Adjacency) -> Tensor:
-        """Return each target's aggregate of the ``messages`` it hears; its ``own`` is apart."""
+        """Return each target's aggregate of the ``messages`` it hears; without its ``own``."""
         heard = aggregate(self.aggregator, messages, own, adjacency)
         return heard if self.narrows else self.neighbours(heard)
 

@@ -18,7 +18,7 @@ class MappedMemory:
     """Arrays of files that may be larger than memory.
 
     What a process reads of a mapped file counts as its own until memory is short: then it is
-    too late for the processes beside it. The pages given back stay in the page cache, so
+    too late for other processes. The pages given back stay in the page cache, so
     reading them again costs little as long as there is room.
 
     Attributes:

@@ -17,7 +17,7 @@ def placed(features: Tensor, placement: Placement, device: torch.device) -> Tens
         features: The memory-mapped table, ``(num_nodes, features)``.
         placement: ``memmap``: as it is, in pages shared with every other trial of the node.
             ``host``: read into memory of this process, which its loader workers share.
-            ``pinned``: likewise, page-locked, and seen by the GPU as memory of its own,
+            ``pinned``: likewise, page-locked, and seen by the GPU as its memory,
             which it reads row by row over the bus. ``device``: copied to the GPU.
         device: Where training happens; a GPU for the last two.
 

@@ -52,7 +52,7 @@ class FetchRelational:
         seeds: Ids of the nodes that a draw's indices stand for.
         labels: Class of every node, ``(num_nodes,)``.
         features: ``(num_nodes, features)``, or None where the set has none.
-        keys: What the sampling depends on beside the node, the trial's seed say.
+        keys: What the sampling depends on in addition to the node, such as the trial's seed.
         each_step: Whether every step of every epoch samples anew.
         memory: What may be given back once the batch is made.
         slots: How a worker hands its batches over; None without workers.

@@ -106,8 +106,8 @@ class NeighbourSampler:
         """Sample for one batch.
 
         Args:
-            seeds: Distinct ids of the nodes whose outputs are wanted.
-            keys: What this draw is for: the trial's seed, the epoch and the batch, say. The
+            seeds: Distinct ids of the nodes to compute.
+            keys: What this draw is for, such as the trial's seed, the epoch and the batch. The
                 same ones give the same sample.
         """
         targets, blocks = seeds, list[Adjacency]()

@@ -1,6 +1,6 @@
 """Shared memory through which loader workers hand batches to the training process.
 
-A DataLoader sends every tensor in a shared file of its own: made, mapped twice, faulted in
+A DataLoader sends every tensor in a separate shared file: made, mapped twice, faulted in
 page by page and given back, for each tensor of each batch. That costs more than a fast
 sampler. Here a worker writes a whole batch into one of a few slots that stay mapped, and
 sends where it is.
@@ -26,7 +26,7 @@ from trainables.settings import LoaderKnobs
 
 B = TypeVar("B")
 
-# As torch aligns tensors of its own.
+# As torch aligns its tensors.
 _ALIGNMENT = 64
 _SHARED = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS
 # Linux's MAP_NORESERVE, which Python has no name for: what is never written to counts nowhere.

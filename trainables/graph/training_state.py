@@ -36,7 +36,7 @@ class TrainingState(Generic[N]):
     def consider(self, figures: dict[str, float]) -> None:
         """Keep the network as it is now, if none before it was more accurate.
 
-        Of equals the later one, which has seen more of the training nodes.
+        Among equals the later one, which has seen more of the training nodes.
 
         Args:
             figures: Its figures on the validation split; ``val_acc`` decides.
@@ -46,7 +46,7 @@ class TrainingState(Generic[N]):
             self.state = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
 
     def best(self) -> N:
-        """The best network, beside the one in training."""
+        """The best network so far; another one is in training."""
         best = copy.deepcopy(self.network)
         best.load_state_dict(self.state)
         return best

@@ -1,4 +1,4 @@
-"""Batches, and how whatever holds tensors is moved, pinned and kept alive."""
+"""Batches, and how structures of tensors are moved, pinned and kept alive."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Draw:
         epoch: Index of the epoch.
         step: Index of the batch in its epoch.
         indices: Samples of the share, (share,) int64. NumPy, because a tensor would go to a
-            worker through a file descriptor of its own.
+            worker through a separate file descriptor.
         total: Samples of the whole batch, over all ranks.
     """
 

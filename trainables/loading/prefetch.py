@@ -7,7 +7,7 @@
 
 With ``off`` the copy happens in ``on_device``. With ``thread`` a background thread fetches
 the next batch and copies it, from whatever memory it lies in. With ``stream`` the loop's
-thread fetches it and starts its copy on a CUDA stream of its own, which needs batches in
+thread fetches it and starts its copy on a separate CUDA stream, which needs batches in
 page-locked memory to overlap; ``on_device`` has the compute stream wait for that copy.
 """
 
@@ -41,7 +41,7 @@ class Arriving(Generic[B]):
 
 
 class Copying(Protocol):
-    """Timer of copies on a stream of their own."""
+    """Timer of copies on a separate stream."""
 
     def __call__(
         self, stream: torch.cuda.Stream, *, is_waited_for: bool
@@ -61,9 +61,9 @@ class Delivery:
 
     Attributes:
         device: Where to.
-        non_blocking: Whether the loop goes on while a batch in page-locked memory is copied.
+        non_blocking: Whether the loop continues while a batch in page-locked memory is copied.
         prefetch: See the module.
-        copying: Times copies on a stream of their own: ``run.copying``.
+        copying: Times copies on a separate stream: ``run.copying``.
     """
 
     device: torch.device
@@ -113,7 +113,7 @@ class Arrivals(Generic[B]):
         self, iterator: Iterator[B], stream: torch.cuda.Stream
     ) -> Iterator[Arriving[B]]:
         for arriving in self._copied_on(iterator, stream, is_waited_for=True):
-            stream.synchronize()  # holds up the background thread alone
+            stream.synchronize()  # blocks the background thread alone
             yield arriving
 
     def _copied_on(
@@ -148,7 +148,7 @@ class _Handover(Generic[B]):
 
     def __call__(self) -> B:
         current = torch.cuda.current_stream(self._device)
-        # The device waits before its next kernel; this thread goes on.
+        # The device waits before its next kernel; this thread continues.
         current.wait_event(self._copied)
         # Else the allocator would give the memory to the next copy while it is computed with.
         keep_for(self._batch, current)

@@ -40,7 +40,7 @@ class LoadedBatches(Generic[B]):
             persistent_workers=knobs.persistent_workers and knobs.num_workers > 0,
             pin_memory=knobs.pin_memory,
             worker_init_fn=_Settled(os.getpid()),
-            # Of its own, so that loading draws nothing from the generator that training uses.
+            # A separate one, so that loading draws nothing from the generator that training uses.
             generator=torch.Generator().manual_seed(order.seed),
         )
 

@@ -27,7 +27,7 @@ def map_array(path: Path, hint: str = "") -> Array:
 
     Pages are shared with every other process that maps the file. Writing to the array
     changes this process's copy alone, which torch needs to take it as it is. No memory is
-    reserved for such copies: numpy's own mode ``c`` reserves as much as the file holds, so
+    reserved for such copies: numpy's own mode ``c`` reserves the size of the file, so
     that Linux refuses it for a file that is larger than memory.
 
     Args:

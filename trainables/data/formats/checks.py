@@ -1,4 +1,4 @@
-"""Checks of arrays that were read from files; each says where a wrong value stands."""
+"""Checks of arrays that were read from files; each error gives the place of a wrong value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_range(values: Array, limit: int, where: Where, meaning: str, first: in
         values: What was read.
         limit: First value that is too large.
         where: Place of a row.
-        meaning: What a value is, ``label`` say.
+        meaning: What a value is, for example ``label``.
         first: Row of the file that ``values`` begins with.
 
     Raises:
@@ -54,7 +54,7 @@ def check_whole(values: Array, where: Where, meaning: str, first: int = 0) -> No
     Args:
         values: What was read; finite.
         where: Place of a row.
-        meaning: What a value is, ``label`` say.
+        meaning: What a value is, for example ``label``.
         first: Row of the file that ``values`` begins with.
 
     Raises:
@@ -70,7 +70,7 @@ def check_whole(values: Array, where: Where, meaning: str, first: int = 0) -> No
 
 
 def check_finite(features: Array, where: Where, first: int = 0) -> None:
-    """Check that ``features`` (nodes, features) hold neither NaN nor infinity.
+    """Check that ``features`` (nodes, features) contain neither NaN nor infinity.
 
     Args:
         features: What was read.

@@ -32,7 +32,7 @@ class Manifest:
     Attributes:
         format: Version of the layout.
         kind: ``graph``, ``relational`` or ``images``.
-        name: What rows of the trials table say in ``data``.
+        name: Value of ``data`` in the trials table.
         fingerprint: Hash of the files.
         facts: Counts: nodes, edges, classes and so on.
         source: Where it was converted from, or how it was made.
@@ -52,7 +52,7 @@ class Manifest:
         """The manifest of a converted set.
 
         Raises:
-            DataError: ``folder`` holds none, or one of another format.
+            DataError: ``folder`` contains none, or one of another format.
         """
         path = folder / MANIFEST
         try:
@@ -85,7 +85,7 @@ class Conversion:
     """One source of data, and where its converted form is kept.
 
     Attributes:
-        name: What rows of the trials table say in ``data``.
+        name: Value of ``data`` in the trials table.
         kind: Kind of store that it becomes.
         source: Where it is converted from, or how it is made.
         key: Folder in the cache, the same for all states of the source.
@@ -110,7 +110,7 @@ class Conversion:
         """The converted set; ``build`` makes it where it is not there yet.
 
         One process builds, in a folder that is renamed when it is complete; others wait.
-        What an interrupted one left is cleared away by the next.
+        The next conversion removes what an interrupted one left.
 
         Args:
             cache: Folder that this node's converted sets are kept in.

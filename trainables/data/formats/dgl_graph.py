@@ -11,7 +11,7 @@ from trainables.data.formats.arrays import Array, as_tensor
 def dgl_over(indptr: Array, indices: Array) -> Any:  # noqa: ANN401 - DGL has no types
     """A ``dgl.DGLGraph`` over the memory of ``indptr`` and ``indices``, without features.
 
-    Edge ``i`` leads from ``indices[i]``. The graph is held to the csc format: else a loader
+    Edge ``i`` leads from ``indices[i]``. The graph has the csc format alone: else a loader
     with workers has each of them make the others, in memory of its own.
     """
     os.environ.setdefault("DGLBACKEND", "pytorch")  # without it DGL writes a config file

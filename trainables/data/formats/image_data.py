@@ -68,7 +68,7 @@ class ImageData:
             folder: The path that a data set's ``prepare`` returns.
 
         Raises:
-            DataError: ``folder`` holds no images, or a file of it is damaged.
+            DataError: ``folder`` contains no images, or a file of it is damaged.
         """
         manifest = Manifest.read(folder)
         if manifest.kind != KIND:

@@ -37,8 +37,8 @@ def folder_name(folder: Path, size: str) -> str:
 
     Args:
         folder: The set's own.
-        size: Size in words, ``7650-nodes`` say; part of the name where the folder's is that of
-            a known set, so that nobody takes the one for the other.
+        size: Size in words, like ``7650-nodes``; part of the name where the folder's is that of
+            a known set, so that the two are not confused.
     """
     *above, last = folder.parts
     while above and last in _SAYS_NOTHING and above[-1] != folder.anchor:

@@ -67,20 +67,20 @@ def require(path: Path) -> None:
 def measure(
     path: Path, content: Content, *, columns: int | None = None, rows: Said | None = None
 ) -> Table:
-    """Rows and columns of a ``.csv.gz`` file, all of whose fields have been looked at.
+    """Rows and columns of a ``.csv.gz`` file, with all fields checked.
 
     Streams through the file. Loaders that read it into arrays later drop rows beyond what
     they expect, cut fractions off whole numbers and skip empty lines without a word.
 
     Args:
         path: The file.
-        content: What its fields may hold.
+        content: What its fields may contain.
         columns: How many it must have.
         rows: How many it must have.
 
     Raises:
         DataError: The file is missing, truncated, no gzip file, of another size, or a field
-            is not what ``content`` says; names the line.
+            is not what ``content`` allows; names the line.
     """
     num_rows, num_columns = 0, 0
     for chunk in _whole_lines(path):
@@ -117,7 +117,7 @@ def single_count(path: Path) -> int:
     """The one number in a file such as ``num-node-list.csv.gz``.
 
     Raises:
-        DataError: It holds something else.
+        DataError: It contains something else.
     """
     table = measure(path, Content.COUNTS)
     if (table.num_rows, table.num_columns) != (1, 1):
@@ -130,12 +130,12 @@ def single_count(path: Path) -> int:
 
 
 def check_every_field(path: Path, content: Content) -> None:
-    """Look at each field by itself, in a file that :func:`measure` had nothing against.
+    """Check each field separately, in a file that :func:`measure` accepted.
 
     That is slow, and finds the rest: ``1-2`` has the characters of a number.
 
     Raises:
-        DataError: A field is not what ``content`` says; names the line.
+        DataError: A field is not what ``content`` allows; names the line.
     """
     num_rows, num_columns = 0, measure(path, content).num_columns
     for chunk in _whole_lines(path):

@@ -1,4 +1,4 @@
-"""OGB's own loaders, kept from asking, printing, and writing beside their input."""
+"""OGB's own loaders, without questions, output, or files next to their input."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _restore(name: str, value: str | None) -> None:
 
 
 def link_layout(source: Path, folder: Path, files: Iterable[str], *, version: int) -> None:
-    """Make a folder in OGB's layout whose files are links, for a loader to write into.
+    """Make a folder in OGB's layout with links as files, for a loader to write into.
 
     Args:
         source: The real one, which may be read-only.

@@ -34,7 +34,7 @@ def load_mapping(path: Path) -> dict[str, Any]:
     """The dictionary in ``path``.
 
     Raises:
-        DataError: The file is missing or damaged, holds something else, or a pickle that
+        DataError: The file is missing or damaged, contains something else, or a pickle that
             would create anything but arrays and numbers; nothing of it is run.
     """
     import torch
@@ -70,7 +70,7 @@ def whole_number(path: Path, fields: Mapping[str, Any], name: str) -> int:
 
 
 def number_array(path: Path, fields: Mapping[str, Any], name: str) -> Array:
-    """An array of whole numbers, ``(n,)``, in what a file like that holds.
+    """An array of whole numbers, ``(n,)``, in the content of such a file.
 
     Raises:
         DataError: There is none, or it is something else.

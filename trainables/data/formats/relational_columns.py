@@ -2,7 +2,7 @@
 
 An edge is one integer, ``(target, relation, source)`` from its high to its low bits, so that
 sorting integers sorts edges. Where they do not fit in memory at once, they are first dealt
-out to files by ranges of targets, each of which is then sorted by itself.
+out to files by ranges of targets, each of which is then sorted separately.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class KeyBits:
 
     @classmethod
     def of(cls, num_nodes: int, num_relations: int) -> KeyBits:
-        """Bits that hold all sources and relations; the rest is for targets."""
+        """Bits of all sources and relations; the rest is for targets."""
         bits = cls(source=num_nodes.bit_length(), relation=num_relations.bit_length())
         assert 2 * bits.source + bits.relation <= _EDGE_BITS, "an edge fits into an integer"
         return bits
@@ -154,7 +154,7 @@ def write_columns(
         folder: Where to; room is needed there for the edges twice.
         lists: The edges; several lists may be of one relation.
         num_nodes: Nodes of all types.
-        bucket_edges: About how many edges to hold in memory.
+        bucket_edges: Approximate number of edges in memory.
 
     Returns:
         Number of edges.

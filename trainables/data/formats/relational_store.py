@@ -55,7 +55,7 @@ class Schema:
     Attributes:
         node_types: In order of their nodes.
         relations: ``edge_type`` is a position in it.
-        target: Node type whose nodes have labels and are in the splits.
+        target: Type of the nodes that have labels and are in the splits.
         num_classes: Number of classes.
     """
 
@@ -131,7 +131,7 @@ class RelationalStore:
         val: Nodes to choose settings by.
         test: Nodes to report on, in the order that the set gives them. Those of MAG240M
             have no known labels: predictions for them are handed in.
-        test_dev: The part of ``test`` whose results are public, where a set has one.
+        test_dev: The part of ``test`` with public results, if a set has one.
         test_challenge: The other part.
     """
 

@@ -25,11 +25,11 @@ _FINGERPRINT_IMAGES: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ImageFiles:
-    """The four files of a set, whose headers fit each other.
+    """The four files of a set, with headers that fit each other.
 
     Attributes:
         folder: Where they are.
-        prefix: Text before ``-train-images`` in their names: ``emnist-letters``, say. Or empty.
+        prefix: Text before ``-train-images`` in their names, like ``emnist-letters``; or empty.
         paths: By ``train_images``, ``train_labels``, ``test_images``, ``test_labels``.
         num_train: Images to train on.
         num_test: Images to report on.

@@ -57,7 +57,7 @@ def refuse_others(folder: Path, *accepted: Layout) -> None:
     """Check that ``folder`` is in one of the ``accepted`` layouts, or in none that is known.
 
     Raises:
-        DataError: It is in another; says which, and which trainables take it.
+        DataError: It is in another; the message names it and the trainables that take it.
     """
     known = ((layout, layout.mark_in(folder)) for layout in LAYOUTS)
     found = {layout.what: (layout, mark) for layout, mark in known if mark is not None}

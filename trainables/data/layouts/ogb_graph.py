@@ -1,6 +1,6 @@
 """OGB's layout of a graph with one kind of nodes and edges: found, checked, read.
 
-``raw/`` holds ``num-node-list.csv.gz``, ``num-edge-list.csv.gz`` and ``edge.csv.gz``; for a
+``raw/`` contains ``num-node-list.csv.gz``, ``num-edge-list.csv.gz`` and ``edge.csv.gz``; for a
 classifier also ``node-feat.csv.gz``, ``node-label.csv.gz`` and ``split/<name>/`` with
 ``train``, ``valid`` and ``test.csv.gz``.
 """
@@ -51,7 +51,7 @@ _MOST_NODES = (1 << 31) - 1
 
 @dataclass(frozen=True, kw_only=True)
 class GraphFiles:
-    """Files of a graph, and what their headers say.
+    """Files of a graph, and the content of their headers.
 
     Attributes:
         folder: The set's own.
@@ -143,7 +143,7 @@ def read_graph(files: GraphFiles) -> tuple[dict[str, Array], int]:
     Raises:
         DataError: Names the file, and the line where there is one.
     """
-    # The checks are mostly unpacking, which a thread does beside the reading.
+    # The checks are mostly unpacking, which a thread does during the reading.
     with ThreadPoolExecutor(max_workers=1) as pool:
         checks = [pool.submit(check) for check in _checks(files)]
         try:
@@ -218,7 +218,7 @@ def _tables(files: GraphFiles) -> tuple[Array, dict[str, Array]]:
 
 
 def _whole(array: Array) -> Array:
-    """Return the numbers as integers; those that are none have a check of their own."""
+    """Return the numbers as integers; a separate check refuses those that are none."""
     with np.errstate(invalid="ignore"):
         return array.astype(np.int64)
 

@@ -1,6 +1,6 @@
 """OGB's layout of a heterogeneous graph: found, checked, read with OGB's own functions.
 
-``raw/`` holds ``num-node-dict.csv.gz`` (node types), ``triplet-type-list.csv.gz``
+``raw/`` contains ``num-node-dict.csv.gz`` (node types), ``triplet-type-list.csv.gz``
 (relations), ``relations/<source>___<name>___<target>/edge.csv.gz``, features in
 ``node-feat/`` where there are any, and labels in ``node-label/``; ``split/`` the splits.
 """
@@ -256,7 +256,7 @@ def _check_form(
 
 
 def _check_split(split: Path, target: str) -> None:
-    """Check the files of the split, and the one that says which nodes they are of."""
+    """Check the files of the split, and the one that names their nodes."""
     for name in SPLITS:
         path = split / f"{name}.csv.gz"
         measure(path, Content.COUNTS, columns=1)

@@ -32,7 +32,7 @@ class Meta:
     """Description of a set.
 
     Attributes:
-        split: Folder of the split under ``split/``; empty where that is not said.
+        split: Folder of the split under ``split/``; empty where it is not given.
         num_classes: Number of classes; None: those that occur.
         both_ways: True where each edge in the file stands for one in each direction.
     """
@@ -43,12 +43,12 @@ class Meta:
 
 
 def read_meta(folder: Path, *, hetero: bool, public: str | None) -> Meta:
-    """Return the description of a set: its ``meta_dict.json``, else what OGB's list says.
+    """Return the description of a set: its ``meta_dict.json``, else OGB's list.
 
     Args:
         folder: The set's own.
         hetero: True for a graph with several kinds of nodes or edges.
-        public: Name of the public set that the folder holds, or None: OGB's list knows no other.
+        public: Name of the public set in the folder, or None: OGB's list knows no other.
 
     Raises:
         DataError: The description is damaged or of another kind.
@@ -144,7 +144,7 @@ def _object_in(path: Path) -> Mapping[str, Any]:
 
 
 def _listed(name: str) -> Mapping[str, Any]:
-    """Return what OGB's list says of a set. Read without importing ogb, which takes seconds."""
+    """Return a set's entry in OGB's list. Read without importing ogb, which takes seconds."""
     found = find_spec("ogb")
     if found is None or not found.submodule_search_locations:
         raise DataError("reading OGB's layouts needs the package ogb", "install ogb")

@@ -57,7 +57,7 @@ class Communities:
 
 
 def draw_communities(num_nodes: int, num_classes: int, rng: np.random.Generator) -> Communities:
-    """Classes whose sizes fall as 1, 1/2, 1/3, ..., each of communities of unequal size."""
+    """Classes of sizes that fall as 1, 1/2, 1/3, ..., each of communities of unequal size."""
     shares = 1 / np.arange(1, num_classes + 1)
     class_sizes = rng.multinomial(num_nodes, shares / shares.sum())
     sizes = []

@@ -14,7 +14,7 @@ def set_folder(given: str, places: Sequence[str], *, holds: str) -> Path:
     """The folder of a data set: ``given``, or one of ``places`` in it.
 
     Args:
-        given: What the user said.
+        given: Name or path from the user.
         places: Where the set's own folder is, relative to a data root.
         holds: Pattern of a file or folder that is in the set's own folder.
 
@@ -22,7 +22,7 @@ def set_folder(given: str, places: Sequence[str], *, holds: str) -> Path:
         An absolute path: trials run in other folders than the driver.
 
     Raises:
-        DataError: Neither is what it should be; says what was found, and the nearest name.
+        DataError: Neither is as expected; the message has what was found, and the nearest name.
     """
     folder = existing_folder(given)
     for candidate in (folder, *(folder / place for place in places)):
@@ -52,7 +52,7 @@ def existing_folder(given: str) -> Path:
 
 
 def something_else(folder: Path, wanted: Sequence[str]) -> DataError:
-    """The error for a folder that holds none of ``wanted``."""
+    """The error for a folder with none of ``wanted``."""
     found = sorted(entry.name for entry in folder.iterdir())
     guesses = (nearest(Path(name).parts[0], found) for name in wanted)
     return DataError(

@@ -138,7 +138,7 @@ def prepare_layout(
     """Convert a folder in MAG240M's layout once.
 
     Args:
-        name: What rows of the trials table are to say in ``data``.
+        name: Value of ``data`` in the trials table.
         source: The folder.
         folders: Where to keep it.
         with_ogb: See :func:`layouts.mag240m.open_layout`.

@@ -2,7 +2,7 @@
 
 Papers belong to fields, of which some are the classes. Papers cite papers of their own field
 and popular ones more than others, authors write within a field, institutions have a few
-strong ones. A paper's features say little of its field, those of its neighbours together a
+strong ones. A paper's features give little of its field, those of its neighbours together a
 lot, so that a model has to use the relations. Labelled papers are split by year.
 """
 

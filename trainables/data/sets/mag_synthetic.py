@@ -1,7 +1,7 @@
 """mag-synthetic: a generated set in MAG240M's own layout, read by the same code.
 
 It has MAG240M's proportions of papers, authors, institutions and edges, and its 768
-features, at any scale. No figure from it says anything about papers. Small ones have more of
+features, at any scale. No figure from it applies to papers. Small ones have more of
 their papers labelled, in fewer classes, so that there is something to learn from.
 """
 

@@ -35,7 +35,7 @@ class Mnist:
 
     Attributes:
         folder: Where its four files are, if not in their place under the data root.
-        part: The set that is meant where the folder holds several, ``letters`` say.
+        part: The set that is meant if the folder has several, for example ``letters``.
     """
 
     folder: Path | None = None

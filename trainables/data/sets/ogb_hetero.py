@@ -61,7 +61,7 @@ class OgbHetero:
 
     @property
     def how_to_get(self) -> str:
-        """One line that tells a user how to come by it."""
+        """One line on how to get it."""
         place = f"DATA_ROOT/{self._folder_name}"
         return f"--download gets it into {place}" if self.listed else f"put it into {place}"
 

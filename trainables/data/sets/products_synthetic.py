@@ -1,9 +1,9 @@
 """products-synthetic: a generated graph with ogbn-products' shape, at any scale up to its own.
 
-What it shares with the real one: the number of nodes and edges (times the scale), degrees
+It shares with the real one: the number of nodes and edges (times the scale), degrees
 that fall as a power law, 47 unequal classes that nodes are more often joined within, 100
 features, and a split by popularity. So the nodes to test on have fewer neighbours, and a
-model scores lower on them. No figure from it says anything about products.
+model scores lower on them. No figure from it applies to products.
 """
 
 from __future__ import annotations
