@@ -21,8 +21,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.sessions import compare_sessions
-from orchestrator.analysis.findings.content import recommended_json
-from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.findings import findings, recommended_json
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.report.console import show_comparison, show_front, show_run
 from orchestrator.analysis.report.sections.trials import counts_of_states
@@ -64,7 +63,7 @@ def show(options: argparse.Namespace) -> int:
         "show",
         {
             "sweep": tables.sweep.name,
-            "answer": recommended_json(found, tables.key),
+            "answer": recommended_json(found),
             "trials": dict(counts_of_states(tables.trials)),
             "front": rows_of(front_table(tables), tables.sweep),
             "files": folder and folder.absolute(),

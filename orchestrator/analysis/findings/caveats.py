@@ -19,11 +19,16 @@ from orchestrator.analysis.rule import column_of, reaches
 from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import MOST_FACTOR, short, shown
-from orchestrator.formats import counted, percent
+from orchestrator.analysis.wording import short, shown
+from orchestrator.formats import counted
 from orchestrator.trial import Isolation, Stage, TrialState
 
 _CLASSES: Final = "metrics.val_classes_predicted"
+_LOST: Final = {
+    TrialState.FAILED: "failed",
+    TrialState.INFEASIBLE: "cannot run here",
+    TrialState.NOT_RUN: "were not run",
+}
 
 
 def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
@@ -36,15 +41,19 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
     if sweep.data_note:
         yield Finding(Caveat.DATA, f"{data}, a stand-in for the set that was asked for")
     else:
-        yield Finding(Caveat.DATA, data, health=Health.PASS)
+        yield Finding(Caveat.DATA, data, Health.PASS)
     for text in sweep.cuts:
-        yield Finding(Caveat.BUDGET, text, text)
+        yield Finding(Caveat.BUDGET, text)
     for text in group_notes(tables.grouped, tables.main_group):
-        yield Finding(Caveat.CONDITIONS, text, text)
+        yield Finding(Caveat.CONDITIONS, text)
     yield _other_load(trials)
     yield _drift(tables)
     yield from _short_epochs(trials)
-    yield from _interference(tables)
+    effect = tables.interference
+    if effect is not None:
+        health = Health.WARNING if effect.is_shown and not effect.acted_on else Health.PASS
+        health = health if effect.is_known else Health.UNKNOWN
+        yield Finding(Caveat.INTERFERENCE, effect.text, health)
     yield _noise(tables, choice)
     yield _lost_trials(trials)
 
@@ -65,28 +74,33 @@ def caveats_of_choice(
     yield from _one_class(tables, choice.config)
     yield from _short_of_the_rule(choice, tables, figures if stage is Stage.CONFIRM else {})
     if choice.row.get("interval") == OVER_ONE_RUN:
-        note = "selected from one run of each config: the noise between runs was not known then"
-        yield Finding(Caveat.ONE_RUN, note=note)
-    yield from _contaminated(choice.row)
-    yield from _shared(choice, tables)
+        text = "selected from one run of each config: the noise between runs was not known then"
+        yield Finding(Caveat.ONE_RUN, text, Health.UNKNOWN)
+    if choice.row.get("contaminated"):
+        text = "all of its runs were contaminated by other load, and its speed is of them"
+        yield Finding(Caveat.CONTAMINATED, text)
+    elif num := int(choice.row.get("num_left_out") or 0):
+        text = f"its speed leaves out {counted(num, 'contaminated run')}, what it learned does not"
+        yield Finding(Caveat.CONTAMINATED, text)
+    if _is_shared(choice, tables):
+        text = "runs of it or of the baseline were timed on shared cores, which nothing isolates"
+        yield Finding(Caveat.SHARED, text)
     yield from _edges(tables, choice.config)
 
 
 def _composed(
     choice: Choice, tables: RunTables, figures: Mapping[Any, Any], stage: Stage
 ) -> Finding:
-    learned, is_composed = learned_word(tables.rule), bool(figures.get(COMPOSED, False))
-    runs = counted(int(figures["num_runs"]), "confirm run" if stage is Stage.CONFIRM else "probe")
-    curves = counted(int(figures["num_all_runs"]), "curve")
-    rests = f"speed of {runs}, {learned} of {curves}"
-    note = ""
+    learned = learned_word(tables.rule)
+    if figures.get(COMPOSED, False):
+        kind = "confirm run" if stage is Stage.CONFIRM else "probe"
+        runs, curves = counted(int(figures["num_runs"]), kind), int(figures["num_all_runs"])
+        text = f"speed of {runs}, {learned} of {counted(curves, 'curve')} of other settings"
+        return Finding(Caveat.COMPOSED, text)
+    text = "the settings were trained end to end"
     if choice.row.get(COMPOSED, False):
-        since = "" if is_composed else "; confirm runs trained it since"
-        note = f"selected by composed figures, {rests_on(choice.row, learned)}{since}"
-    text, health = "the settings were trained end to end", Health.PASS
-    if is_composed:
-        text, health = f"{rests} of other settings", Health.WARNING
-    return Finding(Caveat.COMPOSED, text, note, health, {"rests": rests})
+        text = f"selected by composed figures, {rests_on(choice.row, learned)}; since then {text}"
+    return Finding(Caveat.COMPOSED, text, Health.PASS)
 
 
 def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -103,7 +117,7 @@ def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding
                 f"in {num} of {whose} {counted(len(known), 'run')} the model predicts one class "
                 "for the whole validation split: its accuracy is that class's share"
             )
-            yield Finding(Caveat.ONE_CLASS, text, text, figures={"whose": whose})
+            yield Finding(Caveat.ONE_CLASS, text)
 
 
 def _short_of_the_rule(
@@ -130,31 +144,19 @@ def _short_of_the_rule(
                     f"{start} {metric} {shown(metric, value)}, short of the {shown(metric, limit)} "
                     "that the rule asks for"
                 )
-                yield Finding(Caveat.RULE, text, text, figures={"value": value, "limit": limit})
+                yield Finding(Caveat.RULE, text)
 
 
-def _contaminated(row: Mapping[Any, Any]) -> Iterator[Finding]:
-    num = int(row.get("num_left_out") or 0)
-    if row.get("contaminated"):
-        note = "all of its runs were contaminated by other load, and its speed is of them"
-    elif num:
-        note = f"its speed leaves out {counted(num, 'contaminated run')}, what it learned does not"
-    else:
-        return
-    yield Finding(Caveat.CONTAMINATED, note=note, figures={"num": num})
-
-
-def _shared(choice: Choice, tables: RunTables) -> Iterator[Finding]:
-    """Yield runs on shared cores: of the config's search, or of confirm runs behind a claim."""
-    is_shared = choice.row.get("isolation") == Isolation.SHARED
+def _is_shared(choice: Choice, tables: RunTables) -> bool:
+    """Return True for shared cores: in the config's search, or in confirm runs behind a claim."""
     rows = tables.confirm_rows
-    if choice.speedup.basis is Basis.CONFIRM and "isolation" in rows.columns:
-        done = rows[(rows["state"] == TrialState.COMPLETED)]
-        both = rows_of(done, choice.config) | rows_of(done, tables.sweep.baseline)
-        is_shared |= bool((done.loc[both, "isolation"] == Isolation.SHARED).any())
-    if is_shared:
-        note = "runs of it or of the baseline were timed on shared cores, which nothing isolates"
-        yield Finding(Caveat.SHARED, note=note)
+    if choice.row.get("isolation") == Isolation.SHARED:
+        return True
+    if choice.speedup.basis is not Basis.CONFIRM or "isolation" not in rows.columns:
+        return False
+    both = rows_of(rows, choice.config) | rows_of(rows, tables.sweep.baseline)
+    done = rows[both & (rows["state"] == TrialState.COMPLETED)]
+    return bool((done["isolation"] == Isolation.SHARED).any())
 
 
 def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -181,32 +183,25 @@ def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
             is_inside = False
             most, way = ("largest", "beyond") if is_largest else ("smallest", "below")
             text = f"the {most} {name} tried, {short(value)}, was chosen: the best may lie {way} it"
-            figures = {"knob": name, "is_largest": is_largest}
-            yield Finding(Caveat.EDGE, text, text, figures=figures)
+            yield Finding(Caveat.EDGE, text)
     if is_inside:
         text = "no recommended value lies at the edge of what was tried"
-        yield Finding(Caveat.EDGE, text, health=Health.PASS)
+        yield Finding(Caveat.EDGE, text, Health.PASS)
 
 
 def _other_load(trials: pd.DataFrame) -> Finding:
-    """Return the runs that other load disturbed, among those that were watched for it."""
     disturbed, watched, text = load_text(trials)
     health = Health.WARNING if disturbed else Health.PASS if watched else Health.UNKNOWN
-    figures = {"disturbed": disturbed, "watched": watched}
-    return Finding(Caveat.OTHER_LOAD, text, health=health, figures=figures)
+    return Finding(Caveat.OTHER_LOAD, text, health)
 
 
 def _drift(tables: RunTables) -> Finding:
     drift = tables.drift
-    if drift is None or not drift.is_known:
-        text = "too few configs were repeated, or their runs differ too much"
-        return Finding(Caveat.DRIFT, text, health=Health.UNKNOWN)
-    change = f"{100 * drift.change:+.1f} %"
-    if not drift.is_significant:
-        return Finding(Caveat.DRIFT, f"none shown ({change})", health=Health.PASS)
-    is_large = abs(drift.change) > tables.rule.tie_margin
+    if drift is None:
+        return Finding(Caveat.DRIFT, "too few configs were repeated", Health.UNKNOWN)
+    is_large = drift.is_significant and abs(drift.change) > tables.rule.tie_margin
     health = Health.WARNING if is_large else Health.PASS
-    return Finding(Caveat.DRIFT, f"speeds changed by {change}", drift.text, health)
+    return Finding(Caveat.DRIFT, drift.text, health if drift.is_known else Health.UNKNOWN)
 
 
 def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
@@ -216,54 +211,30 @@ def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
     rates = trials.loc[trials["state"] == TrialState.COMPLETED, "tags.rate"].dropna()
     num = int((rates == "epochs").sum())
     if num not in (0, len(rates)):
-        note = (
+        text = (
             f"{counted(num, 'trial')} of {len(rates)} had epochs too short for a steady state: "
             "their speeds are of whole epochs, starts included; on a larger set they would be "
             "higher"
         )
-        yield Finding(Caveat.SHORT_EPOCHS, note=note)
-
-
-def _interference(tables: RunTables) -> Iterator[Finding]:
-    effect = tables.interference
-    if effect is None:
-        return
-    if not effect.is_known:
-        text = f"not known: the interval spans more than a factor of {MOST_FACTOR:g}"
-        yield Finding(Caveat.INTERFERENCE, text, health=Health.UNKNOWN)
-    elif effect.is_shown:
-        text = f"co-located trials have {percent(effect.ratio)} of the isolated speed"
-        health = Health.PASS if effect.acted_on else Health.WARNING
-        yield Finding(Caveat.INTERFERENCE, text, effect.text, health)
-    else:
-        text = f"not shown ({percent(effect.ratio)})"
-        yield Finding(Caveat.INTERFERENCE, text, health=Health.PASS)
+        yield Finding(Caveat.SHORT_EPOCHS, text)
 
 
 def _noise(tables: RunTables, choice: Choice | None) -> Finding:
     noise = tables.noise_floor
     if noise is None:
-        return Finding(Caveat.NOISE, "the baseline was not repeated", health=Health.UNKNOWN)
+        return Finding(Caveat.NOISE, "the baseline was not repeated", Health.UNKNOWN)
     is_within = choice is not None and choice.speedup.is_within(noise)
-    size = f"more than a factor of {MOST_FACTOR:g}"
-    if noise.is_known:
-        size = f"up to {percent(noise.largest_ratio - 1, digits=1)}"
-    text = f"runs of the baseline differ by {size}" + ": the speed-up is within it" * is_within
+    text = noise.text + ": the speed-up is within it" * is_within
     is_warning = is_within or not noise.is_known
-    return Finding(Caveat.NOISE, text, health=Health.WARNING if is_warning else Health.PASS)
+    return Finding(Caveat.NOISE, text, Health.WARNING if is_warning else Health.PASS)
 
 
 def _lost_trials(trials: pd.DataFrame) -> Finding:
-    words = {
-        TrialState.FAILED: "failed",
-        TrialState.INFEASIBLE: "cannot run here",
-        TrialState.NOT_RUN: "were not run",
-    }
     if trials.empty:
         return Finding(Caveat.TRIALS, "no trial ran")
-    counts = {state: int((trials["state"] == state).sum()) for state in words}
-    lost = ", ".join(f"{count} {words[state]}" for state, count in counts.items() if count)
+    counts = {state: int((trials["state"] == state).sum()) for state in _LOST}
+    lost = ", ".join(f"{count} {_LOST[state]}" for state, count in counts.items() if count)
     total = counted(len(trials), "trial")
     is_whole = not counts[TrialState.FAILED] + counts[TrialState.NOT_RUN]
     text = f"{lost} of {total}" if lost else f"{total}, each with a result"
-    return Finding(Caveat.TRIALS, text, health=Health.PASS if is_whole else Health.WARNING)
+    return Finding(Caveat.TRIALS, text, Health.PASS if is_whole else Health.WARNING)

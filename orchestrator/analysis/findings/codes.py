@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import Enum, StrEnum, auto
-from typing import Any
+from dataclasses import dataclass
+from enum import StrEnum
 
 
 class Status(StrEnum):
@@ -23,21 +21,6 @@ class Health(StrEnum):
     WARNING = "warning"
     UNKNOWN = "not known"
     PASS = "pass"
-
-
-class Reason(Enum):
-    """Reason for a speed-up that is not known, the gravest first."""
-
-    NOT_POSITIVE = auto()
-    ONE_SIDED = auto()
-    BASELINE_NOT_RUN = auto()
-    BASELINE_WITHOUT = auto()
-    BASELINE_LOST = auto()
-    NOT_CONFIRMED = auto()
-    OTHER_LOAD = auto()
-    ONE_PAIR = auto()
-    WIDE = auto()
-    NOT_TOLD_APART = auto()
 
 
 class Caveat(StrEnum):
@@ -64,21 +47,8 @@ class Caveat(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a run shows.
+    """One check of what the figures of a run rest on: its code, a clause, and its weight."""
 
-    Attributes:
-        code: What it is.
-        text: It as a clause without a full stop; of a caveat its check, or "" if it is none.
-        note: Of a caveat its note on the answer, or "".
-        health: How grave it is.
-        figures: Its figures by name.
-    """
-
-    code: Reason | Caveat
-    text: str = ""
-    note: str = ""
+    code: Caveat
+    text: str
     health: Health = Health.WARNING
-    figures: Mapping[str, Any] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - figures are of several types
-        return self.figures[name]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import pandas as pd
+
 from orchestrator.analysis.columns import Config, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
@@ -18,7 +20,7 @@ from orchestrator.analysis.findings.answer_figures import (
     row_of_figures,
 )
 from orchestrator.analysis.findings.caveats import caveats_of_choice, caveats_of_run
-from orchestrator.analysis.findings.codes import Caveat, Finding, Health, Reason, Status
+from orchestrator.analysis.findings.codes import Caveat, Finding, Health, Status
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
 from orchestrator.analysis.findings.words import (
     Change,
@@ -30,79 +32,63 @@ from orchestrator.analysis.findings.words import (
 from orchestrator.analysis.recommendation.choice import Choice, choose
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.recommendation.speedup import Speedup
-from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.drift import Drift
-from orchestrator.analysis.statistics.interference import Interference
-from orchestrator.analysis.statistics.noise_floor import NoiseFloor
+from orchestrator.analysis.rule_words import rule_text
+from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
 
+SCHEMA_VERSION: Final = 2
+"""1 had no number, its figures beside everything else, and neither an answer nor a cost."""
+
 _MEASURED_WITH: Final = ("epochs", "steps", "seed", "cores_per_trial", "isolation")
 """Options of a run that change what a trial measures."""
+_OWN_LINES: Final = (Caveat.DATA, Caveat.REPLAY, Caveat.TRIALS)
+"""Checks that the terminal and ``answer.md`` have their own lines for."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Findings:
     """What a run shows.
 
     Attributes:
-        sweep: The sweep that was run.
-        rule: The rule by which a config is recommended.
+        tables: The run.
+        choice: The way to ``config``; None where there is none.
         status: What was shown.
         sentence: The answer.
         why: Why this config; where there is none, why.
-        choice: The way to ``config``; None where there is none.
+        why_not_known: Why the speed-up does not lead; "" where it does, or the baseline is
+            recommended.
+        how_sure: The speed-up with what it rests on, or why it is not known.
+        changes: The knobs that differ from the baseline's, those that change the speed first.
         difference: Recommended less baseline in the accuracy's own unit; None where it is not
             known, and where the baseline itself is recommended.
-        unknown: Why the speed-up does not lead, the gravest reason first; of the config that the
-            baseline took the place of, where it did.
-        how_sure: The speed-up with what it rests on and whether it exceeds the noise, or why it is
-            not known.
-        changes: The knobs that differ from the baseline's, those that change the speed first.
-        figures: Figures of the config by metric, from its confirm runs where it has any, otherwise
-            from the runs that selected it; NaN where one is not known.
+        row: The row of the config's confirm runs where it has any, otherwise of the runs that
+            selected it; {} without a config.
+        measured_in: The stage of ``row``.
+        figures: Figures of ``row`` by metric; NaN where one is not known.
         baseline_figures: The same figures of the baseline, from the same stage.
-        measured_in: The stage that ``figures`` are from.
-        composed: True where some of ``figures`` are composed: of probes of its setting, and of
-            curves that were trained with another one.
-        num_runs: Runs that its ``speed`` and its ``accuracy`` are of: contaminated runs count for
-            an accuracy, too.
-        interval: What the interval of the speed in ``figures`` is over.
-        verdict: How the config compares with the best, by all that is known of the noise.
-        caveats: What the figures rest on, and what weakens them, in the order of the codes.
         cost: What the search took and what its answer saves, each where it is known; see
             :func:`~orchestrator.analysis.findings.answer_figures.cost_of_run`.
-        command: Arguments of ``python -m orchestrator SWEEP.py`` that fix the config and the data.
-        noise: What the baseline's own runs differ by, or None where it was not repeated.
-        drift: Whether the machine became slower or faster, or None where that is not known.
-        interference: What co-located trials lose, or None where none ran both ways.
+        checks: The checks of what the figures rest on, the gravest first.
     """
 
-    sweep: SweepRecord
-    rule: Rule
+    tables: RunTables = field(repr=False)
+    choice: Choice | None = field(default=None, repr=False)
     status: Status
     sentence: str
     why: str
-    choice: Choice | None = None
-    difference: Difference | None = None
-    unknown: tuple[Finding, ...] = ()
+    why_not_known: str = ""
     how_sure: str
     changes: tuple[Change, ...] = ()
+    difference: Difference | None = None
+    row: Mapping[Any, Any] = field(default_factory=dict, repr=False)
+    measured_in: Stage | None = None
     figures: Mapping[str, float]
     baseline_figures: Mapping[str, float]
-    measured_in: Stage | None = None
-    composed: bool = False
-    num_runs: Mapping[str, int] = field(default_factory=dict)
-    interval: str = ""
-    verdict: str = ""
-    caveats: tuple[Finding, ...]
     cost: Mapping[str, float]
-    command: tuple[str, ...] = ()
-    noise: NoiseFloor | None
-    drift: Drift | None
-    interference: Interference | None
+    checks: tuple[Finding, ...]
 
     @property
     def config(self) -> Config | None:
@@ -120,38 +106,44 @@ class Findings:
         return self.speedup if self.speedup is not None and self.speedup.leads else None
 
     @property
-    def why_not_known(self) -> str:
-        """Why the speed-up does not lead; "" where it does, or the baseline is recommended."""
-        return "" if self.is_baseline else "; ".join(one.text for one in self.unknown)
-
-    @property
     def is_baseline(self) -> bool:
         """True where the baseline itself is recommended."""
-        return self.config is not None and same_config(self.config, self.sweep.baseline)
+        return self.config is not None and same_config(self.config, self.tables.sweep.baseline)
+
+    @property
+    def composed(self) -> bool:
+        """True where some of ``figures`` are of probes, and of curves with other settings."""
+        return bool(self.row.get(COMPOSED, False))
+
+    @property
+    def num_runs(self) -> dict[str, int]:
+        """Runs of its ``speed`` and of its ``accuracy``, for which contaminated ones count."""
+        names = {"speed": "num_runs", "accuracy": "num_all_runs"}
+        return {name: int(self.row[column]) for name, column in names.items() if self.row}
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Arguments of ``python -m orchestrator SWEEP.py`` that fix the config and the data."""
+        return () if self.config is None else command_of(self.config, self.tables.sweep)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The checks that weaken the answer, without those that have their own lines."""
+        grave = (one for one in self.checks if one.health is Health.WARNING)
+        return tuple(one for one in grave if one.code not in _OWN_LINES)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What weakens the recommendation, a clause each; nothing without a config."""
-        return tuple(one.note for one in self.caveats if one.note and self.config is not None)
-
-    @property
-    def checks(self) -> tuple[Finding, ...]:
-        """The checks of what the figures rest on, the gravest first."""
-        order = list(Health)
-        known = (one for one in self.caveats if one.text)
-        return tuple(sorted(known, key=lambda one: order.index(one.health)))
+        return tuple(one.text for one in self.warnings if self.config is not None)
 
     @property
     def busy(self) -> str:
         """A sentence on a machine where other load disturbed a quarter of the runs, or ""."""
-        load = self.caveat(Caveat.OTHER_LOAD)
-        if load is None or not load["watched"] or load["disturbed"] < load["watched"] / 4:
+        disturbed, watched, text = load_text(self.tables.trials)
+        if not watched or disturbed < watched / 4:
             return ""
-        return f"Other load: {load.text}: run the sweep again when the machine is idle"
-
-    def caveat(self, code: Caveat) -> Finding | None:
-        """Return the first caveat of a code; None without one."""
-        return next((one for one in self.caveats if one.code is code), None)
+        return f"Other load: {text}: run the sweep again when the machine is idle"
 
 
 def findings(tables: RunTables) -> Findings:
@@ -160,41 +152,22 @@ def findings(tables: RunTables) -> Findings:
     Raises:
         SweepError: The sweep's objectives state no rule.
     """
-    selection = select(tables)
+    selection, rule = select(tables), tables.rule
     choice = choose(tables, selection)
-    if choice is not None:
-        return _of_choice(choice, tables)
-    why = why_none(selection, tables)
-    return Findings(
-        status=Status.NOTHING,
-        sentence=f"no settings can be recommended: {why}",
-        why=why,
-        how_sure="nothing is recommended",
-        figures=named_figures({}, tables.rule),
-        baseline_figures=baseline_figures(tables, Stage.TRAIN, tables.main_group),
-        caveats=_in_order(caveats_of_run(tables, None)),
-        cost=cost_of_run(tables, None, None),
-        **_of_run(tables),
-    )
-
-
-def _of_run(tables: RunTables) -> dict[str, Any]:
-    return {
-        "sweep": tables.sweep,
-        "rule": tables.rule,
-        "noise": tables.noise_floor,
-        "drift": tables.drift,
-        "interference": tables.interference,
-    }
-
-
-def _in_order(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
-    order: list[Reason | Caveat] = list(Caveat)
-    return tuple(sorted(caveats, key=lambda one: order.index(one.code)))
-
-
-def _of_choice(choice: Choice, tables: RunTables) -> Findings:
-    config, speedup, rule = choice.config, choice.speedup, tables.rule
+    if choice is None:
+        why = why_none(selection, tables)
+        return Findings(
+            tables=tables,
+            status=Status.NOTHING,
+            sentence=f"no settings can be recommended: {why}",
+            why=why,
+            how_sure="nothing is recommended",
+            figures=named_figures({}, rule),
+            baseline_figures=baseline_figures(tables, Stage.TRAIN, tables.main_group),
+            cost=cost_of_run(tables, None, None),
+            checks=_gravest_first(caveats_of_run(tables, None)),
+        )
+    config, speedup = choice.config, choice.speedup
     row, stage = row_of_figures(choice, tables)
     is_baseline = same_config(config, tables.sweep.baseline)
     unknown = why_not_known(choice.against or speedup, tables)
@@ -203,29 +176,28 @@ def _of_choice(choice: Choice, tables: RunTables) -> Findings:
     clause = accuracy_clause(rule, figures, difference)
     status, sentence = answer_of(choice, tables, clause, unknown)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
-    ranked = tables.ranked
-    verdicts = ranked.loc[rows_of(ranked, config) & (ranked["verdict"] != ""), "verdict"]
     return Findings(
+        tables=tables,
+        choice=choice,
         status=status,
         sentence=sentence,
         why=why_chosen(choice, tables),
-        choice=choice,
-        difference=difference,
-        unknown=unknown,
+        why_not_known="" if is_baseline else "; ".join(unknown),
         how_sure=how_sure(speedup, unknown, tables),
         changes=changes_of(config, tables),
+        difference=difference,
+        row=row,
+        measured_in=stage,
         figures=figures,
         baseline_figures=baseline_figures(tables, stage, str(row[GROUP])),
-        measured_in=stage,
-        composed=bool(row.get(COMPOSED, False)),
-        num_runs={"speed": int(row["num_runs"]), "accuracy": int(row["num_all_runs"])},
-        interval=str(row.get("interval", "")),
-        verdict=str(verdicts.iloc[0]) if len(verdicts) else "",
-        caveats=_in_order(caveats),
         cost=cost_of_run(tables, config, speedup),
-        command=command_of(config, tables.sweep),
-        **_of_run(tables),
+        checks=_gravest_first(caveats),
     )
+
+
+def _gravest_first(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
+    weights, codes = list(Health), list(Caveat)
+    return tuple(sorted(caveats, key=lambda f: (weights.index(f.health), codes.index(f.code))))
 
 
 def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]:
@@ -252,3 +224,69 @@ def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]
         if (value := sweep.options.get(name)) is not None:
             words += [f"--{name.replace('_', '-')}", str(value)]
     return (*words, *sweep.data_arguments)
+
+
+def recommended_json(found: Findings) -> dict[str, Any]:
+    """Return the content of ``recommended.json``; what is not known is null.
+
+    ``speedup`` has figures only where they lead.
+    """
+    tables, choice, difference = found.tables, found.choice, found.difference
+    config, baseline, rule = found.config or {}, dict(tables.sweep.baseline), tables.rule
+    ranked = tables.ranked
+    is_own = rows_of(ranked, config) & (ranked["verdict"] != "") & (choice is not None)
+    ends = difference and {name: getattr(difference, name) for name in ("centre", "low", "high")}
+    effects = {name: getattr(tables, name) for name in ("noise_floor", "drift", "interference")}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": found.status,
+        "sentence": found.sentence,
+        "config": found.config,
+        "changed": {
+            change.knob: {"value": config[change.knob], "baseline": baseline[change.knob]}
+            for change in found.changes
+        },
+        "command": list(found.command),
+        "speedup": _speedup(found),
+        "accuracy_difference": ends and {"metric": rule.accuracy.metric, **ends},
+        "figures": _plain(found.figures),
+        "baseline": {"config": baseline, "figures": _plain(found.baseline_figures)},
+        "cost": found.cost,
+        "checks": [
+            {"name": one.code, "health": one.health, "text": one.text} for one in found.checks
+        ],
+        "interval": str(found.row.get("interval", "")),
+        "measured_in": found.measured_in,
+        "composed": found.composed,
+        "num_runs": found.num_runs,
+        "verdict": next(iter(ranked.loc[is_own, "verdict"].map(str)), ""),
+        **{name: effect and effect.to_json() for name, effect in effects.items()},
+        "why": found.why,
+        "how_sure": found.how_sure,
+        "notes": list(found.notes),
+        "rule": rule_text(rule),
+        "data": tables.sweep.data,
+        "as_fast": list(choice.tied if choice else ()),
+        "unresolved": list(choice.unresolved if choice else ()),
+        "run": tables.key,
+    }
+
+
+def _speedup(found: Findings) -> dict[str, Any] | None:
+    speedup, known = found.speedup, found.known_speedup
+    if speedup is None:
+        return None
+    return {
+        "ratio": known and known.ratio,
+        "low": known and known.low,
+        "high": known and known.high,
+        "basis": str(speedup.basis),
+        "num_pairs": speedup.num_pairs,
+        "searching_ratio": known and known.searching_ratio,
+        "why_not_known": found.why_not_known,
+        "text": found.how_sure,
+    }
+
+
+def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if pd.isna(value) else float(value) for name, value in figures.items()}

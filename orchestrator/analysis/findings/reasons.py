@@ -8,11 +8,10 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of, rows_of, text_of
-from orchestrator.analysis.findings.codes import Finding, Reason
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.cost import dearest_difference
 from orchestrator.analysis.recommendation.selection import Selection
-from orchestrator.analysis.recommendation.speedup import Basis, Pairs, Speedup
+from orchestrator.analysis.recommendation.speedup import Basis, Speedup
 from orchestrator.analysis.rule import Rule, best_of, column_of, unreported
 from orchestrator.analysis.rule_words import condition_text
 from orchestrator.analysis.statistics.intervals import is_narrow
@@ -35,11 +34,13 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
             about = "looked faster in the runs that selected it and is slower"
         return f"the baseline; {format_config(choice.rejected, sweep)} {about}"
     if choice.finalist is not None:
-        pairs = choice.finalist
-        other = format_config(selection.config or {}, sweep)
+        over, other = choice.finalist, format_config(selection.config or {}, sweep)
+        times = "by an unknown factor faster than"
+        if over.is_known:
+            times = f"{over.ratio:.2f}x ({over.low:.2f}x to {over.high:.2f}x) the speed of"
         return (
-            f"the fastest of the finalists: {_times(pairs)} {other}, which was selected before, "
-            f"over {pairs_of(pairs)}"
+            f"the fastest of the finalists: {times} {other}, which was selected before, "
+            f"over {over.pairs_text}"
         )
     start = f"in the runs that selected it {_selected_by(selection, rule)}"
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
@@ -93,19 +94,6 @@ def _cheaper(cost: tuple[str, float, float]) -> str:
     return f", and has {metric} {shown(metric, own)} instead of {shown(metric, its)}"
 
 
-def pairs_of(pairs: Pairs) -> str:
-    """Return ``3 pairs of interleaved confirm runs``."""
-    kind = "interleaved " if pairs.interleaved else ""
-    return f"{counted(len(pairs), 'pair')} of {kind}confirm runs"
-
-
-def _times(pairs: Pairs) -> str:
-    interval = pairs.interval
-    if not is_narrow(interval.low, interval.high):
-        return "by an unknown factor faster than"
-    return f"{interval.centre:.2f}x ({interval.low:.2f}x to {interval.high:.2f}x) the speed of"
-
-
 def why_none(selection: Selection, tables: RunTables) -> str:
     """Return the reason why no config can be recommended."""
     if selection.refusal:
@@ -146,71 +134,61 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
     return f"no completed trial has {metrics}"
 
 
-def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[Finding, ...]:
+def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
     """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
     if speedup.leads or speedup.basis is Basis.SAME:
         return ()
-    if speedup.ratio is None:
+    if speedup.basis is Basis.CONFIRM:
+        return tuple(_why_open(speedup, tables.rule))
+    if speedup.basis is Basis.UNKNOWN:
         return (_why_no_ratio(speedup, tables),)
-    if speedup.pairs is None:
-        confirm = tables.confirm_rows
-        text = "the sweep has no confirm stage"
-        if tables.sweep.rigor.confirm:
-            text = "no confirm run was made"
-        if len(confirm):
-            text = f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})"
-        return (Finding(Reason.NOT_CONFIRMED, text),)
-    return tuple(_why_open(speedup.pairs, tables.rule))
+    confirm = tables.confirm_rows
+    if len(confirm):
+        return (f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})",)
+    planned = tables.sweep.rigor.confirm
+    return ("no confirm run was made" if planned else "the sweep has no confirm stage",)
 
 
-def _why_open(pairs: Pairs, rule: Rule) -> Iterator[Finding]:
+def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
     """Yield what keeps a ratio over confirm runs from leading."""
-    num, interval = counted(len(pairs), "pair"), pairs.interval
-    if pairs.num_contaminated:
-        text = f"other load disturbed {pairs.num_contaminated} of {num} of confirm runs"
-        yield Finding(Reason.OTHER_LOAD, text)
-    if not interval.is_known:
-        yield Finding(Reason.ONE_PAIR, "one pair of confirm runs is too few for an interval")
-    elif not is_narrow(interval.low, interval.high):
-        text = (
+    num, low, high = counted(speedup.num_pairs, "pair"), speedup.low, speedup.high
+    if speedup.num_contaminated:
+        yield f"other load disturbed {speedup.num_contaminated} of {num} of confirm runs"
+    if low is None or high is None:
+        yield "one pair of confirm runs is too few for an interval"
+    elif not is_narrow(low, high):
+        yield (
             f"its {num} of confirm runs allow for ratios that differ by more than a factor of "
             f"{MOST_FACTOR:g}"
         )
-        yield Finding(Reason.WIDE, text)
-    elif interval.low <= 1 <= interval.high:
-        text = (
+    elif low <= 1 <= high:
+        yield (
             f"{num} of confirm runs do not tell it from the baseline "
-            f"({interval.low:.2f} to {interval.high:.2f} times as {rule.fast[0]})"
+            f"({low:.2f} to {high:.2f} times as {rule.fast[0]})"
         )
-        yield Finding(Reason.NOT_TOLD_APART, text)
 
 
-def _why_no_ratio(speedup: Speedup, tables: RunTables) -> Finding:
-    pairs, rule, metric = speedup.pairs, tables.rule, tables.rule.speed.metric
-    if pairs is not None and pairs.is_one_sided:
+def _why_no_ratio(speedup: Speedup, tables: RunTables) -> str:
+    rule, metric = tables.rule, tables.rule.speed.metric
+    if min(speedup.num_ours, speedup.num_theirs) < speedup.num_rounds:
         have = "reached the target" if metric in OF_THE_TARGET else f"have {metric}"
-        text = (
-            f"its confirm runs {have} in {pairs.num_ours} of {counted(pairs.num_rounds, 'round')}, "
-            f"the baseline's in {pairs.num_theirs}"
+        return (
+            f"its confirm runs {have} in {speedup.num_ours} of "
+            f"{counted(speedup.num_rounds, 'round')}, the baseline's in {speedup.num_theirs}"
         )
-        return Finding(Reason.ONE_SIDED, text)
     rows = tables.trials[rows_of(tables.trials, tables.sweep.baseline)]
     lost = rows[rows["state"] != TrialState.COMPLETED]
     is_whole = len(rows) > 0 and lost.empty
-    if pairs is not None or (is_whole and (tables.searched[rule.speed_column] <= 0).any()):
-        text = f"a ratio takes figures above 0, and {metric} of it or of the baseline is not"
-        return Finding(Reason.NOT_POSITIVE, text)
+    if speedup.num_rounds or (is_whole and (tables.searched[rule.speed_column] <= 0).any()):
+        return f"a ratio takes figures above 0, and {metric} of it or of the baseline is not"
     if rows.empty:
-        return Finding(Reason.BASELINE_NOT_RUN, "the baseline was not run")
-    if lost.empty:
-        text = f"the baseline has no {'speed of its own' if rule.is_of_speed else metric}"
-        if rule.target is not None and metric in OF_THE_TARGET:
-            text = f"the baseline did not reach the target: {condition_text(rule.target)}"
-        return Finding(Reason.BASELINE_WITHOUT, text)
-    last = lost.iloc[-1]
-    reason = text_of(last["reason"]).partition("\n")[0]
-    text = f"the baseline is {last['state']}{f': {reason}' if reason else ''}"
-    return Finding(Reason.BASELINE_LOST, text)
+        return "the baseline was not run"
+    if len(lost):
+        reason = text_of(lost.iloc[-1]["reason"]).partition("\n")[0]
+        return f"the baseline is {lost.iloc[-1]['state']}{f': {reason}' if reason else ''}"
+    if rule.target is not None and metric in OF_THE_TARGET:
+        return f"the baseline did not reach the target: {condition_text(rule.target)}"
+    return f"the baseline has no {'speed of its own' if rule.is_of_speed else metric}"
 
 
 def _states(rows: pd.DataFrame) -> str:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from orchestrator.analysis.columns import same_config
 from orchestrator.analysis.findings.answer_figures import Difference
-from orchestrator.analysis.findings.codes import Finding, Status
-from orchestrator.analysis.findings.reasons import pairs_of, taken_by
+from orchestrator.analysis.findings.codes import Status
+from orchestrator.analysis.findings.reasons import taken_by
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import (
     Basis,
@@ -75,7 +75,7 @@ def named(changes: Sequence[Change]) -> str:
 
 
 def answer_of(
-    choice: Choice, tables: RunTables, clause: str, unknown: Sequence[Finding]
+    choice: Choice, tables: RunTables, clause: str, unknown: Sequence[str]
 ) -> tuple[Status, str]:
     """Return the status of a run with a config to recommend, and the answer's sentence.
 
@@ -95,7 +95,7 @@ def answer_of(
         return Status.CONFIRMED, f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
     if speedup.is_known and speedup.is_tie:
         return Status.CONFIRMED, f"{name} {_tie(speedup, rule)}{clause}"
-    reason = "".join(one.text for one in unknown[:1])
+    reason = "".join(unknown[:1])
     if speedup.is_shown or speedup.is_slower:
         way = "faster" if speedup.is_shown else "slower"
         start = f"{name} is {way} than the baseline{clause}"
@@ -159,8 +159,8 @@ def accuracy_clause(rule: Rule, figures: Mapping[str, float], difference: Differ
     return f"; no difference in {what} is shown"
 
 
-def how_sure(speedup: Speedup, unknown: Sequence[Finding], tables: RunTables) -> str:
-    """Return a speed-up with what it rests on and whether it exceeds the noise, or why it is open.
+def how_sure(speedup: Speedup, unknown: Sequence[str], tables: RunTables) -> str:
+    """Return a speed-up with what it rests on, or why it is open.
 
     Args:
         speedup: The speed-up.
@@ -169,25 +169,21 @@ def how_sure(speedup: Speedup, unknown: Sequence[Finding], tables: RunTables) ->
     """
     if speedup.basis is Basis.SAME:
         return "it is the baseline itself"
-    if not speedup.is_known or speedup.pairs is None:
-        return f"speed-up not known: {'; '.join(one.text for one in unknown)}"
-    pairs, interval, rule = speedup.pairs, speedup.pairs.interval, tables.rule
-    planned, noise = interim_analyses(tables.sweep).first, tables.noise_floor
-    left_out = pairs.num_left_out + pairs.num_elsewhere
-    extended = f" (extended from {planned})" if len(pairs) > planned else ""
+    if not speedup.is_known:
+        return f"speed-up not known: {'; '.join(unknown)}"
+    planned, rule = interim_analyses(tables.sweep).first, tables.rule
+    extended = f" (extended from {planned})" if speedup.num_pairs > planned else ""
     parts = [
-        f"{times_baseline(rule, f'{interval.centre:.2f}')}, 95 % interval {interval.low:.2f}x to "
-        f"{interval.high:.2f}x, over {pairs_of(pairs)}{extended}"
+        f"{times_baseline(rule, f'{speedup.ratio:.2f}')}, 95 % interval {speedup.low:.2f}x to "
+        f"{speedup.high:.2f}x, over {speedup.pairs_text}{extended}"
     ]
-    if left_out:
-        num = counted(left_out, "pair")
+    if speedup.num_left_out:
+        num = counted(speedup.num_left_out, "pair")
         parts.append(f"{num} left out, contaminated or under other conditions")
     if speedup.searching_ratio is not None:
         parts.append(f"{speedup.searching_ratio:.2f}x in the runs that selected it")
-    if speedup.is_tie or speedup.is_within_margin:
+    if speedup.is_tie:
         parts.append(f"that is within the {percent(speedup.tie_margin)} that make a tie")
-    if noise is not None and speedup.is_within(noise):
-        parts.append(f"that is within the noise: {noise.text}")
     return "; ".join(parts)
 
 

@@ -6,17 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.analysis.columns import (
-    Config,
-    config_of,
-    rows_of,
-    same_config,
-)
+from orchestrator.analysis.columns import Config, config_of, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.cost import cost_of_row
 from orchestrator.analysis.recommendation.selection import Selection, select
 from orchestrator.analysis.recommendation.speedup import (
-    Pairs,
     Speedup,
     confirmed_configs,
     pair_up,
@@ -45,27 +39,26 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
 
 def _faster_finalist(
     selection: Selection, selected: Config, tables: RunTables
-) -> tuple[Config, Mapping[Any, Any], Pairs] | None:
+) -> tuple[Config, Mapping[Any, Any], Speedup] | None:
     """Return the fastest finalist that undisturbed rounds show to be faster than the selected one.
 
     With its row among the searched configs and its speed over the selected one's. The level of each
     comparison is shared out over the finalists. None if there is no such finalist.
     """
     faster = [
-        (config, pairs)
+        (config, over)
         for config in confirmed_configs(tables)
         if not same_config(selected, config)
-        and (pairs := pair_up(tables, config, selected)).interval.low > 1
-        and not pairs.num_contaminated
+        and (over := pair_up(tables, config, selected)).is_shown
     ]
     if not faster:
         return None
-    config, pairs = max(faster, key=lambda pair: pair[1].interval.centre)
+    config, over = max(faster, key=lambda one: one[1].ratio or 0.0)
     configs = tables.configs[tables.configs[GROUP] == tables.main_group]
     rows = configs[rows_of(configs, config)].to_dict("records")
     if not rows or config not in selection.contenders:
         return None
-    return config, rows[0], pairs
+    return config, rows[0], over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +79,7 @@ class Choice:
     config: Config
     row: Mapping[Any, Any]
     speedup: Speedup
-    finalist: Pairs | None = None
+    finalist: Speedup | None = None
     rejected: Config | None = None
     against: Speedup | None = None
 
@@ -125,13 +118,13 @@ def choose(tables: RunTables, selection: Selection | None = None) -> Choice | No
     if selection.config is None or selection.row is None:
         return None
     finalist = _faster_finalist(selection, selection.config, tables)
-    config, row, pairs = finalist or (selection.config, selection.row, None)
+    config, row, over = finalist or (selection.config, selection.row, None)
     choice = Choice(
         selection=selection,
         config=config,
         row=row,
         speedup=speed_up(tables, config),
-        finalist=pairs,
+        finalist=over,
     )
     is_open = choice.speedup.is_slower or choice.speedup.is_tie
     return _or_baseline(choice, tables) if is_open else choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.statistics.intervals import Interval, is_narrow, log_interval
+from orchestrator.analysis.statistics.intervals import is_narrow, log_interval
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.statistics.pooling import (
     contaminated,
@@ -20,6 +20,7 @@ from orchestrator.analysis.statistics.pooling import (
     were_interleaved,
 )
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.formats import counted
 from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
@@ -28,73 +29,144 @@ MIN_CLEAN_PAIRS: Final = 2
 """With fewer clean pairs the contaminated ones count as well: a single one has no interval."""
 
 
+class Basis(StrEnum):
+    """Evidence that a speed-up rests on, the strongest first."""
+
+    CONFIRM = "confirm"
+    """Pairs of fresh runs, interleaved, that did not select."""
+    SEARCHING = "searching"
+    """The runs that selected: the fastest of many looks faster than it is."""
+    SAME = "same"
+    """The config is the baseline."""
+    UNKNOWN = "unknown"
+    """One of the two has no figure, or one that no ratio can be made of."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Pairs:
-    """Comparison of two configs in the rounds of the confirm stage.
+class Speedup:
+    """A config's speed over the baseline's, or over that of another config.
 
     Attributes:
-        interval: The ratio of their speeds over the rounds, wrong in as many cases as the
-            interim analyses and the other configs of the stage leave it.
-        num_left_out: Rounds that are left out since a run of the two was contaminated.
-        num_elsewhere: Rounds that are left out since they ran under other conditions than most did.
+        ratio: How many times as fast, or None where it is not known.
+        low: Lower end of the 95 % interval; None where the spread is not known.
+        high: Upper end.
+        basis: What ``ratio`` rests on.
+        num_pairs: Pairs of confirm runs that count, one a round.
+        num_left_out: Rounds that are left out: a run of the two was contaminated, or they ran under
+            other conditions than most did.
         num_contaminated: Contaminated rounds that count, since too few are clean.
         interleaved: True if the runs of the two were interleaved in each of these rounds.
-        num_rounds: Where a round has no ratio, so that there is no interval: all in which both runs
+        num_rounds: Where a round has no ratio, so that none is known: all in which both runs
             completed.
         num_ours: Rounds among these in which the config has a figure.
         num_theirs: Rounds in which the other one has.
+        searching_ratio: The ratio from the runs that selected, or None.
+        tie_margin: Ratios within it are a tie.
     """
 
-    interval: Interval
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    basis: Basis
+    num_pairs: int = 0
     num_left_out: int = 0
-    num_elsewhere: int = 0
     num_contaminated: int = 0
     interleaved: bool = False
     num_rounds: int = 0
     num_ours: int = 0
     num_theirs: int = 0
-
-    def __len__(self) -> int:
-        return self.interval.num_values
+    searching_ratio: float | None = None
+    tie_margin: float = 0.0
 
     @property
-    def is_one_sided(self) -> bool:
-        """True if one of the two has no figure in a round, so that there is no interval."""
-        return min(self.num_ours, self.num_theirs) < self.num_rounds
+    def is_known(self) -> bool:
+        """True if undisturbed confirm runs tell the ratio, to less than a factor of 1.5."""
+        return self.is_clean and is_narrow(self.low, self.high)
+
+    @property
+    def is_clean(self) -> bool:
+        """True if the ratio rests on confirm runs that no other load disturbed."""
+        return self.basis is Basis.CONFIRM and not self.num_contaminated
+
+    @property
+    def leads(self) -> bool:
+        """True if the ratio is known, and known not to be 1."""
+        return self.is_known and (self.is_shown or self.is_slower)
+
+    @property
+    def is_slower(self) -> bool:
+        """True if undisturbed confirm runs show the config to be slower than the baseline."""
+        return self.is_clean and self.high is not None and self.high < 1
+
+    @property
+    def is_shown(self) -> bool:
+        """True if undisturbed confirm runs show the config to be faster than the baseline."""
+        return self.is_clean and self.low is not None and self.low > 1
+
+    @property
+    def is_tie(self) -> bool:
+        """True if undisturbed confirm runs show the two to be as fast within the margin."""
+        if not self.is_clean or self.low is None or self.high is None:
+            return False
+        return self.low >= 1 - self.tie_margin and self.high <= 1 / (1 - self.tie_margin)
+
+    @property
+    def is_decided(self) -> bool:
+        """True if more confirm runs would tell nothing that matters.
+
+        They show a tie, or which of the two is faster and by what factor, to less than one of 1.5.
+        Or they have a round without a ratio, which no further one makes good.
+        """
+        return self.num_rounds > 0 or self.is_tie or self.leads
+
+    @property
+    def pairs_text(self) -> str:
+        """``3 pairs of interleaved confirm runs``."""
+        kind = "interleaved " if self.interleaved else ""
+        return f"{counted(self.num_pairs, 'pair')} of {kind}confirm runs"
+
+    def is_within(self, noise: NoiseFloor) -> bool:
+        """Return True if a claimed speed-up is no larger than the noise floor."""
+        is_claim = self.basis in (Basis.CONFIRM, Basis.SEARCHING)
+        return is_claim and noise.covers(self.ratio, num_runs=max(self.num_pairs, 1))
 
 
-def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]) -> Pairs:
-    """Compare the speeds of ``config`` and ``reference``, round by round.
+def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]) -> Speedup:
+    """Compare the speeds of ``config`` and ``reference``, round by round of the confirm stage.
 
     All rounds are of one group of comparable rows, the one with the most pairs. A pair with a
-    contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean.
+    contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval is wrong in
+    as many cases as the interim analyses and the other configs of the stage leave it.
     """
+    unknown = Speedup(basis=Basis.UNKNOWN)
     if tables.confirm_rows.empty:  # spares the driver a tenth of a second while it searches
-        return Pairs(interval=log_interval([]))
+        return unknown
     both = _rounds(tables, config, reference)
     rounds = both[both["ours"] | both["theirs"]]
     num_all = len(rounds)
-    if num_all:
-        groups = _groups(rounds)
-        rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
+    if not num_all:
+        return unknown
+    groups = _groups(rounds)
+    rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
     if rounds["ratio"].isna().any():
         both = both[_groups(both).isin(_groups(rounds))]
-        return Pairs(
-            interval=log_interval([]),
-            num_rounds=len(both),
-            num_ours=int(both["ours"].sum()),
-            num_theirs=int(both["theirs"].sum()),
-        )
+        num_ours, num_theirs = (int(both[side].sum()) for side in ("ours", "theirs"))
+        return replace(unknown, num_rounds=len(both), num_ours=num_ours, num_theirs=num_theirs)
     clean = rounds[~rounds["contaminated"]]
-    num_others, is_clean = len(rounds) - len(clean), len(clean) >= MIN_CLEAN_PAIRS
-    counted = clean if is_clean else rounds
-    level = confirm_level(tables, len(counted))
-    return Pairs(
-        interval=log_interval(counted["ratio"].to_numpy(dtype="float64"), level=level),
-        num_left_out=num_others if is_clean else 0,
-        num_elsewhere=num_all - len(rounds),
-        num_contaminated=0 if is_clean else num_others,
-        interleaved=bool(counted["interleaved"].all()),
+    is_clean = len(clean) >= MIN_CLEAN_PAIRS
+    used = clean if is_clean else rounds
+    level = confirm_level(tables, len(used))
+    interval = log_interval(used["ratio"].to_numpy(dtype="float64"), level=level)
+    return Speedup(
+        ratio=interval.centre,
+        low=interval.low if interval.is_known else None,
+        high=interval.high if interval.is_known else None,
+        basis=Basis.CONFIRM,
+        num_pairs=len(used),
+        num_left_out=num_all - len(used),
+        num_contaminated=len(used) - len(clean) if not is_clean else 0,
+        interleaved=bool(used["interleaved"].all()),
+        tie_margin=tables.rule.tie_margin if interval.is_known else 0.0,
     )
 
 
@@ -156,99 +228,6 @@ def interim_analyses(sweep: SweepRecord) -> InterimAnalyses:
     return InterimAnalyses(first=first, last=max(sweep.rigor.max_confirm, first))
 
 
-class Basis(StrEnum):
-    """Evidence that a speed-up rests on, the strongest first."""
-
-    CONFIRM = "confirm"
-    """Pairs of fresh runs, interleaved, that did not select."""
-    SEARCHING = "searching"
-    """The runs that selected: the fastest of many looks faster than it is."""
-    SAME = "same"
-    """The config is the baseline."""
-    UNKNOWN = "unknown"
-    """One of the two has no figure, or one that no ratio can be made of."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Speedup:
-    """A config's speed over the baseline's.
-
-    Attributes:
-        ratio: How many times as fast, or None where it is not known.
-        low: Lower end of the 95 % interval; None where the spread is not known.
-        high: Upper end.
-        basis: What ``ratio`` rests on.
-        num_pairs: Pairs of confirm runs.
-        pairs: What else is known of these pairs; None where the basis is another.
-        searching_ratio: The same from the runs that selected, or None.
-        tie_margin: Ratios within it are a tie.
-    """
-
-    ratio: float | None
-    low: float | None = None
-    high: float | None = None
-    basis: Basis
-    num_pairs: int = 0
-    pairs: Pairs | None = None
-    searching_ratio: float | None = None
-    tie_margin: float = 0.0
-
-    @property
-    def is_known(self) -> bool:
-        """True if undisturbed confirm runs tell the ratio, to less than a factor of 1.5."""
-        return self.is_clean and is_narrow(self.low, self.high)
-
-    @property
-    def is_clean(self) -> bool:
-        """True if the ratio rests on confirm runs that no other load disturbed."""
-        is_disturbed = self.pairs is not None and self.pairs.num_contaminated > 0
-        return self.basis is Basis.CONFIRM and not is_disturbed
-
-    @property
-    def leads(self) -> bool:
-        """True if the ratio is known, and known not to be 1."""
-        return self.is_known and (self.is_shown or self.is_slower)
-
-    @property
-    def is_slower(self) -> bool:
-        """True if undisturbed confirm runs show the config to be slower than the baseline."""
-        return self.is_clean and self.high is not None and self.high < 1
-
-    @property
-    def is_shown(self) -> bool:
-        """True if undisturbed confirm runs show the config to be faster than the baseline."""
-        return self.is_clean and self.low is not None and self.low > 1
-
-    @property
-    def is_tie(self) -> bool:
-        """True if undisturbed confirm runs show the two to be as fast within the margin."""
-        if not self.is_clean or self.low is None or self.high is None:
-            return False
-        return self.low >= 1 - self.tie_margin and self.high <= 1 / (1 - self.tie_margin)
-
-    @property
-    def is_within_margin(self) -> bool:
-        """True if the ratio itself is no more than what makes a tie."""
-        margin = self.tie_margin
-        return self.ratio is not None and 1 - margin <= self.ratio <= 1 / (1 - margin)
-
-    @property
-    def is_decided(self) -> bool:
-        """True if more confirm runs would tell nothing that matters.
-
-        They show a tie, or which of the two is faster and by what factor, to less than one of 1.5.
-        Or they have a round without a ratio, which no further one makes good.
-        """
-        is_told = self.is_slower or self.is_shown
-        never = self.pairs is not None and self.pairs.num_rounds > 0
-        return never or self.is_tie or (is_told and is_narrow(self.low, self.high))
-
-    def is_within(self, noise: NoiseFloor) -> bool:
-        """Return True if a claimed speed-up is no larger than the noise floor."""
-        is_claim = self.basis in (Basis.CONFIRM, Basis.SEARCHING)
-        return is_claim and noise.covers(self.ratio, num_runs=max(self.num_pairs, 1))
-
-
 def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
     """Return the speed-up of a config over the sweep's baseline.
 
@@ -261,23 +240,9 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
     if same_config(config, tables.sweep.baseline):
         return Speedup(ratio=1.0, basis=Basis.SAME)
     searching = _searching_ratio(tables, config)
-    pairs = pair_up(tables, config, tables.sweep.baseline)
-    if len(pairs):
-        interval = pairs.interval
-        return Speedup(
-            ratio=interval.centre,
-            low=interval.low if interval.is_known else None,
-            high=interval.high if interval.is_known else None,
-            basis=Basis.CONFIRM,
-            num_pairs=len(pairs),
-            pairs=pairs,
-            searching_ratio=searching,
-            tie_margin=tables.rule.tie_margin if interval.is_known else 0.0,
-        )
-    if pairs.num_rounds:
-        return Speedup(ratio=None, basis=Basis.UNKNOWN, pairs=pairs, searching_ratio=searching)
-    if searching is None:
-        return Speedup(ratio=None, basis=Basis.UNKNOWN)
+    paired = pair_up(tables, config, tables.sweep.baseline)
+    if paired.num_pairs or paired.num_rounds or searching is None:
+        return replace(paired, searching_ratio=searching)
     return Speedup(ratio=searching, basis=Basis.SEARCHING, searching_ratio=searching)
 
 

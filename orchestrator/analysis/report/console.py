@@ -17,9 +17,8 @@ from rich.table import Table
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings.codes import Caveat, Health, Status
+from orchestrator.analysis.findings.codes import Caveat, Status
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.reasons import pairs_of
 from orchestrator.analysis.recommendation.front import front_table, main_front, measured_runs_text
 from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.rule import rule_of
@@ -39,8 +38,6 @@ _WIDEST_KNOB: Final = 26
 MAX_LINES: Final = 8
 _INDENT: Final = 13
 _MOST_CHECKS: Final = 2
-_SAID_ELSEWHERE: Final = (Caveat.DATA, Caveat.REPLAY, Caveat.TRIALS)
-"""Checks that have their own lines."""
 
 
 def summary(
@@ -87,7 +84,7 @@ def _status(found: Findings) -> str:
         return ""
     rests_on = found.why_not_known
     if found.status is Status.CONFIRMED:
-        rests_on = pairs_of(found.speedup.pairs) if found.speedup.pairs else ""
+        rests_on = found.speedup.pairs_text if found.speedup.num_pairs else ""
     figures = _figures(found)
     status = ": ".join(filter(None, (str(found.status), rests_on)))
     return f"{status}  ({figures})" if figures else status
@@ -95,7 +92,7 @@ def _status(found: Findings) -> str:
 
 def _figures(found: Findings) -> str:
     """Return the figures other than the speed, with their numbers of runs if these differ."""
-    rule = found.rule
+    rule = found.tables.rule
     others = [o.metric for o in (*rule.objectives, rule.accuracy) if o is not rule.speed]
     figures = [
         f"{name} {shown(name, found.figures[name])}"
@@ -103,9 +100,9 @@ def _figures(found: Findings) -> str:
         if not pd.isna(found.figures[name])
     ]
     timed, trained = found.num_runs["speed"], found.num_runs["accuracy"]
-    composed = found.caveat(Caveat.COMPOSED)
-    if composed is not None and found.composed:
-        figures.append(f"composed: {composed['rests']}")
+    composed = [one.text for one in found.checks if one.code is Caveat.COMPOSED]
+    if found.composed:
+        figures += [f"composed: {text}" for text in composed]
     elif figures and timed != trained:
         figures.append(f"{learned_word(rule)} of {counted(trained, 'run')}, speed of {timed}")
     return ", ".join(figures)
@@ -113,11 +110,7 @@ def _figures(found: Findings) -> str:
 
 def _checks(found: Findings) -> str:
     """Return the gravest warnings, without those that have their own lines."""
-    warnings = [
-        f"{check.code}: {check.text}"
-        for check in found.checks
-        if check.health is Health.WARNING and check.code not in _SAID_ELSEWHERE
-    ]
+    warnings = [f"{check.code}: {check.text}" for check in found.warnings]
     more = [f"{len(warnings) - _MOST_CHECKS} more in the report"]
     return "; ".join(warnings[:_MOST_CHECKS] + more * (len(warnings) > _MOST_CHECKS))
 

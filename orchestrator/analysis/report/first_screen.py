@@ -11,7 +11,6 @@ import pandas as pd
 
 from orchestrator.analysis.findings.codes import Health, Status
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.reasons import pairs_of
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, is_share, short, shown
 from orchestrator.formats import counted, duration
@@ -44,8 +43,8 @@ def first_screen(view: View) -> dict[str, Any]:
     """Return the content of the first screen, without the findings themselves."""
     found, sweep = view.findings, view.sweep
     symbol, style = _MARKS[found.status]
-    pairs = found.speedup.pairs if found.speedup is not None else None
-    is_confirmed = found.status is Status.CONFIRMED and pairs is not None
+    speedup = found.speedup
+    is_confirmed = found.status is Status.CONFIRMED and speedup is not None and speedup.num_pairs
     config = found.config or {}
     changed = [change.knob for change in found.changes]
     return {
@@ -53,7 +52,7 @@ def first_screen(view: View) -> dict[str, Any]:
         "sentence": as_sentence(found.sentence, sweep.knobs),
         "symbol": symbol,
         "style": style,
-        "basis": f"{pairs_of(pairs)}, which did not select" if is_confirmed and pairs else "",
+        "basis": f"{speedup.pairs_text}, which did not select" if speedup and is_confirmed else "",
         "numbers": numbers_of(found) if config else [],
         "figures": _figures(found),
         "checks": [(*_MARKS[check.health], check) for check in found.checks],
@@ -76,7 +75,7 @@ def numbers_of(found: Findings) -> list[Number]:
 
 
 def _speedup(found: Findings) -> Number:
-    rule, known = found.rule, found.known_speedup
+    rule, known = found.tables.rule, found.known_speedup
     label = "speed-up over the baseline"
     if not rule.is_of_speed:
         label = f"{rule.speed.metric}, times as good as the baseline"
@@ -91,7 +90,7 @@ def _speedup(found: Findings) -> Number:
 
 
 def _accuracy(found: Findings) -> Number:
-    metric, difference = found.rule.accuracy.metric, found.difference
+    metric, difference = found.tables.rule.accuracy.metric, found.difference
     own, its = (figures[metric] for figures in (found.figures, found.baseline_figures))
     label = metric if found.is_baseline else f"{metric} less the baseline's"
     if pd.isna(own):

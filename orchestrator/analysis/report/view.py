@@ -97,7 +97,7 @@ class View:
     @property
     def rule(self) -> Rule:
         """The rule that settings are recommended by."""
-        return self.findings.rule
+        return self.tables.rule
 
     @property
     def objectives(self) -> tuple[Objective, ...]:

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from orchestrator.analysis.findings.content import recommended_json
-from orchestrator.analysis.findings.findings import Findings, findings
+from orchestrator.analysis.findings.findings import Findings, findings, recommended_json
 from orchestrator.analysis.recommendation.front import composed_table, front_table
 from orchestrator.analysis.report.drawing import write_tables
 from orchestrator.analysis.report.page import report_of
@@ -40,7 +39,7 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
     """
     found = findings(tables)
     view = view_of(tables, found, run_dir)
-    content = recommended_json(found, tables.key)
+    content = recommended_json(found)
     replace_file(run_dir / RunFile.FRONT, partial(front_table(tables).to_csv, index=False))
     _write(run_dir / RunFile.RECOMMENDED, json.dumps(content, indent=2, allow_nan=False) + "\n")
     _write(run_dir / RunFile.ANSWER, answer_markdown(view))

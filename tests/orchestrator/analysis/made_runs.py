@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.findings.content import recommended_json
-from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.findings import findings, recommended_json
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role

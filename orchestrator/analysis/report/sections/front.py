@@ -150,7 +150,8 @@ def _sign_of_speed(row: Row) -> str:
 
 def _judged(view: View) -> Iterator[str]:
     """Yield the number of verdicts, the meaning of the words, and the noise if it is known."""
-    numbers, found, pool = view.configs["verdict"].value_counts(), view.findings, view.tables.pool
+    numbers, tables = view.configs["verdict"].value_counts(), view.tables
+    pool, noise = tables.pool, tables.noise_floor
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
     yield (
@@ -159,11 +160,8 @@ def _judged(view: View) -> Iterator[str]:
     )
     yield from _WORDS
     yield "no config was run twice: repeats would tell the spread" if pool is None else pool.text
-    if found.noise is None:
-        yield "the baseline was not repeated: there is no noise floor"
-    else:
-        yield f"noise floor: {found.noise.text}; {found.noise.repeats_text}"
-    yield from (effect.text for effect in (found.drift, found.interference) if effect is not None)
+    if noise is not None:
+        yield noise.repeats_text
 
 
 def _composed_notes(view: View) -> Iterator[str]:

@@ -29,7 +29,7 @@ CLASSES = "metrics.val_classes_predicted"
 
 
 def caveats(run: MadeRun, code: Caveat) -> list[Finding]:
-    return [one for one in findings(run.tables).caveats if one.code is code]
+    return [one for one in findings(run.tables).checks if one.code is code]
 
 
 @pytest.mark.parametrize("shared", [[], [FAST], [config()]], ids=["none", "its", "the baseline's"])
@@ -56,8 +56,9 @@ def test_a_value_at_the_edge_of_three_or_more(
 ) -> None:
     run = searched(*((config(batch_size=n), 1000.0 + 900 * (n == chosen)) for n in sizes))
     found = [one for one in caveats(run, Caveat.EDGE) if one.health is Health.WARNING]
-    assert [(one["knob"], one["is_largest"]) for one in found] == [("batch_size", is_largest)] * (
-        is_largest is not None
+    most = {True: "the largest batch_size", False: "the smallest batch_size"}
+    assert [one.text[: len(most[is_largest or False])] for one in found] == (
+        [] if is_largest is None else [most[is_largest]]
     )
     run.sweep["space"]["batch_size"] = "int_range(500, 4000)"
     assert [one.health for one in caveats(run, Caveat.EDGE)] == [Health.PASS], "drawn values"
@@ -70,7 +71,8 @@ def test_a_value_at_the_edge_of_three_or_more(
 def test_a_model_that_predicts_one_class(baseline: float, fast: float, whose: list[str]) -> None:
     run = searched((config(), 800.0), (FAST, 1300.0))
     run.rows[0][CLASSES], run.rows[1][CLASSES] = baseline, fast
-    assert [one["whose"] for one in caveats(run, Caveat.ONE_CLASS)] == whose
+    texts = [one.text for one in caveats(run, Caveat.ONE_CLASS)]
+    assert [text.partition(" 1 run")[0] for text in texts] == [f"in 1 of {one}" for one in whose]
 
 
 def loaded(num_dirty: int, num_clean: int) -> MadeRun:
@@ -90,7 +92,7 @@ def test_a_machine_is_busy_where_a_quarter_of_its_runs_was_disturbed(
 ) -> None:
     run = loaded(num_dirty, 8 - num_dirty)
     (load,) = caveats(run, Caveat.OTHER_LOAD)
-    assert (load.health, load["disturbed"], load["watched"]) == (health, num_dirty, 8)
+    assert (load.health, load.text.startswith(f"{num_dirty} of 8 runs")) == (health, True)
     assert bool(findings(run.tables).busy) is is_busy
     for row in run.rows:
         row["tags.contaminated"] = None  # on cores that were not its own

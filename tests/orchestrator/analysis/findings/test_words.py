@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.findings.codes import Caveat, Reason
+from orchestrator.analysis.findings.codes import Caveat
 from orchestrator.analysis.findings.words import Change, named
 from tests.orchestrator.analysis.findings.runs import RUNS, findings_of
 
@@ -25,7 +25,6 @@ def answer_to(name: str) -> str:
         "how sure": [found.how_sure],
         "not known": [found.why_not_known],
         "busy": [found.busy],
-        "note": found.notes,
         "check": [f"{check.health}: {check.code}: {check.text}" for check in found.checks],
     }
     lines = [f"{part}: {text}" for part, texts in parts.items() for text in texts if text]
@@ -46,10 +45,9 @@ def test_the_words_on_a_run_stand_on_the_page(name: str, page: dict[str, str]) -
 def test_every_code_is_met_by_a_run() -> None:
     met: set[object] = set()
     for name in RUNS:
-        found = findings_of(name)
-        met |= {one.code for one in (*found.unknown, *found.caveats)}
+        met |= {one.code for one in findings_of(name).checks}
     # Shown where it is computed: statistics/test_interference.py.
-    assert {*Reason, *Caveat} - met == {Caveat.INTERFERENCE}
+    assert {*Caveat} - met == {Caveat.INTERFERENCE}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from scipy import stats
 
 from orchestrator.analysis.recommendation.speedup import (
     Basis,
-    Pairs,
     Speedup,
     confirm_level,
     pair_up,
@@ -81,27 +80,27 @@ def test_a_gain_is_held_against_the_noise_of_means_over_as_many_runs() -> None:
 CONTAMINATED = {"tags.contaminated": "30 % of its cores' time went to others"}
 
 
-def pairs_of(run: MadeRun) -> Pairs:
+def pairs_of(run: MadeRun) -> Speedup:
     return pair_up(run.tables, FAST, config())
 
 
 def test_the_interval_is_that_of_the_paired_ratios() -> None:
     ours, theirs = [4100.0, 3900.0, 4400.0], [1000.0, 980.0, 1100.0]
-    interval = pairs_of(confirm(MadeRun(), {3: ours, 0: theirs})).interval
+    paired = pairs_of(confirm(MadeRun(), {3: ours, 0: theirs}))
     logs = np.log(ours) - np.log(theirs)
     low, high = np.exp(stats.t.interval(0.95, 2, loc=logs.mean(), scale=stats.sem(logs)))
-    assert interval.centre == pytest.approx(np.exp(logs.mean()))
-    assert (interval.low, interval.high) == (pytest.approx(low), pytest.approx(high))
+    assert paired.ratio == pytest.approx(np.exp(logs.mean()))
+    assert (paired.low, paired.high) == (pytest.approx(low), pytest.approx(high))
     # A slow minute hits both runs of a pair: their ratio does not see it.
     unpaired = np.exp(stats.t.ppf(0.975, 4) * np.log(ours).std(ddof=1) * np.sqrt(2 / 3))
-    assert interval.high / interval.low < unpaired**2
+    assert high / low < unpaired**2
 
 
 def test_pairs_are_matched_by_repeat_and_broken_ones_left_out() -> None:
     run = confirm(MadeRun(), {3: [4000.0, 4000.0, 8000.0], 0: [1000.0, 1000.0]})
     run.add(config(), stage="confirm", repeat=2, state="failed", reason="killed")
     pairs = pairs_of(run)
-    assert (len(pairs), pairs.interval.centre) == (2, pytest.approx(4.0))
+    assert (pairs.num_pairs, pairs.ratio) == (2, pytest.approx(4.0))
 
 
 @pytest.mark.parametrize("whose", [FAST, config()], ids=["ours", "the reference's"])
@@ -110,8 +109,8 @@ def test_a_contaminated_round_is_left_out_where_two_are_clean(whose: Config) -> 
     row = next(row for row in run.rows if row["params.num_workers"] == whose["num_workers"])
     row |= {**CONTAMINATED, "metrics.samples_per_s": 500.0}
     pairs = pairs_of(run)
-    assert pairs.interval.centre == pytest.approx(1.30, rel=0.01)
-    assert (len(pairs), pairs.num_left_out, pairs.num_contaminated) == (2, 1, 0)
+    assert pairs.ratio == pytest.approx(1.30, rel=0.01)
+    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_contaminated) == (2, 1, 0)
 
 
 def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
@@ -119,7 +118,7 @@ def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
     run.rows[0] |= CONTAMINATED
     run.rows[-1] |= CONTAMINATED
     pairs = pairs_of(run)
-    assert (len(pairs), pairs.num_left_out, pairs.num_contaminated) == (3, 0, 2)
+    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_contaminated) == (3, 0, 2)
 
 
 def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
@@ -132,4 +131,4 @@ def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
     assert (fixed, extended, shared) == pytest.approx((0.05, 0.01, 0.005))
     logs = np.log([500 / 400, 496 / 404, 505 / 398])
     half = stats.t.ppf(1 - 0.005 / 2, 2) * logs.std(ddof=1) / math.sqrt(3)
-    assert pairs_of(run).interval.low == pytest.approx(np.exp(logs.mean() - half))
+    assert pairs_of(run).low == pytest.approx(np.exp(logs.mean() - half))
