@@ -18,13 +18,10 @@ import pandas as pd
 
 from orchestrator.analysis.comparison.estimates import (
     SIGNIFICANCE,
-    Estimates,
-    Stages,
-    median_interval,
     median_of,
     own_changes,
 )
-from orchestrator.analysis.statistics.intervals import Floats, t_quantile
+from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.matched_pairs import holm
 
 TOLERANCE: Final = 0.03
@@ -52,9 +49,9 @@ class Figure:
     Attributes:
         metric: Its name.
         is_ratio: True where the changes are logarithms of ratios, False where they are differences.
-        limits: Change of each row that is tolerated, either way, on the scale of the changes.
-        rows: Change of each config and stage; NaN where the figure was not measured, or under other
-            load alone.
+        rows: Change of each config and stage, as of
+            :func:`~orchestrator.analysis.comparison.estimates.changes_of`, NaN where the figure was
+            not measured, or under other load alone; the ``limit`` that is tolerated, either way.
         own: The same beyond what the others of the stage did; None where a figure does not depend
             on the host, so that this is no question.
         together: Change of all configs of each stage; see :func:`together`.
@@ -62,13 +59,12 @@ class Figure:
 
     metric: str
     is_ratio: bool
-    limits: Floats
-    rows: Estimates
-    own: Estimates | None
+    rows: pd.DataFrame
+    own: pd.DataFrame | None
     together: Mapping[str, pd.DataFrame]
 
 
-def against(changes: Estimates, limits: Floats | float) -> pd.DataFrame:
+def against(rows: pd.DataFrame, limit: pd.Series[float] | float) -> pd.DataFrame:
     """Test changes against a limit.
 
     Returns:
@@ -79,70 +75,52 @@ def against(changes: Estimates, limits: Floats | float) -> pd.DataFrame:
     """
     from scipy.special import stdtr
 
-    logs = changes.logs
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(changes.variances)
-        half = t_quantile(changes.df) * error
-        p_worse = stdtr(changes.df, (logs + limits) / error)
-        p_better = stdtr(changes.df, (limits - logs) / error)
+    logs, df, error = rows["log"], rows["df"], rows["variance"] ** 0.5
+    half = t_quantile(df.to_numpy(dtype=np.float64)) * error
     ends = {"low": logs - half, "high": logs + half}
-    tested = {"p_worse": p_worse, "p_better": p_better, "limit": limits}
-    return pd.DataFrame({"change": logs, **ends, **tested, "num_configs": 1})
+    p_values = {
+        "p_worse": stdtr(df, (logs + limit) / error),
+        "p_better": stdtr(df, (limit - logs) / error),
+    }
+    return pd.DataFrame({"change": logs, **ends, **p_values, "limit": limit, "num_configs": 1})
 
 
-def together(rows: Estimates, limits: Floats) -> pd.DataFrame:
+def together(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the median of several changes, tested as by :func:`against`.
 
-    Only changes with a known error count, if there are any; otherwise the order of the changes, by
-    a sign test. NaN if no change is known.
+    Only changes with a known error count, if there are any.
     """
-    limit = float(np.median(limits))
-    known = rows.known
-    if np.isnan(rows.logs).all():
-        return against(median_of(rows), limit).assign(num_configs=len(rows))
-    if len(known):
-        return against(median_of(known), limit).assign(num_configs=len(known))
-    from scipy.special import bdtr
-
-    logs, count = rows.logs, len(rows)
-    low, high = median_interval(logs)
-    p_worse = bdtr(float((logs >= -limit).sum()), count, 0.5)
-    p_better = bdtr(float((logs <= limit).sum()), count, 0.5)
-    cells = {"change": np.median(logs), "low": low, "high": high, "p_worse": p_worse}
-    return pd.DataFrame([{**cells, "p_better": p_better, "limit": limit, "num_configs": count}])
+    known = rows[rows["variance"].notna()]
+    used = known if len(known) else rows
+    limit = float(rows["limit"].median())
+    return against(median_of(used), limit).assign(num_configs=len(used))
 
 
-def figure_of(
-    metric: str, rows: Estimates, stages: Stages, limits: Floats, *, is_ratio: bool
-) -> Figure:
+def figure_of(metric: str, rows: pd.DataFrame, *, is_ratio: bool) -> Figure:
     """Return the changes of a figure between two runs; see :class:`Figure`.
 
     No host makes a config learn less, so only a ratio of speeds has own changes.
     """
-    of_stages = {str(stage): stages == stage for stage in dict.fromkeys(stages)}
-    measured = ~np.isnan(rows.logs)
-    if is_ratio:  # a stage without a clean speed keeps its row: its change is not decided
-        measured |= [not measured[stages == stage].any() for stage in stages]
+    measured = {str(stage): some for stage, some in rows.groupby("stage", sort=False)}
+    if not is_ratio:  # a stage without a clean speed keeps its row: its change is not decided
+        measured = {stage: some for stage, some in measured.items() if some["log"].notna().any()}
     return Figure(
         metric=metric,
         is_ratio=is_ratio,
-        limits=limits,
         rows=rows,
-        own=own_changes(rows, stages) if is_ratio else None,
+        own=own_changes(rows) if is_ratio else None,
         together={
-            stage: together(rows[here & measured], limits[here & measured])
-            for stage, here in of_stages.items()
-            if (here & measured).any()
+            stage: together(some[some["log"].notna() | some["log"].isna().all()])
+            for stage, some in measured.items()
         },
     )
 
 
-def judged(figures: Sequence[Figure], stages: Stages) -> pd.DataFrame:
+def judged(figures: Sequence[Figure]) -> pd.DataFrame:
     """Return every change with its verdict.
 
     Args:
         figures: What was compared.
-        stages: Stage of each row.
 
     Returns:
         One row a figure, stage and config, and one for its configs together: ``stage, metric,
@@ -151,9 +129,7 @@ def judged(figures: Sequence[Figure], stages: Stages) -> pd.DataFrame:
         first, or differences, better being larger; ``p_worse, p_better`` after Holm's correction;
         the ``verdict``.
     """
-    cells = pd.concat(
-        [part for figure in figures for part in _parts(figure, stages)], ignore_index=True
-    )
+    cells = pd.concat([part for figure in figures for part in _parts(figure)], ignore_index=True)
     p_values = {name: holm(cells[name].to_numpy()) for name in ("p_worse", "p_better")}
     is_within = (cells["low"] >= -cells["limit"]) & (cells["high"] <= cells["limit"])
     shown = [p_value < SIGNIFICANCE / 2 for p_value in p_values.values()]
@@ -170,19 +146,19 @@ def judged(figures: Sequence[Figure], stages: Stages) -> pd.DataFrame:
     return cells[[*_FIRST, *(c for c in cells.columns if c not in (*_FIRST, "limit"))]]
 
 
-def _parts(figure: Figure, stages: Stages) -> Iterator[pd.DataFrame]:
+def _parts(figure: Figure) -> Iterator[pd.DataFrame]:
     """Yield what all configs of a stage did, then each config.
 
     A config that is the only one of its stage is all of them.
     """
-    rows = against(figure.rows, figure.limits)
+    rows = against(figure.rows, figure.rows["limit"])
     if figure.own is not None:
         # A config is slower only if it is slower beyond what the host did to all of them.
         own = against(figure.own, 0.0)
         rows = rows.assign(**{p: np.maximum(rows[p], own[p]) for p in ("p_worse", "p_better")})
     rows = rows.assign(row=np.arange(len(rows)))
     for stage, of_all in figure.together.items():
-        each = rows[(stages == stage) & (rows["change"].notna() | figure.is_ratio)]
+        each = rows[(figure.rows["stage"] == stage) & (rows["change"].notna() | figure.is_ratio)]
         parts = [of_all.assign(row=TOGETHER), *([each] if len(each) > 1 else [])]
         for part in parts:
             yield part.assign(stage=stage, metric=figure.metric, is_ratio=figure.is_ratio)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,16 +15,12 @@ from orchestrator.analysis.comparison.changes import (
     TOLERANCE,
     Figure,
     Verdict,
+    against,
     figure_of,
     judged,
     verdict_of,
 )
-from orchestrator.analysis.comparison.estimates import (
-    SIGNIFICANCE,
-    Sample,
-    Stages,
-    changes_of,
-)
+from orchestrator.analysis.comparison.estimates import SIGNIFICANCE, changes_of
 from orchestrator.analysis.comparison.pairs import (
     Difference,
     lost_configs,
@@ -32,7 +28,6 @@ from orchestrator.analysis.comparison.pairs import (
     paired_speeds,
     refusal,
     require_alike,
-    require_known,
     row_keys,
 )
 from orchestrator.analysis.comparison.words import (
@@ -42,7 +37,6 @@ from orchestrator.analysis.comparison.words import (
     lost_text,
     sentence_of,
 )
-from orchestrator.analysis.statistics.intervals import Floats, two_sided_p
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -139,8 +133,7 @@ def compare(
 
     Raises:
         SweepError: The machines, versions or data differ, or no config is in both; the
-            message names each key and both values. Or the tolerance is no share, or a key
-            in ``across`` is unknown.
+            message names each key and both values. Or the tolerance is no share.
     """
     if not 0 <= tolerance < 1:
         raise SweepError(
@@ -148,23 +141,23 @@ def compare(
             "it is the share of the speed that may be lost: 0.03 for 3 %, at least 0 and below 1",
         )
     keys = row_keys(first, second)
-    require_known(across, (first.sweep, second.sweep), keys)
     require_alike(first.sweep, second.sweep, across)
     pairs = paired_speeds(first, second, keys)
     counts, alike = mismatches(pairs, [key for key in keys if key not in across])
     if not alike.any():
         raise refusal("no config ran under the same conditions in both runs:", list(counts))
     compared = pairs[alike].reset_index(drop=True)
-    rule, stages = first.rule, stages_of(compared)
-    limits = np.full(len(compared), -math.log1p(-tolerance))
-    speed = _figure(compared, stages, rule.speed, ("log", "variance", "clean"), limits)
+    rule, speeds = first.rule, ("log", "variance", "clean")
+    rows = changes_of(compared, speeds, sign=rule.speed.sign).assign(limit=-math.log1p(-tolerance))
+    speed = figure_of(rule.speed.metric, rows, is_ratio=True)
     figures = [speed]
     if rule.accuracy.metric != rule.speed.metric:
         names = ("accuracy", "spread", "trained")
-        levels = compared["accuracy_first"].to_numpy(dtype=np.float64, na_value=np.nan)
-        limits = _tolerated(rule.accuracy, first.sweep, levels)
-        figures.append(_figure(compared, stages, rule.accuracy, names, limits))
-    table, changes = ordered(_table(compared, speed, keys), judged(figures, stages))
+        rows = changes_of(compared, names, sign=rule.accuracy.sign)
+        levels = compared["accuracy_first"].astype("float64")
+        rows = rows.assign(limit=_tolerated(rule.accuracy, first.sweep, levels))
+        figures.append(figure_of(rule.accuracy.metric, rows, is_ratio=False))
+    table, changes = ordered(_table(compared, speed, keys), judged(figures))
     return Comparison(
         table=table,
         changes=changes,
@@ -177,51 +170,15 @@ def compare(
     )
 
 
-def stages_of(rows: pd.DataFrame) -> Stages:
-    """Return the stage of each row."""
-    return rows["stage"].to_numpy(dtype=np.object_)
-
-
-def _figure(
-    pairs: pd.DataFrame,
-    stages: Stages,
-    objective: Objective,
-    names: tuple[str, str, str],
-    limits: Floats,
-) -> Figure:
-    """Return the changes of a figure, positive for the better.
-
-    Args:
-        pairs: Rows of both runs.
-        stages: Stage of each row.
-        objective: The figure.
-        names: Columns of the mean, the variance and the number of runs. The mean of a speed is that
-            of its logarithm.
-        limits: Tolerated change of each row.
-    """
-    first, second = _samples(pairs, names)
-    rows = changes_of(first, second, stages)
-    has_runs = (first.num_runs > 0) & (second.num_runs > 0)
-    rows = replace(rows, logs=np.where(has_runs, objective.sign * rows.logs, np.nan))
-    return figure_of(objective.metric, rows, stages, limits, is_ratio=names[0] == "log")
-
-
-def _samples(pairs: pd.DataFrame, names: tuple[str, str, str]) -> list[Sample]:
-    """Return the runs of either side, of the columns of mean, variance and number of runs."""
-    cells = [
-        [pairs[f"{name}_{side}"].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
-        for side in ("first", "second")
-    ]
-    return [Sample(means=m, variances=v, num_runs=np.nan_to_num(n)) for m, v, n in cells]
-
-
-def _tolerated(accuracy: Objective, sweep: SweepRecord, levels: Floats) -> Floats:
+def _tolerated(
+    accuracy: Objective, sweep: SweepRecord, levels: pd.Series[float]
+) -> pd.Series[float] | float:
     """Return how far each accuracy may fall: by the objective, else by the sweep."""
     tolerance, is_relative = accuracy.tolerance, accuracy.relative
     if tolerance is None:
         is_relative = not is_accuracy(accuracy.metric)
         tolerance = sweep.rigor.tie_margin if is_relative else sweep.rigor.accuracy_tolerance
-    return tolerance * (np.abs(levels) if is_relative else np.ones(len(levels)))
+    return tolerance * levels.abs() if is_relative else tolerance
 
 
 def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
@@ -252,18 +209,16 @@ def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:
 
 def with_changes(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
     """Add each ratio, each config's own with its ``p_value``, and whether it is ``different``."""
-    own = speed.own
-    assert own is not None
-    low, high = speed.rows.interval()
-    own_low, own_high = own.interval()
-    p_values = holm(two_sided_p(own.logs / np.sqrt(own.variances), own.df))
+    assert speed.own is not None
+    tested, own = against(speed.rows, 0.0), against(speed.own, 0.0)
+    p_values = holm(2 * own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
     return table.assign(
-        ratio=np.exp(speed.rows.logs),
-        low=low,
-        high=high,
-        own=np.exp(own.logs),
-        own_low=own_low,
-        own_high=own_high,
+        ratio=np.exp(tested["change"]),
+        low=np.exp(tested["low"]),
+        high=np.exp(tested["high"]),
+        own=np.exp(own["change"]),
+        own_low=np.exp(own["low"]),
+        own_high=np.exp(own["high"]),
         p_value=p_values,
         different=p_values < SIGNIFICANCE,
     )

@@ -6,7 +6,7 @@ of them, that differ in one of these are not compared, and the difference is nam
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from orchestrator.analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, h
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.pooling import contaminated, counting
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.errors import SweepError, nearest
+from orchestrator.errors import SweepError
 from orchestrator.provenance.environment import TIMED_PACKAGES
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
@@ -90,25 +90,6 @@ def refusal(what: str, apart: Collection[Difference]) -> SweepError:
     options = " ".join(f"--across {key}" for key in dict.fromkeys(each.key for each in apart))
     hint = f"where that is what you want to compare, say so: {options}"
     return SweepError(f"{what}\n{lines}", hint)
-
-
-def require_known(
-    across: Iterable[str], sweeps: Iterable[SweepRecord], rows: Iterable[str]
-) -> None:
-    """Refuse keys in ``across`` that no run could differ in: a misspelt one would do nothing.
-
-    Raises:
-        SweepError: A key is unknown; names the nearest one.
-    """
-    recorded = [key for sweep in sweeps for key in _environment_of(sweep)]
-    packages = [f"versions.{name}" for name in TIMED_PACKAGES]
-    known = list(dict.fromkeys([*_FIELDS, *recorded, *packages, *rows]))
-    for name in across:
-        if name not in known:
-            raise SweepError(
-                f"across: {name!r} is no condition of a speed{nearest(name, known)}",
-                f"allowed: {', '.join(known)}",
-            )
 
 
 def row_keys(first: RunTables, second: RunTables) -> list[str]:

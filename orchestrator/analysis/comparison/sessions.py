@@ -26,14 +26,7 @@ from orchestrator.analysis.comparison.changes import (
     against,
     judged,
 )
-from orchestrator.analysis.comparison.compare import (
-    Comparison,
-    compare,
-    ordered,
-    stages_of,
-    with_changes,
-)
-from orchestrator.analysis.comparison.estimates import Estimates, Stages
+from orchestrator.analysis.comparison.compare import Comparison, compare, ordered, with_changes
 from orchestrator.analysis.comparison.pairs import ROW_KEYS, require_alike
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
@@ -74,22 +67,22 @@ def combined(comparisons: Sequence[Comparison]) -> Comparison:
     goals = {o.metric: o.sign for o in reference.sweep.objectives}
     rows, ids = _in_all(comparisons)
     table = _firsts(rows, ids)
-    stages = stages_of(table)
     fell = goals.get(reference.accuracy, 1.0) * (rows["accuracy_second"] - rows["accuracy_first"])
     found = {reference.metric: np.log(rows["ratio"]), reference.accuracy: fell}
     figures = [
         Figure(
             metric=metric,
             is_ratio=metric == reference.metric,
-            limits=np.full(len(table), _limit(reference.changes, metric)),
-            rows=_over_pairs(values, ids),
+            rows=_over_pairs(values, ids).assign(
+                stage=table["stage"], limit=_limit(reference.changes, metric)
+            ),
             own=_over_pairs(np.log(rows["own"]), ids) if metric == reference.metric else None,
-            together=_together(comparisons, metric, stages),
+            together=_together(comparisons, metric),
         )
         for metric, values in found.items()
         if metric in set(reference.changes["metric"])
     ]
-    table, changes = ordered(with_changes(table, figures[0]), judged(figures, stages))
+    table, changes = ordered(with_changes(table, figures[0]), judged(figures))
     return replace(
         reference,
         table=table,
@@ -149,15 +142,11 @@ def _own(table: pd.DataFrame) -> pd.Series[Any]:
     return table.groupby("stage", sort=False)["ratio"].transform(over_others)
 
 
-def _over_pairs(values: pd.Series[Any], ids: pd.Series[int]) -> Estimates:
+def _over_pairs(values: pd.Series[Any], ids: pd.Series[int]) -> pd.DataFrame:
     """Return the means over pairs, with their errors, a group each."""
-    groups = values.groupby(ids, sort=False)
-    count = groups.count().to_numpy(dtype=np.float64)
-    return Estimates(
-        logs=groups.mean().to_numpy(dtype=np.float64),
-        variances=groups.var().to_numpy(dtype=np.float64) / count,
-        df=np.asarray(count - 1, dtype=np.float64),
-    )
+    of_id = values.groupby(ids, sort=False).agg(["mean", "var", "count"]).reset_index(drop=True)
+    variance = of_id["var"] / of_id["count"]
+    return pd.DataFrame({"log": of_id["mean"], "variance": variance, "df": of_id["count"] - 1.0})
 
 
 def _limit(changes: pd.DataFrame, metric: str) -> float:
@@ -167,15 +156,13 @@ def _limit(changes: pd.DataFrame, metric: str) -> float:
     return math.log(limit) if of_metric["is_ratio"].all() else limit
 
 
-def _together(
-    comparisons: Sequence[Comparison], metric: str, stages: Stages
-) -> dict[str, pd.DataFrame]:
+def _together(comparisons: Sequence[Comparison], metric: str) -> dict[str, pd.DataFrame]:
     """Return the changes that the configs of each stage have in common, over the pairs."""
     changes = pd.concat([each.changes for each in comparisons], ignore_index=True)
     common = changes[(changes["row"] == TOGETHER) & (changes["metric"] == metric)]
     found = {}
     for stage, of_stage in common.groupby("stage", sort=False):
-        if len(of_stage) < len(comparisons) or stage not in stages:
+        if len(of_stage) < len(comparisons):
             continue
         values = np.log(of_stage["change"]) if of_stage["is_ratio"].all() else of_stage["change"]
         found[str(stage)] = against(

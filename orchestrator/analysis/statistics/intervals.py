@@ -73,6 +73,18 @@ def two_sided_p(t: Floats | float, df: Floats | float) -> Floats:
     return np.asarray(2 * stdtr(df, -np.abs(t)), dtype=np.float64)
 
 
+def df_of_sum(variances: Floats, df: Floats, is_pooled: npt.NDArray[np.bool_]) -> float:
+    """Return the degrees of freedom of a sum of variances; those of one pool are one of its terms.
+
+    Source: Satterthwaite, "An approximate distribution of estimates of variance components",
+    Biometrics Bulletin 2, 1946.
+    """
+    squares = float((variances[~is_pooled] ** 2 / df[~is_pooled]).sum())
+    if is_pooled.any():
+        squares += float(variances[is_pooled].sum()) ** 2 / float(df[is_pooled].min())
+    return float(variances.sum()) ** 2 / squares if squares else float(df.min())
+
+
 @cache
 def comparison_quantile(num_comparisons: int, df: float) -> float:
     """Return the standard errors that no difference of a group exceeds in 95 % of cases.

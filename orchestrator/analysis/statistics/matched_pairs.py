@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.statistics.intervals import Floats, t_quantile, two_sided_p
+from orchestrator.analysis.statistics.intervals import Floats, df_of_sum, t_quantile, two_sided_p
 
 MIN_DF: Final = 2.0
 """With fewer degrees of freedom there is no interval: at 1 t has no mean, and its 95 % is 12.7."""
@@ -177,8 +177,7 @@ def noise_of(variances: Floats, df: Floats) -> Noise:
     """Return the noise of differences of configs, averaged over them.
 
     Configs with the most degrees of freedom have the pooled variance, which is one estimate; the
-    others have their own. Their sum has the degrees of freedom of Satterthwaite ("An
-    approximate distribution of estimates of variance components", Biometrics Bulletin 2, 1946).
+    others have their own.
 
     Args:
         variances: Of the configs' means: a row a difference, a column for each of its configs.
@@ -187,11 +186,7 @@ def noise_of(variances: Floats, df: Floats) -> Noise:
     if not (variances.size and np.isfinite(variances).all() and (df > 0).all()):
         return Noise()
     total = float(variances.sum())
-    pooled = df == df.max()
-    own = variances[~pooled]
-    squares = float(variances[pooled].sum()) ** 2 / float(df.max())
-    squares += float((own**2 / df[~pooled]).sum())
-    return Noise(variance=total / len(variances), df=total**2 / squares if squares else df.max())
+    return Noise(variance=total / len(variances), df=df_of_sum(variances, df, df == df.max()))
 
 
 def mean_difference(differences: Floats, noise: Noise) -> Mean:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from orchestrator.analysis.comparison.changes import Figure, figure_of
-from orchestrator.analysis.comparison.estimates import Estimates, Sample, Stages, changes_of
+from orchestrator.analysis.comparison.estimates import changes_of
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import MadeRun, config
@@ -52,10 +52,18 @@ def with_sweep(run: RunTables, **fields: object) -> RunTables:
     return replace(run, sweep=replace(run.sweep, **cast("Any", fields)))
 
 
-def sample_of(logs: Floats) -> Sample:
-    """The sample of logarithms of speeds, a row a config."""
-    num_runs = np.full(len(logs), float(logs.shape[1]))
-    return Sample(means=logs.mean(axis=1), variances=logs.var(axis=1, ddof=1), num_runs=num_runs)
+def changes_from(first: Floats, second: Floats) -> pd.DataFrame:
+    """Changes between logarithms of speeds: a row a config, a column a run."""
+    cells = {
+        f"{name}_{side}": cell
+        for side, logs in (("first", first), ("second", second))
+        for name, cell in (
+            ("log", logs.mean(axis=1)), ("variance", logs.var(axis=1, ddof=1)),
+            ("clean", logs.shape[1]),
+        )
+    }  # fmt: skip
+    rows = pd.DataFrame({"stage": "train", **cells})
+    return changes_of(rows, ("log", "variance", "clean"), sign=1.0)
 
 
 def ratios_of(
@@ -64,19 +72,13 @@ def ratios_of(
     runs: int = 3,
     noise: float = 0.02,
     changes: tuple[float, ...] = (1.0,) * len(CONFIGS),
-) -> Estimates:
+) -> pd.DataFrame:
     """Ratios of two runs of configs that differ by ``changes``, estimated from drawn speeds."""
     first, second = (noise * rng.standard_normal((len(changes), runs)) for _ in range(2))
-    second += np.log(changes)[:, None]
-    return changes_of(sample_of(first), sample_of(second), stages_like(changes))
+    return changes_from(first, second + np.log(changes)[:, None])
 
 
-def stages_like(rows: Sized) -> Stages:
-    """The stage of as many rows, all to train."""
-    return np.full(len(rows), "train", dtype=np.object_)
-
-
-def speed_of(rows: Estimates, *, tolerance: float = 0.03) -> Figure:
+def speed_of(rows: pd.DataFrame, *, tolerance: float = 0.03) -> Figure:
     """The ratios as a figure to be judged."""
-    limits = np.full(len(rows), -np.log(1 - tolerance))
-    return figure_of("samples_per_s", rows, stages_like(rows), limits, is_ratio=True)
+    limited = rows.assign(limit=-np.log(1 - tolerance))
+    return figure_of("samples_per_s", limited, is_ratio=True)
