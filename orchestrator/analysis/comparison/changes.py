@@ -110,7 +110,7 @@ def figure_of(metric: str, rows: pd.DataFrame, *, is_ratio: bool) -> Figure:
         rows=rows,
         own=own_changes(rows) if is_ratio else None,
         together={
-            stage: together(some[some["log"].notna() | some["log"].isna().all()])
+            stage: together(some[some["log"].notna() | bool(some["log"].isna().all())])
             for stage, some in measured.items()
         },
     )
