@@ -11,7 +11,9 @@ from orchestrator.system.streams import outlast_readers
 def run() -> NoReturn:
     """Run the command line of this process, and end it."""
     outlast_readers()
-    code = main(sys.argv[1:])
+    # A module that the sweep file imports may parse them on import.
+    arguments, sys.argv[1:] = sys.argv[1:], []
+    code = main(arguments)
     sys.stdout.flush()
     sys.stderr.flush()
     # Everything is closed. Taking torch, Ray and pandas apart object by object is 2.5 s more.

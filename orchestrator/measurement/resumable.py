@@ -49,6 +49,8 @@ class Resumable:
         """True where what is learned is to be evaluated; False for a trial of speed alone."""
         self.checkpoint_dir = context.checkpoint_dir
         """Folder of what the trial needs to continue if its process dies, or None."""
+        self.notes: list[str] = []
+        """Texts for the user of the sweep, each printed once."""
         self._progress = Progress(context.budget)
         self._recorder = recorder
         self._random: Mapping[str, Any] | None = None  # of a checkpoint, until training goes on

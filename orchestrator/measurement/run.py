@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -28,7 +29,12 @@ from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.throughput import StopRule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
-from orchestrator.measurement.trial_figures import PacedFigures, Recording, checked_figures
+from orchestrator.measurement.trial_figures import (
+    PacedFigures,
+    Recording,
+    checked_figures,
+    has_diverged,
+)
 from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Report
 
@@ -72,6 +78,7 @@ class Run(Resumable):
         self.told_to_stop = False
         """True once a report was answered that the trial is to end."""
         self._figures = PacedFigures()
+        self._names, self._diverged = set[str](), ""
 
     # -- the loop
 
@@ -204,15 +211,33 @@ class Run(Resumable):
         Raises:
             TrialStopped: The trial is to end here.
             TypeError, FloatingPointError, ValueError: A figure is no number, is not finite, or is
-                an accuracy that is no fraction of 1.
+                an accuracy that is no fraction of 1. The first value of a figure may be infinite,
+                that of a best loss so far say: the next report or the end refuses it.
         """
-        checked = checked_figures(metrics, self._progress.steps)
+        checked = checked_figures(metrics)
+        diverged = [name for name, figure in checked.items() if has_diverged(name, figure)]
+        self._diverged = ""
+        for name in diverged:
+            self._diverged = f"{name} is {checked[name]} after step {self._progress.steps}"
+            if name in self._names:
+                self.require_finite()
+            checked[name] = math.nan
+        self._names.update(checked)
         self.reported = self._kept(checked)
         if self.rank == 0 and self._channel.report(self._report(self.reported)):
             self.told_to_stop = True
             raise TrialStopped
 
     # -- for the process that runs the training function
+
+    def require_finite(self) -> None:
+        """Check the last report.
+
+        Raises:
+            FloatingPointError: A figure of it is infinite, or a loss that is not a number.
+        """
+        if self._diverged:
+            raise FloatingPointError(self._diverged)
 
     def recording(self) -> Recording:
         """Return everything measured so far."""

@@ -211,19 +211,22 @@ _ROUNDING: Final = 1e-6
 """How far beyond 0 and 1 a sum of shares comes in 32 bits."""
 
 
-def checked_figures(metrics: Mapping[str, Any], num_steps: int) -> dict[str, float]:
+def checked_figures(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Return the figures as plain numbers.
 
     Args:
         metrics: By name: a number, or what holds a single one, such as a tensor.
-        num_steps: Steps taken so far, for the message.
 
     Raises:
         TypeError: A figure is no single number.
-        FloatingPointError: It is infinite, or a loss that is not a number.
         ValueError: It is an accuracy that is no fraction of 1.
     """
-    return {name: _checked(name, value, num_steps) for name, value in metrics.items()}
+    return {name: _checked(name, value) for name, value in metrics.items()}
+
+
+def has_diverged(name: str, figure: float) -> bool:
+    """Return True for an infinite figure, and for a loss that is not a number."""
+    return math.isinf(figure) or (math.isnan(figure) and name.endswith("loss"))
 
 
 def _single(value: Any) -> float:  # noqa: ANN401 - whatever it is
@@ -232,7 +235,7 @@ def _single(value: Any) -> float:  # noqa: ANN401 - whatever it is
     return float(value if item is None else item())
 
 
-def _checked(name: str, value: Any, num_steps: int) -> float:  # noqa: ANN401 - whatever it is
+def _checked(name: str, value: Any) -> float:  # noqa: ANN401 - whatever it is
     kind = type(value).__name__
     refused = TypeError(f"{name} is reported as a {kind}: report one number")
     if isinstance(value, (str, bytes)):
@@ -241,9 +244,7 @@ def _checked(name: str, value: Any, num_steps: int) -> float:  # noqa: ANN401 - 
         figure = _single(value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         raise refused from None
-    if math.isinf(figure) or (math.isnan(figure) and name.endswith("loss")):
-        raise FloatingPointError(f"{name} is {figure} after step {num_steps}")
-    if is_accuracy(name) and (figure > 1 or figure < 0):
+    if is_accuracy(name) and math.isfinite(figure) and (figure > 1 or figure < 0):
         nearest = min(max(figure, 0.0), 1.0)
         if abs(figure - nearest) < _ROUNDING:
             return nearest

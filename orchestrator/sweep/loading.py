@@ -30,6 +30,9 @@ from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 from orchestrator.trainable import IF_POSSIBLE, Trainable
 
 _NUM_NAMES = 12
+_PARSES: Final = (
+    "put what ends it, parse_args() of a command line say, under if __name__ == '__main__'"
+)
 _UNKNOWN_ARGUMENT = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
 )
@@ -137,7 +140,7 @@ def run_sweep_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         with _refusing_ray():
-            exec(compile(source, str(file), "exec"), module.__dict__)
+            exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - raised again, as a message
@@ -245,6 +248,10 @@ def _description(error: BaseException, frame: FrameType) -> str:
 def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
     if isinstance(error, SweepError):
         return error.hint
+    if isinstance(error, SystemExit):
+        return _PARSES
+    if hidden := _hidden(error, file):
+        return hidden
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     if isinstance(error, SyntaxError) and error.filename:
         origin, line = error.filename, error.lineno or 0
@@ -253,6 +260,17 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
         return ""
     shown = bounded(linecache.getline(origin, line).strip(), MOST_OF_A_LINE)
     return f"raised in {place(origin, line)}: {shown}"
+
+
+def _hidden(error: BaseException, file: Path) -> str:
+    """Return which module next to ``file`` an installed one of the same name hides, in words."""
+    owner = error.obj if isinstance(error, AttributeError) else None
+    name = error.name if isinstance(error, ImportError) else getattr(owner, "__name__", None)
+    top = str(name).partition(".")[0]
+    beside, used = file.with_name(f"{top}.py"), getattr(sys.modules.get(top), "__file__", None)
+    if used in (None, str(beside)) or not beside.exists() or beside == file:
+        return ""
+    return f"{top} is {used}, which hides {place(beside)}: give that file another name"
 
 
 def _argument_line(error: BaseException, frame: FrameType) -> int | None:

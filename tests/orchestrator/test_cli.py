@@ -44,6 +44,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_module_that_parses_on_import_gets_none_of_our_arguments(
+    folder: Path, run_cli: RunCli
+) -> None:
+    (folder / "opts.py").write_text("import sys\nassert not sys.argv[1:]\n")
+    (folder / "parsing.py").write_text(f"import opts\n{SWEEP}")
+    done = run_cli("parsing.py", "--plan")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -105,6 +105,7 @@ def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
         "tags": {**(last.tags if last else {}), **verdicts(run.recording()), **settings()},
         "blocks": run.take_rows(),
         "restored_epochs": run.restored_epochs,
+        "notes": run.notes,
     }
 
 
@@ -170,6 +171,7 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
     config = trainable.config(**launch.trial.config)
     try:
         trainable.train(config, run)
+        run.require_finite()
     except TrialStopped:
         own = "" if run.told_to_stop else "its training function raised TrialStopped"
         return {"state": TrialState.STOPPED, "reason": run.pause_reason or own}

@@ -19,13 +19,17 @@ killed too, unless the owner has written that it ends in order.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
+import io
 import json
 import os
 import selectors
 import signal
 import socket
 import sys
+import threading
 import traceback
 import warnings
 from contextlib import suppress
@@ -48,21 +52,23 @@ from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 
 REQUEST_BYTES = 1 << 20
+POLL_S = 0.05
+"""Period of polling children where the kernel gives no pidfd (before Linux 5.3, seccomp)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Child:
     pid: int
-    pidfd: int
+    pidfd: int | None
     client: socket.socket
 
 
 class ForkServer:
     """Forks a child for each request, and kills it when its client hangs up."""
 
-    def __init__(self, listener: socket.socket, path: Path) -> None:
-        """Serve on ``listener``, which is bound at ``path``."""
-        self._listener, self._path = listener, path
+    def __init__(self, listener: socket.socket, path: Path, files: list[io.IOBase]) -> None:
+        """Serve on ``listener``, which is bound at ``path``; modules have opened ``files``."""
+        self._listener, self._path, self._files = listener, path, files
         self._children: dict[int, _Child] = {}
         # A module may have started a process when it was imported.
         self._of_modules = set(children_of(os.getpid()))
@@ -75,8 +81,12 @@ class ForkServer:
         """Serve until the owner hangs up."""
         try:
             while True:
-                for key, _ in self._selector.select():
+                polled = [child for child in self._children.values() if child.pidfd is None]
+                for key, _ in self._selector.select(POLL_S if polled else None):
                     key.data(key.fileobj)
+                for child in polled:
+                    if self._children.get(child.pid) is child and _has_ended(child.pid):
+                        self._reap(child)
         finally:
             traceback.print_exc()
             self._kill_children()
@@ -105,26 +115,26 @@ class ForkServer:
 
         SIGCHLD would need a handler, which the child inherits and the modules may replace.
         """
-        server, pid = os.getpid(), 0
+        server = os.getpid()
         try:
             pid = os.fork()
-            if pid == 0:
-                self._become_child(client, request, channel, server)
-            # The pid is still the child's, even if it has exited: it has not been waited for.
-            pidfd = os.pidfd_open(pid)
-        except OSError as error:  # too many processes or files, or no memory: others continue
-            if pid:
-                kill_group(pid)
-                os.waitpid(pid, 0)
+        except OSError as error:  # too many processes, or no memory: others continue
             os.close(channel)
             _send(client, {"error": f"no process could be forked: {error.strerror}"})
             client.close()
             return
+        if pid == 0:
+            self._become_child(client, request, channel, server)
         # A copy that stays open here would hide the child's end from its supervisor.
         os.close(channel)
+        pidfd = None
+        with suppress(OSError):
+            # The pid is still the child's, even if it has exited: it has not been waited for.
+            pidfd = os.pidfd_open(pid)
         child = _Child(pid=pid, pidfd=pidfd, client=client)
         self._children[pid] = child
-        self._selector.register(child.pidfd, selectors.EVENT_READ, lambda _: self._reap(child))
+        if pidfd is not None:
+            self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._reap(child))
         self._selector.register(client, selectors.EVENT_READ, lambda _: self._client_gone(child))
         _send(client, {"pid": pid})
 
@@ -147,10 +157,12 @@ class ForkServer:
             for inherited in (client, self._listener, *(c.client for c in self._children.values())):
                 inherited.close()
             for sibling in self._children.values():
-                os.close(sibling.pidfd)
+                if sibling.pidfd is not None:
+                    os.close(sibling.pidfd)
             from orchestrator.execution.process.child import run_child
 
             status = run_child(request, channel)
+            _end_as_python_does(self._files)
         except BaseException:
             traceback.print_exc()
             raise
@@ -158,7 +170,7 @@ class ForkServer:
             with suppress(Exception):
                 sys.stdout.flush()
                 sys.stderr.flush()
-            # Not sys.exit: exit handlers and destructors belong to the server's modules.
+            # Not sys.exit: taking torch apart object by object takes seconds.
             os._exit(status)
 
     def _reap(self, child: _Child) -> None:
@@ -182,9 +194,10 @@ class ForkServer:
         child.client.close()
 
     def _forget(self, child: _Child) -> None:
-        self._selector.unregister(child.pidfd)
         self._selector.unregister(child.client)
-        os.close(child.pidfd)
+        if child.pidfd is not None:
+            self._selector.unregister(child.pidfd)
+            os.close(child.pidfd)
         del self._children[child.pid]
         end_leftovers(self._of_modules | self._children.keys())
 
@@ -212,6 +225,24 @@ class ForkServer:
 def _send(client: socket.socket, message: dict[str, int | str]) -> None:
     with suppress(OSError):
         client.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _has_ended(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _open_files() -> list[io.IOBase]:
+    """Return the file objects that the garbage collector knows: none of frozen modules."""
+    return [each for each in gc.get_objects() if issubclass(type(each), io.IOBase)]
+
+
+def _end_as_python_does(files: list[io.IOBase]) -> None:
+    """Wait for threads, run exit handlers, write buffered files; the supervisor limits the time."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for file in (*files, *_open_files()):
+        with suppress(Exception):  # it may be closed, or only read
+            file.flush()
 
 
 def _import(module: str) -> None:
@@ -251,6 +282,7 @@ def main(arguments: list[str]) -> NoReturn:
         # Modules that every child needs, whatever it trains.
         for module in ("orchestrator.execution.process.child", "orchestrator.sweep.loading"):
             importlib.import_module(module)
+        files = _open_files()
     # Bound under another name and renamed once it listens: a client that finds the socket can
     # connect to it, and the rename replaces the socket of a server that died.
     temporary = f"{path}.{os.getpid()}"
@@ -258,7 +290,7 @@ def main(arguments: list[str]) -> NoReturn:
     listener.bind(temporary)
     listener.listen(64)
     Path(temporary).rename(path)
-    ForkServer(listener, Path(path)).serve()
+    ForkServer(listener, Path(path), files).serve()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ If the GCS has died, Ray ends the driver itself, with only a line from C++.
 from __future__ import annotations
 
 import os
-import select
 import socket
 import time
 from collections.abc import Callable
@@ -73,16 +72,14 @@ class Processes:
         for pid in self._groups:
             # The raylet starts its agents before it answers, and workers afterwards.
             named |= {child: "agent" for child in children_of(pid) if not _is_worker(child)}
-        # Descriptors: the number of a process may be reused.
-        self._watched = {os.pidfd_open(pid): name for pid, name in named.items()}
+        self._watched = {psutil.Process(pid): name for pid, name in named.items()}
         self._addresses = {} if is_our_own else _addresses_of_cluster()
         self._failures = dict.fromkeys(self._addresses, 0)
         self._asked_at, self._asking = time.monotonic(), Lock()
 
     def lost(self) -> str:
         """Return which of them has died, as a sentence; empty while all are alive."""
-        ended, _, _ = select.select(list(self._watched), [], [], 0)
-        names = [self._watched[each] for each in ended]
+        names = [name for process, name in self._watched.items() if _has_ended(process)]
         if names:
             names.sort(key=lambda name: name != "agent")  # the first one to die
             return f"Ray's {names[0]} has died (Ray runs on it)"
@@ -105,10 +102,16 @@ class Processes:
         kill_groups(self._groups)
 
     def close(self) -> None:
-        """Close the descriptors. Safe to call more than once."""
-        for descriptor in self._watched:
-            os.close(descriptor)
+        """Watch nothing any more."""
         self._watched = {}
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """Return True for a zombie too, and where its number belongs to another process."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _addresses_of_cluster() -> dict[str, tuple[str, int]]:

@@ -182,6 +182,7 @@ class Attempt:
         """Return the row of a trial that has sent its result, unless its ceilings follow."""
         self._monitor.telemetry.sample(self._group.pids, now=True)
         self.restored_epochs = result.get("restored_epochs", 0)
+        self.notes += result.get("notes", ())
         self.may_end_otherwise = bool(result.get("again", True))
         ending = endings.result_ending(result, self._monitor.telemetry)
         if ending[0] is TrialState.FAILED and self._group.others:

@@ -6,11 +6,12 @@ With ``num_items`` they, and their loader workers, write down when they were at 
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import subprocess
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 import torch
 from torch.utils.data import DataLoader
@@ -30,6 +31,7 @@ Act = Literal[
     "spawn",
     "detach",
     "parse",
+    "exit",
 ]
 
 
@@ -65,6 +67,8 @@ def train(config: Config, run: Run) -> None:
             os.kill(os.getpid(), 9)
         if config.act == "parse":
             argparse.ArgumentParser("greedy").parse_args()
+        if config.act == "exit":
+            _leave_to_the_end(run, config.step_ms / 1000)
         if config.act == "raise":
             print("about to raise")
             raise ValueError("asked to")
@@ -119,6 +123,17 @@ def _work(seconds: float, book: Path) -> None:
         sum(range(100))
     with book.open("a") as file:
         file.write(f"{began} {time.monotonic()}\n")
+
+
+LOG: list[TextIO] = []
+
+
+def _leave_to_the_end(run: Run, after_s: float) -> None:
+    """Leave a row in a buffer and a file to an exit handler, which takes so long."""
+    LOG.append(_pids_file(run).with_name("rows").open("w"))
+    LOG[0].write("a row")
+    atexit.register(_pids_file(run).touch)
+    atexit.register(time.sleep, after_s)
 
 
 def _has_died(run: Run) -> bool:

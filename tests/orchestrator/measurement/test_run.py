@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,6 +25,33 @@ def trained(
             clock.sleep(step_s)
         run.report()
     return run, listener
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("train_loss", [math.inf, 2.0], ""),
+        ("val_acc", [math.nan], ""),
+        ("train_loss", [math.nan], "train_loss is nan after step 1"),
+        ("val_acc", [-math.inf], "val_acc is -inf after step 1"),
+        ("own", [math.inf, math.inf, 2.0], "own is inf after step 2"),
+        ("train_loss", [2.0, math.nan, 1.0], "train_loss is nan after step 2"),
+    ],
+)
+def test_a_first_figure_that_a_later_one_mends_is_no_divergence(
+    name: str, values: list[float], message: str
+) -> None:
+    listener = Listener()
+    clock = FakeClock()
+    run = Run(context(budget=Budget(epochs=len(values))), listener, clock=clock)
+    refused = pytest.raises(FloatingPointError, match=f"^{message}$")
+    with refused if message else contextlib.nullcontext():
+        for epoch in run.epochs():
+            for _ in run.batches([0], samples=lambda _: 1):
+                clock.sleep(0.1)
+            run.report(**{name: values[epoch]})
+        run.require_finite()
+    assert not any(math.isinf(report.metrics[name]) for report in listener.reports)
 
 
 # -- times

@@ -117,6 +117,29 @@ def test_a_file_may_be_named_like_a_module(tmp_path: Path) -> None:
     assert sys.path[0] != str(tmp_path)  # or every later import of json would find the sweep
 
 
+def test_a_file_has_none_of_our_future_flags(tmp_path: Path) -> None:
+    tail = "def own(x: int) -> None: ...\nassert own.__annotations__['x'] is int\n"
+    assert load_sweep(written(tmp_path, tail + GOOD)).epochs == 2
+
+
+@pytest.mark.parametrize("line", ["from torch import nothing", "import torch; torch.nothing"])
+def test_a_module_that_an_installed_one_hides_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "torch.py").write_text("nothing = 1\n")
+    error = refusal(written(tmp_path, f"{line}\n"))
+    assert "which hides" in error.hint
+    assert str(tmp_path / "torch.py") in error.hint
+
+
+def test_a_file_that_is_run_as_a_program_ends_with_the_command(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD * 2)
+    env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    done = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, env=env, check=True
+    )
+    assert done.stderr.count(" -m orchestrator ") == 1
+    assert done.stderr.endswith("my_sweep.py\n")
+
+
 def test_what_a_file_defines_can_be_imported_by_another_process(tmp_path: Path) -> None:
     path = written(tmp_path, name="importable.py")
     train = load_sweep(path).trainable.train
@@ -221,6 +244,10 @@ BROKEN = {
         "    trails=3,",
     ),
     "x = {}['lr']": ("KeyError: 'lr'", "x = {}['lr']"),
+    "import argparse\nargparse.ArgumentParser().parse_args(['--x'])": (
+        "a sweep file must not end the program",
+        "parse_args",
+    ),
     "import sys\nsys.exit(3)": ("a sweep file must not end the program", "sys.exit(3)"),
     "raise Exception('x' * 9_999)": ("characters left out", "raise Exception('x' * 9_999)"),
     "@knobs\nclass Other:\n    x: int = both(default=0, ge=1, doc='x')": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,11 +23,17 @@ from orchestrator.execution.ray.functions.param_space import ParamSpace
 from orchestrator.execution.ray.functions.session import Session, Stop, filled_names
 from orchestrator.metrics import Objective
 from orchestrator.space.configs import values_of
+from orchestrator.texts import bounded
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
 
 _DICTIONARY: Final = "_dict_checkpoint.pt"
+_REMOVED: Final = (
+    "files that a trial writes under relative names are removed with it (its output names them): "
+    "report them as a checkpoint, or give absolute names, with the id of "
+    "tune.get_context().get_trial_id() say"
+)
 
 
 class RayInTrialError(RuntimeError):
@@ -74,7 +81,7 @@ class RayTraining:
             dictionary[self.data_key] = str(run.data.path)
         # Every name under which a function may have imported report() looks here (Ray 2.60).
         ray_session: Any = importlib.import_module("ray.train._internal.session")
-        with _own_folder(run.checkpoint_dir) as scratch:
+        with _own_folder(run) as scratch:
             folder = run.checkpoint_dir or scratch
             asked = filled_names().intersection(objective.metric for objective in self.reports)
             session = Session(
@@ -180,13 +187,15 @@ def _in_own_folder(made: Any) -> Any:  # noqa: ANN401 - any such class
 
 
 @contextmanager
-def _own_folder(parent: Path | None) -> Iterator[Path]:
+def _own_folder(run: Run) -> Iterator[Path]:
     """Work in a new folder, as under Ray Tune: parallel functions share no file.
+
+    The user is told where files are left in it.
 
     Yields:
         A folder next to it, which is removed as well.
     """
-    before = Path.cwd()
+    before, parent = Path.cwd(), run.checkpoint_dir
     os.environ.setdefault("TUNE_ORIG_WORKING_DIR", str(before))
     if parent is not None:
         parent.mkdir(parents=True, exist_ok=True)
@@ -199,6 +208,9 @@ def _own_folder(parent: Path | None) -> Iterator[Path]:
             yield Path(folder)
         finally:
             os.chdir(before)
+            if files := sorted(str(each.relative_to(work)) for each in work.rglob("*")):
+                sys.stderr.write(f"removed with the trial: {bounded(', '.join(files))}\n")
+                run.notes.append(_REMOVED)
 
 
 @contextmanager

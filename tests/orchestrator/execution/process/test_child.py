@@ -12,6 +12,7 @@ import torch
 from orchestrator import DataFolders, Isolation
 from orchestrator.execution.process.child import limit_threads, take_environment
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.execution.supervision import attempt
 from orchestrator.kernel.executor import Launch, Needs, Rank, Source
 from orchestrator.trial import Budget, Stage, TrialState
 from tests.orchestrator.execution.supervised import core_of_this_test, ended, launch_of
@@ -109,6 +110,18 @@ def test_a_training_function_finds_no_arguments(servers: ForkServers, tmp_path: 
     launch = launch_of(tmp_path, act="parse", duration_s=0.01)
     result = ended(launch, servers, tmp_path)
     assert result.state is TrialState.COMPLETED, result.reason
+
+
+@pytest.mark.parametrize("after_s", [0.01, 60.0])
+def test_exit_handlers_run_and_buffers_are_written_for_a_limited_time(
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after_s: float
+) -> None:
+    monkeypatch.setattr(attempt, "STOP_GRACE_S", 2.0 if after_s < 1 else 0.1)
+    launch = launch_of(tmp_path, act="exit", duration_s=0.01, step_ms=1000 * after_s)
+    result = ended(launch, servers, tmp_path)
+    assert result.state is TrialState.COMPLETED, result.reason
+    assert (launch.scratch / "pids").exists() is (after_s < 1)
+    assert bool((launch.scratch / "rows").read_text()) is (after_s < 1)
 
 
 def test_a_process_has_the_ranks_of_its_trial_and_not_those_of_a_launcher(

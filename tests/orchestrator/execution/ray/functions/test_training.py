@@ -18,7 +18,9 @@ from ray import tune
 
 from orchestrator import from_ray
 from orchestrator.execution.ray.functions.training import RayInTrialError, own_function
-from tests.orchestrator.execution.ray.functions.trials import trained
+from orchestrator.measurement.run import Context, Run
+from orchestrator.trial import Budget
+from tests.orchestrator.execution.ray.functions.trials import Channel, trained
 
 
 def reports_of(function: Callable[..., Any], **others: Any) -> list[dict[str, float]]:
@@ -66,6 +68,21 @@ def test_functions_beside_each_other_share_no_file() -> None:
     assert {original for *_, original in seen} == {str(here)}
     assert Path.cwd() == here
     assert not any(folder.exists() for folder, *_ in seen)
+
+
+def test_files_that_go_with_their_trial_are_named(capfd: pytest.CaptureFixture[str]) -> None:
+    def writing(config: dict[str, Any]) -> None:
+        Path("logs").mkdir()
+        Path("logs/best.pt").touch()
+
+    notes = []
+    for function in (writing, returning):
+        run = Run(Context(seed=0, budget=Budget(epochs=1)), Channel())
+        trainable = from_ray(function, config={"w": 2.0})
+        trainable.train(trainable.config(), run)
+        notes.append(run.notes)
+    assert [len(each) for each in notes] == [1, 0]
+    assert "logs/best.pt" in capfd.readouterr().err
 
 
 def test_the_users_own_function_is_found_in_its_wrappers() -> None:
