@@ -18,7 +18,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``composition/``: figures of configs that were not trained end to end.
 - ``statistics/``: numbers from tables, without an opinion.
 - ``columns.py``, ``comparable.py``, ``rule.py``: columns, comparable rows, the sweep's rule.
-- ``rule_words.py``, ``wording.py``: the rule, figures and knobs in sentences.
+- ``wording.py``: the rule, figures and knobs in sentences.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Figures and knobs as they are written in sentences, tables and commands."""
+"""Figures, knobs and the rule as they are written in sentences, tables and commands."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from orchestrator.analysis.rule import Rule
 from orchestrator.formats import number, percent
 from orchestrator.metric_table import unit_of
-from orchestrator.metrics import is_accuracy
+from orchestrator.metrics import Goal, Objective, is_accuracy
+from orchestrator.rules import RuleKind
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -143,3 +145,77 @@ def as_sentence(text: str, knobs: Container[str]) -> str:
     """
     first, text = text.split(maxsplit=1)[0:1], text.removesuffix(".")
     return text if first and first[0] in knobs else text[:1].upper() + text[1:]
+
+
+# -- the rule of a sweep
+
+
+def rule_text(rule: Rule) -> str:
+    """Return the rule in words."""
+    among = f"; among the configs{_whose(rule)}" if rule.conditions else ""
+    match rule.how.kind:
+        case RuleKind.KNEE:
+            names = ", ".join(objective.metric for objective in rule.directions)
+            return (
+                f"the knee of the front of {names}: the config farthest beyond the line or plane "
+                f"of its ends, each objective scaled to the front's range{among}"
+            )
+        case RuleKind.WEIGHTED:
+            weights = ", ".join(f"{name} {short(w)}" for name, w in rule.how.weights.items())
+            return (
+                "the config with the largest weighted sum of its figures, each by how far it is "
+                f"short of the best as a share of it; weights: {weights}{among}"
+            )
+        case RuleKind.FUNCTION:
+            return f"what the sweep's function {rule.how.name} returns{among}"
+    fastest = "least costly" if rule.speed.goal is Goal.MINIMIZE else rule.fast[2]
+    return (
+        f"the {fastest} config by {rule.speed.metric}{_whose(rule)}; of those as "
+        f"{rule.fast[0]} within {percent(rule.tie_margin)}, the cheapest"
+    )
+
+
+def condition_text(objective: Objective) -> str:
+    """Return ``val_acc is within 0.5 points of the best``, ``peak_rss_gib is at most 20 GiB``."""
+    metric = objective.metric
+    if objective.bound is not None:
+        most = "at most" if objective.goal is Goal.MINIMIZE else "at least"
+        return f"{metric} is {most} {shown(metric, objective.bound)}"
+    tolerance = objective.tolerance or 0.0
+    near = f"{100 * tolerance:.4g} %" if objective.relative else shown_difference(metric, tolerance)
+    return f"{metric} is within {near} of the best"
+
+
+def lacking(rule: Rule) -> str:
+    """Return the word for configs that do not meet the rule's conditions."""
+    names = [objective.metric for objective in rule.conditions]
+    is_accurate = is_accuracy(rule.accuracy.metric) and rule.accuracy.goal is Goal.MAXIMIZE
+    if names == [rule.accuracy.metric] and is_accurate:
+        return "not accurate enough"
+    return f"short of the rule in {' or '.join(names)}" if names else "without a figure"
+
+
+def learned_word(rule: Rule) -> str:
+    """Return ``accuracy``, or the metric that the rule uses instead."""
+    return "accuracy" if is_accuracy(rule.accuracy.metric) else rule.accuracy.metric
+
+
+def held_by(rule: Rule) -> str:
+    """Return the word for configs that meet the rule's conditions."""
+    return "accurate enough" if lacking(rule) == "not accurate enough" else "good enough"
+
+
+def times_baseline(rule: Rule, ratio: str) -> str:
+    """Return ``1.26x the baseline's speed``, or similar words for a figure that is no speed."""
+    if rule.is_of_speed:
+        return f"{ratio}x the baseline's speed"
+    return f"{ratio}x as good as the baseline in {rule.speed.metric}"
+
+
+def _whose(rule: Rule) -> str:
+    """Return the conditions; each later tolerance is among the configs that meet those before."""
+    words = ""
+    for objective in rule.conditions:
+        of_these = "" if objective.bound is not None else ", of these,"
+        words += f"{f' and{of_these}' if words else ''} whose {condition_text(objective)}"
+    return words

@@ -17,9 +17,9 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
-from orchestrator.analysis.statistics.intervals import is_narrow, t_quantile
+from orchestrator.analysis.statistics.intervals import is_narrow, mean_interval
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.metrics import Goal, is_learned
+from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
@@ -145,52 +145,29 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     runs count, since other load changes no accuracy. An interval that is as wide as half of the
     accuracy tells no difference.
     """
-    rule = tables.rule
-    paired = _paired(tables, config)
-    known = paired or _unpaired(tables, config)
-    if known is None:
-        return None
-    mean, centre, error, df = known
-    half = float(t_quantile(df)) * error
-    if mean > 0 and not is_narrow(mean + centre - half, mean + centre + half):
+    rule, both = tables.rule, (config, tables.sweep.baseline)
+    rows, column = tables.confirm_rows, rule.accuracy_column
+    done = rows[(rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
+    ours, theirs = (done[rows_of(done, of)].groupby("repeat")[column].mean() for of in both)
+    rounds = (ours - theirs).dropna()
+    if len(rounds) > 1:
+        mean, interval = float(theirs[rounds.index].mean()), mean_interval(rounds.to_numpy())
+    else:
+        searched, reference = (_searched(tables, of) for of in both)
+        if not len(searched) or not len(reference):
+            return None
+        mean, interval = float(reference.mean()), mean_interval(searched, reference)
+    centre, low, high = interval
+    if math.isnan(low) or (mean > 0 and not is_narrow(mean + low, mean + high)):
         return None
     return Difference(
         centre=centre,
-        low=centre - half,
-        high=centre + half,
-        sign=1.0 if rule.accuracy.goal is Goal.MAXIMIZE else -1.0,
+        low=low,
+        high=high,
+        sign=rule.accuracy.sign,
         tolerance=(rule.accuracy.tolerance or 0.0) * (abs(mean) if rule.accuracy.relative else 1),
-        selected=paired is None,
+        selected=len(rounds) < 2,
     )
-
-
-_Known = tuple[float, float, float, int]
-"""The baseline's mean; the difference from it, its standard error and degrees of freedom."""
-
-
-def _paired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
-    rows, column = tables.confirm_rows, tables.rule.accuracy_column
-    done = rows[(rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
-    ours, theirs = (
-        done[rows_of(done, which)].groupby("repeat")[column].mean()
-        for which in (config, tables.sweep.baseline)
-    )
-    differences = (ours - theirs).dropna()
-    if len(differences) < 2:
-        return None
-    mean = float(theirs[differences.index].mean())
-    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
-    return mean, float(differences.mean()), error, len(differences) - 1
-
-
-def _unpaired(tables: RunTables, config: Mapping[str, Any]) -> _Known | None:
-    ours, theirs = (_searched(tables, which) for which in (config, tables.sweep.baseline))
-    df = len(ours) + len(theirs) - 2
-    if not len(ours) or not len(theirs) or df < 1:
-        return None
-    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in (ours, theirs))
-    error = math.sqrt(squares / df * (1 / len(ours) + 1 / len(theirs)))
-    return float(theirs.mean()), float(ours.mean() - theirs.mean()), error, df
 
 
 def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:

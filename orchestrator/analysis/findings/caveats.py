@@ -16,10 +16,9 @@ from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.front import rests_on
 from orchestrator.analysis.recommendation.speedup import Basis
 from orchestrator.analysis.rule import column_of, reaches
-from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import short, shown
+from orchestrator.analysis.wording import learned_word, short, shown
 from orchestrator.formats import counted
 from orchestrator.trial import Isolation, Stage, TrialState
 

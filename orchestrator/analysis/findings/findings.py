@@ -32,9 +32,9 @@ from orchestrator.analysis.findings.words import (
 from orchestrator.analysis.recommendation.choice import Choice, choose
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.recommendation.speedup import Speedup
-from orchestrator.analysis.rule_words import rule_text
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.wording import rule_text
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage

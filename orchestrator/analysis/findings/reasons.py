@@ -9,14 +9,12 @@ import pandas as pd
 
 from orchestrator.analysis.columns import config_of, rows_of, text_of
 from orchestrator.analysis.recommendation.choice import Choice
-from orchestrator.analysis.recommendation.cost import dearest_difference
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import Basis, Speedup
 from orchestrator.analysis.rule import Rule, best_of, column_of, unreported
-from orchestrator.analysis.rule_words import condition_text
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import MOST_FACTOR, format_config, shown
+from orchestrator.analysis.wording import MOST_FACTOR, condition_text, format_config, shown
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import batches_hint
@@ -50,11 +48,10 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
         return f"{start}; of these it is the {best}"
     than = config_of(fastest, sweep)
     speed = shown(rule.speed.metric, fastest[rule.speed_column])
-    cost = dearest_difference(row, fastest, rule, sweep)
-    return (
-        f"{start}; within {percent(rule.tie_margin)} of the {best}, {format_config(than, sweep)} "
-        f"({speed}){_cheaper(cost) if cost else ''}"
+    near = (
+        f"within {percent(rule.tie_margin)} of the {best}, {format_config(than, sweep)} ({speed})"
     )
+    return f"{start}; {near}, and not dearer"
 
 
 def _selected_by(selection: Selection, rule: Rule) -> str:
@@ -81,17 +78,6 @@ def taken_by(rule: Rule) -> str:
             return "its weighted sum is the largest"
         case _:
             return f"the sweep's function {rule.how.name} chose it"
-
-
-def _cheaper(cost: tuple[str, float, float]) -> str:
-    """Return ``, and needs 0 workers instead of 8``."""
-    name, own, its = cost
-    if name == "device":
-        return f", and needs {'no' if own < its else 'a'} GPU"
-    if name == "settings":
-        return f", and changes {own:g} of the baseline's settings instead of {its:g}"
-    metric = f"peak_{name}_gib" if name in ("gpu", "rss") else name
-    return f", and has {metric} {shown(metric, own)} instead of {shown(metric, its)}"
 
 
 def why_none(selection: Selection, tables: RunTables) -> str:

@@ -24,9 +24,8 @@ from orchestrator.analysis.recommendation.speedup import (
     speed_up,
 )
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.rule_words import held_by, times_baseline
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import shown_difference
+from orchestrator.analysis.wording import held_by, shown_difference, times_baseline
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, is_accuracy

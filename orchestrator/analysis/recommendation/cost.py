@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
 from orchestrator.analysis.columns import as_plain, config_of, text_of
 from orchestrator.analysis.rule import Rule
-from orchestrator.rules import COST_KNOBS, cost_of
+from orchestrator.rules import cost_of
 from orchestrator.storage.sweep_record import SweepRecord
-
-_PARTS: Final = ("device", *COST_KNOBS, "gpu", "rss")
 
 
 def order_by_cost(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> list[int]:
@@ -34,21 +32,6 @@ def cost_of_row(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple
         costs=rule.costs,
         cores=0.0 if math.isnan(cores) else cores,
     )
-
-
-def dearest_difference(
-    row: Mapping[Any, Any], other: Mapping[Any, Any], rule: Rule, sweep: SweepRecord
-) -> tuple[str, float, float] | None:
-    """Return the dearest part that two configs differ in: its name, and what each has of it.
-
-    None where they cost the same, or where that part of one of them is not known. ``device`` is 1
-    for a GPU; ``settings`` counts the knobs that differ from the baseline's.
-    """
-    ours, theirs = (cost_of_row(each, rule, sweep) for each in (row, other))
-    for name, own, its in zip((*(rule.costs or _PARTS), "settings"), ours, theirs, strict=True):
-        if own != its:
-            return None if math.isinf(own) or math.isinf(its) else (name, own, its)
-    return None
 
 
 def _figure(cell: Any) -> float:  # noqa: ANN401 - a cell of any type

@@ -12,7 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.statistics.intervals import is_narrow, log_interval
+from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.statistics.pooling import (
     contaminated,
@@ -156,17 +156,18 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     is_clean = len(clean) >= MIN_CLEAN_PAIRS
     used = clean if is_clean else rounds
     level = confirm_level(tables, len(used))
-    interval = log_interval(used["ratio"].to_numpy(dtype="float64"), level=level)
+    interval = ratio_interval(used["ratio"].to_numpy(dtype="float64"), level=level)
+    is_known = len(used) > 1
     return Speedup(
         ratio=interval.centre,
-        low=interval.low if interval.is_known else None,
-        high=interval.high if interval.is_known else None,
+        low=interval.low if is_known else None,
+        high=interval.high if is_known else None,
         basis=Basis.CONFIRM,
         num_pairs=len(used),
         num_left_out=num_all - len(used),
         num_contaminated=len(used) - len(clean) if not is_clean else 0,
         interleaved=bool(used["interleaved"].all()),
-        tie_margin=tables.rule.tie_margin if interval.is_known else 0.0,
+        tie_margin=tables.rule.tie_margin if is_known else 0.0,
     )
 
 

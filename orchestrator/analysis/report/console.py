@@ -22,10 +22,9 @@ from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import front_table, main_front, measured_runs_text
 from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.rule import rule_of
-from orchestrator.analysis.rule_words import learned_word
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import interval_text, shown
+from orchestrator.analysis.wording import interval_text, learned_word, shown
 from orchestrator.formats import counted
 from orchestrator.metrics import Objective
 from orchestrator.storage.files import RunFile

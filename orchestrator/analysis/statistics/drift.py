@@ -79,10 +79,9 @@ class Drift:
         """The drift in a sentence."""
         way = "slower" if self.change < 0 else "faster"
         if not self.is_known:
-            start = "" if self.is_significant else "whether "
             return (
-                f"{start}the machine became {way} while the sweep ran, or by how much, is not "
-                f"known: the interval spans more than a factor of {MOST_FACTOR:g}"
+                "how much the machine's speed changed while the sweep ran is not known: the "
+                f"interval spans more than a factor of {MOST_FACTOR:g}"
             )
         over = (
             f"95 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f} % over "

@@ -26,7 +26,7 @@ from orchestrator.analysis.comparable import (
     hardware_of,
 )
 from orchestrator.analysis.rule import Rule, rule_of
-from orchestrator.analysis.statistics.intervals import is_narrow, t_quantile
+from orchestrator.analysis.statistics.intervals import is_narrow, mean_interval
 from orchestrator.analysis.statistics.pooling import config_ids, contaminated
 from orchestrator.analysis.wording import MOST_FACTOR
 from orchestrator.formats import counted, percent
@@ -82,8 +82,8 @@ class Interference:
         way = "slower" if self.ratio < 1 else "faster"
         if not self.is_known:
             return (
-                f"whether co-located trials are {way} than isolated ones, or by how much, is not "
-                f"known: the interval over {runs} spans more than a factor of {MOST_FACTOR:g}"
+                "how much slower co-located trials are than isolated ones is not known: the "
+                f"interval over {runs} spans more than a factor of {MOST_FACTOR:g}"
             )
         basis = (
             f"{percent(self.ratio, digits=1)} of the speed isolated, 95 % interval "
@@ -131,16 +131,15 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     used = clean if len(clean) >= MIN_CLEAN else differences
     if len(used) < 2:
         return None
-    num, mean = len(used), used["effect"].mean()
-    half = float(t_quantile(num - 1)) * used["effect"].std() / math.sqrt(num)
+    ratio, low, high = map(math.exp, mean_interval(used["effect"].to_numpy()))
     trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
     is_isolated = bool((co_location_of(trained) == ISOLATED).any())
     return Interference(
-        ratio=math.exp(mean),
-        low=math.exp(mean - half),
-        high=math.exp(mean + half),
+        ratio=ratio,
+        low=low,
+        high=high,
         num_configs=used.index.get_level_values("config").nunique(),
-        num_runs=2 * num,
+        num_runs=2 * len(used),
         tie_margin=rule.tie_margin,
         acted_on=is_isolated and sweep.isolation != Isolation.EXCLUSIVE,
     )

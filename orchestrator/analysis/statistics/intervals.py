@@ -7,10 +7,8 @@ lie above and below by the same factor.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,26 +22,12 @@ _SLICES: Final = 4000
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """A ratio or a rate with its 95 % interval.
-
-    Attributes:
-        centre: Geometric mean.
-        low: Lower end; NaN if it is not known (one value shows no spread).
-        high: Upper end.
-        num_values: How many values it rests on.
-    """
+class Interval(NamedTuple):
+    """A mean, a ratio or a rate with the ends of its 95 % interval, NaN if they are not known."""
 
     centre: float
     low: float
     high: float
-    num_values: int
-
-    @property
-    def is_known(self) -> bool:
-        """True if there were at least two values."""
-        return self.num_values >= 2
 
 
 def is_narrow(low: float | None, high: float | None) -> bool:
@@ -110,44 +94,34 @@ def comparison_quantile(num_comparisons: int, df: float) -> float:
     return high
 
 
-def log_interval(values: Sequence[float] | Floats, *, level: float = 1 - CONFIDENCE) -> Interval:
-    """Return the geometric mean of positive values and its t interval.
+def mean_interval(
+    values: Floats, reference: Floats | None = None, *, level: float = 1 - CONFIDENCE
+) -> Interval:
+    """Return the mean of some values, less that of a reference if there is one.
+
+    With Student's t interval by their pooled variance; a single value of each shows no spread.
 
     Args:
-        values: Positive values.
+        values: Values, at least one.
+        reference: Values to compare them with, at least one.
         level: Share of cases in which the interval may be wrong.
     """
-    logs = np.log(np.asarray(values, dtype=np.float64))
-    count = len(logs)
-    variance = logs.var(ddof=1) / count if count > 1 else math.nan
-    mean = logs.mean() if count else math.nan
-    return _around(mean, variance, df=count - 1, num_values=count, level=level)
-
-
-def _around(
-    log: float, variance: float, *, df: int, num_values: int, level: float = 1 - CONFIDENCE
-) -> Interval:
-    """Return the t interval of the exponential of ``log``; without ends if ``df`` is below 1."""
-    factor = math.nan
-    if df > 0:
-        factor = np.exp(t_quantile(df, 1 - level / 2) * np.sqrt(variance))
-    centre = float(np.exp(log))
-    low, high = float(centre / factor), float(centre * factor)
-    return Interval(centre=centre, low=low, high=high, num_values=num_values)
+    samples = [values] if reference is None else [values, reference]
+    centre = float(values.mean()) - (0.0 if reference is None else float(reference.mean()))
+    df = sum(len(sample) - 1 for sample in samples)
+    if df < 1:
+        return Interval(centre, math.nan, math.nan)
+    squares = sum(float(((sample - sample.mean()) ** 2).sum()) for sample in samples)
+    variance = squares / df * sum(1 / len(sample) for sample in samples)
+    half = float(t_quantile(df, 1 - level / 2)) * math.sqrt(variance)
+    return Interval(centre, centre - half, centre + half)
 
 
 def ratio_interval(
-    values: Sequence[float] | Floats, reference: Sequence[float] | Floats
+    values: Floats, reference: Floats | None = None, *, level: float = 1 - CONFIDENCE
 ) -> Interval:
-    """Return the ratio of two geometric means, and its t interval with their pooled variance.
-
-    Args:
-        values: Positive values, at least one.
-        reference: Positive values to compare them with, at least one. With one value of each, the
-            spread, and so the interval, is not known.
-    """
-    ours, theirs = (np.log(np.asarray(v, dtype=np.float64)) for v in (values, reference))
-    df = len(ours) + len(theirs) - 2
-    squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in (ours, theirs))
-    variance = squares / df * (1 / len(ours) + 1 / len(theirs)) if df else math.nan
-    return _around(ours.mean() - theirs.mean(), variance, df=df, num_values=df + 2)
+    """Return :func:`mean_interval` of positive values' logarithms, as ratios."""
+    logs = mean_interval(
+        np.log(values), None if reference is None else np.log(reference), level=level
+    )
+    return Interval(*(math.exp(value) for value in logs))

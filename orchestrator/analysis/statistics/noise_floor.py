@@ -58,18 +58,17 @@ class NoiseFloor:
     num_left_out: int = 0
     interleaved: bool = False
 
-    def of_means(self, num_runs: int) -> float:
-        """Return the floor for means over so many runs: it falls with the root of their number."""
-        return math.exp(math.log(self.largest_ratio) / math.sqrt(num_runs))
-
     def covers(self, ratio: float | None, *, num_runs: int = 1) -> bool:
         """Return True if a speed-up (or a loss) is no larger than the floor.
+
+        The floor of means falls with the root of the number of runs.
 
         Args:
             ratio: Ratio of the two means.
             num_runs: Number of runs of each config in these means.
         """
-        return ratio is not None and abs(math.log(ratio)) <= math.log(self.of_means(num_runs))
+        floor = math.log(self.largest_ratio) / math.sqrt(num_runs)
+        return ratio is not None and abs(math.log(ratio)) <= floor
 
     @property
     def is_known(self) -> bool:

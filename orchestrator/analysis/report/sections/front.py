@@ -29,10 +29,9 @@ from orchestrator.analysis.report.tables import (
     table_of_configs,
 )
 from orchestrator.analysis.report.view import View, are_marked
-from orchestrator.analysis.rule_words import held_by, learned_word
 from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.wording import interval_text
+from orchestrator.analysis.wording import held_by, interval_text, learned_word
 from orchestrator.formats import counted, percent
 from orchestrator.metrics import is_accuracy
 from orchestrator.trial import Stage, TrialState

@@ -124,7 +124,7 @@ def _ratio(view: View, metric: str, row: Row, first: Row, named: set[str]) -> st
     if not len(ours) or not len(theirs):
         return ""
     interval = ratio_interval(ours, theirs)
-    if interval.num_values < 3:
+    if np.isnan(interval.low):
         return f"{interval.centre:.2f} (one run each)"
     if not is_narrow(interval.low, interval.high):
         return "not known"

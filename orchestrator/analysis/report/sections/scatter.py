@@ -28,9 +28,17 @@ from orchestrator.analysis.report.drawing import (
 from orchestrator.analysis.report.tables import measured
 from orchestrator.analysis.report.view import View, axis_title, tick_format
 from orchestrator.analysis.rule import Rule, best_of, column_of, limit_of
-from orchestrator.analysis.rule_words import condition_text, lacking, learned_word
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.wording import less_good, runs_text, short, shown, verdict_text
+from orchestrator.analysis.wording import (
+    condition_text,
+    lacking,
+    learned_word,
+    less_good,
+    runs_text,
+    short,
+    shown,
+    verdict_text,
+)
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import Goal, Objective

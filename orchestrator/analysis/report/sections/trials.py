@@ -29,9 +29,8 @@ from orchestrator.analysis.report.tables import (
     measured,
 )
 from orchestrator.analysis.report.view import View, are_marked
-from orchestrator.analysis.rule_words import rule_text
 from orchestrator.analysis.statistics.curves import last_of_curves
-from orchestrator.analysis.wording import format_config, short, telling_knobs
+from orchestrator.analysis.wording import format_config, rule_text, short, telling_knobs
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import is_accuracy
 from orchestrator.storage.files import RunFile

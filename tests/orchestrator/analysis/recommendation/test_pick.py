@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.analysis.recommendation.cost import cost_of_row, dearest_difference, order_by_cost
+from orchestrator.analysis.recommendation.cost import cost_of_row, order_by_cost
 from orchestrator.analysis.recommendation.selection import knee_scores, pick, weighted_scores
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.pareto import pareto_front
@@ -142,21 +142,3 @@ def test_the_cheapest_comes_first_and_equals_stay_in_their_order() -> None:
     for workers in (3, 1, 3, 0):
         run.add(config(num_workers=workers), **{"metrics.peak_rss_gib": 1.0})
     assert order_by_cost(pd.DataFrame(run.rows), RULE, SWEEP) == [3, 1, 0, 2]
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "part"),
-    [
-        ({"params.num_workers": 0}, {"params.num_workers": 8}, ("num_workers", 0, 8)),
-        ({}, {"device": "NVIDIA H100"}, ("device", 0, 1)),
-        ({}, {"metrics.peak_rss_gib": 2.0}, ("rss", 1, 2)),
-        ({"params.lr": 0.5}, {"params.lr": 0.5, "params.batch_size": 7}, ("settings", 1, 2)),
-        ({}, {}, None),
-    ],
-)
-def test_the_dearest_part_that_differs(
-    ours: dict[str, Any], theirs: dict[str, Any], part: tuple[str, float, float] | None
-) -> None:
-    row = {f"params.{name}": value for name, value in config().items()}
-    row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0}
-    assert dearest_difference(row | ours, row | theirs, RULE, SWEEP) == part

@@ -84,10 +84,10 @@ def test_contaminated_runs_count_only_where_no_stage_has_two_clean_ones() -> Non
 
 def test_the_floor_of_means_falls_with_the_root_of_their_number() -> None:
     floor = NoiseFloor(stage=Stage.CONFIRM, num_runs=4, largest_ratio=1.21, cv=0.1)
-    assert floor.of_means(4) == pytest.approx(1.1)
+    assert floor.covers(1.099, num_runs=4)
+    assert not floor.covers(1.101, num_runs=4)
     assert floor.covers(1.2)
     assert floor.covers(1 / 1.2), "a loss as well as a gain"
-    assert not floor.covers(1.2, num_runs=4)
     assert not floor.covers(None)
 
 
