@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.formats import counted, percent
-from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
+from orchestrator.kernel.search import Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
 from orchestrator.search.stages.repeats import Allowance
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
@@ -85,15 +85,9 @@ class Confirming(Phase):
         self._budget = budget
         self._share = share
         self._allowance = allowance
-        self._interleaved = self._were_interleaved = False
-        self._configs: list[Config] | None = None
-        self._num_finalists = 0
-        self._compared_before: list[Config] = []
-        self._round: list[Config] = []
-        self._num_rounds = 0
-        self._next_repeat = 0
-        self._to_test: list[Config] | None = None
-        self._num_spare = 0
+        self._were_interleaved = False
+        self._configs: list[Config] = []
+        self._num_finalists = self._num_rounds = self._next_repeat = 0
 
     def first_rounds(self, scope: Scope) -> FirstRounds:
         """Return the rounds up to the first analysis, with as many finalists as there may be."""
@@ -133,34 +127,24 @@ class Confirming(Phase):
         tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=(), tests=True)
         return [compared, tested]
 
-    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """Return the next trial of this round, or the first of the next; at last the test run."""
-        if ledger.num_out and not (self._interleaved and self._round):
-            return WAIT
-        if self._configs is None:
-            self._configs = self._to_compare(ledger)
-            before = self._compared_before
-            if len(self._configs) != len(before) or any(c not in before for c in self._configs):
-                self._num_rounds = 0
-        if self._to_test is None and (self._round or self._goes_on(ledger)):
-            return self._confirm(ledger)
-        if self._to_test is None:
-            self._to_test, self._num_spare = self._recommended(ledger), MAX_TEST_RUNS - 1
-        return self._test(ledger) if self._to_test else None
-
-    def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Have the test run made once more where it did not complete."""
-        if not trial.evaluate_test or self._to_test is None:
-            return
-        if result.state is not TrialState.COMPLETED and self._num_spare:
-            self._num_spare -= 1
-            self._to_test = [dict(trial.config)]
+    def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
+        """Yield the rounds, then the test run, once more where it does not complete."""
+        yield from ledger.wait()
+        before, self._configs = self._configs, self._to_compare(ledger)
+        if len(self._configs) != len(before) or any(c not in before for c in self._configs):
+            self._num_rounds = 0
+        while not self._is_over(ledger):
+            if not self._has_room(ledger):
+                if not self._num_rounds:
+                    return
+                break
+            yield from self._round(ledger)
+            yield from ledger.wait()
+        yield from self._test(ledger)
 
     def go_on(self, trials: int | None) -> None:
         """Name the finalists anew; a round that was broken off stays so."""
-        if self._configs is not None:
-            self._compared_before, self._configs = self._configs, None
-        self._round, self._interleaved, self._to_test = [], False, None
+        self._flow = None
 
     def _to_compare(self, ledger: Ledger) -> list[Config]:
         """Return the finalists in their canonical form, then the baseline if it is none of them."""
@@ -184,7 +168,7 @@ class Confirming(Phase):
         return never or any(state is TrialState.INFEASIBLE for _, state in runs)
 
     def _is_over(self, ledger: Ledger) -> bool:
-        configs = self._configs or []
+        configs = self._configs
         finalists = self._able(configs[: self._num_finalists], ledger)
         if not finalists or self._num_rounds >= self._analyses.at[-1]:
             return True
@@ -194,22 +178,17 @@ class Confirming(Phase):
         has_baseline = dict(ledger.problem.baseline) in compared
         return not has_baseline or len(compared) == 1 or self._judge.is_decided(ledger.results)
 
-    def _goes_on(self, ledger: Ledger) -> bool:
-        """Return True if there is another round: it decides something, and the budget has room."""
-        if self._is_over(ledger):
-            return False
-        first, configs = self._analyses.at[0], self._able(self._configs or [], ledger)
+    def _has_room(self, ledger: Ledger) -> bool:
+        """Return True if there is room for another round; up to the first analysis for all."""
+        first, configs = self._analyses.at[0], self._able(self._configs, ledger)
         if 0 < self._num_rounds < first:
             return True
         is_first = not self._num_rounds
         if not is_first and not self._is_allowed(configs, ledger):
             return False
         compared = configs * (first if is_first else 1) if self._budget is None else []
-        runs = [*compared, configs[0]]  # the last one is the test run
-        may = ledger.may_start(runs, kept_back=is_first)
-        if is_first and not may:
-            self._to_test = []
-        return may
+        # The last one is the test run.
+        return ledger.may_start([*compared, configs[0]], kept_back=is_first)
 
     def _is_allowed(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if the allowance has room for another round; note where it has not."""
@@ -224,17 +203,17 @@ class Confirming(Phase):
         )
         return False
 
-    def _confirm(self, ledger: Ledger) -> Proposal:
-        assert self._configs
-        if not self._round:
-            rng = random.Random(f"confirm {self._next_repeat} of {ledger.problem.seed}")
-            configs = self._able(self._configs, ledger)
-            self._round = rng.sample(configs, len(configs))
-            self._num_rounds += 1
-            self._next_repeat += 1
-            self._interleaved = len(configs) > 1 and self._interleaves(configs, ledger)
-        proposal = self._proposal(ledger, self._round.pop(0), self._budget)
-        return replace(proposal, interleaved=self._interleaved)
+    def _round(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
+        repeat, configs = self._next_repeat, self._able(self._configs, ledger)
+        self._num_rounds += 1
+        self._next_repeat += 1
+        interleaved = len(configs) > 1 and self._interleaves(configs, ledger)
+        budget = self._budget or ledger.problem.budget
+        rng = random.Random(f"confirm {repeat} of {ledger.problem.seed}")
+        for config in rng.sample(configs, len(configs)):
+            if not interleaved:
+                yield from ledger.wait()
+            yield ledger.run(config, Stage.CONFIRM, repeat, budget=budget, interleaved=interleaved)
 
     def _interleaves(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if a round of these configs is interleaved; note once they no longer are."""
@@ -247,30 +226,24 @@ class Confirming(Phase):
         self._were_interleaved = may
         return may
 
-    def _recommended(self, ledger: Ledger) -> list[Config]:
-        """Return the config to test; empty where there is none, or its test run has completed."""
+    def _test(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
+        """Yield the run of what is recommended, unless its test run has completed."""
         config = self._judge.recommended(ledger.results) if self._configs else None
         if config is None:
-            return []
+            return
         canonical = dict(ledger.problem.canonical(config))
-        tested = [
-            dict(trial.config)
-            for trial, result in ledger.results
-            if trial.evaluate_test and result.state is TrialState.COMPLETED
-        ]
-        return [] if canonical in tested else [canonical]
+        for trial, result in ledger.results:
+            if _has_tested(trial, result) and dict(trial.config) == canonical:
+                return
+        for _ in range(MAX_TEST_RUNS):
+            # A round of its own: it has no partner and takes no part in what is claimed.
+            self._next_repeat += 1
+            yield ledger.run(canonical, Stage.CONFIRM, self._next_repeat - 1, evaluate_test=True)
+            yield from ledger.wait()
+            trial, result = ledger.results[-1]
+            if not trial.evaluate_test or _has_tested(trial, result):
+                return
 
-    def _test(self, ledger: Ledger) -> Proposal:
-        assert self._to_test
-        # A round of its own: it has no partner and takes no part in what is claimed.
-        self._next_repeat += 1
-        return replace(self._proposal(ledger, self._to_test.pop(0)), evaluate_test=True)
 
-    def _proposal(self, ledger: Ledger, config: Config, budget: Budget | None = None) -> Proposal:
-        return Proposal(
-            config=config,
-            budget=budget or ledger.problem.budget,
-            stage=Stage.CONFIRM,
-            repeat=self._next_repeat - 1,
-            isolated=True,
-        )
+def _has_tested(trial: Trial, result: TrialResult) -> bool:
+    return trial.evaluate_test and result.state is TrialState.COMPLETED

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
@@ -133,7 +132,8 @@ class InterferenceCheck(Phase):
         key = self._keys[self._num_background % len(self._keys)]
         self._num_background += 1
         self._num_ahead += 1
-        return _proposal(ledger, key, ROUNDS + self._num_background, isolated=False)
+        config, number = config_of(ledger.problem, key), ROUNDS + self._num_background
+        return ledger.run(config, Stage.PROBE, number, isolated=False)
 
     def _planned(self, ledger: Ledger) -> list[Proposal]:
         """Return all runs that are compared, in order.
@@ -149,7 +149,8 @@ class InterferenceCheck(Phase):
             )
             first = isolated_first == (number % 2 == 1)
             for isolated in (first, not first):
-                runs += [_proposal(ledger, key, number, isolated=isolated) for key in keys]
+                for config in (config_of(ledger.problem, key) for key in keys):
+                    runs.append(ledger.run(config, Stage.PROBE, number, isolated=isolated))
         return runs
 
     def _chosen(self, ledger: Ledger) -> Sequence[Key]:
@@ -179,7 +180,7 @@ class InterferenceCheck(Phase):
             if trial.stage is Stage.TRAIN
         }
         return [
-            replace(_proposal(ledger, key, repeat, isolated=True, stage=Stage.TRAIN), budget=budget)
+            ledger.run(config_of(ledger.problem, key), Stage.TRAIN, repeat, budget=budget)
             for (key, repeat), (budget, state) in last.items()
             if state is not TrialState.INFEASIBLE
         ]
@@ -187,15 +188,3 @@ class InterferenceCheck(Phase):
 
 def _is_background(trial: Trial) -> bool:
     return trial.stage is Stage.PROBE and trial.repeat > ROUNDS
-
-
-def _proposal(
-    ledger: Ledger, key: Key, repeat: int, *, isolated: bool, stage: Stage = Stage.PROBE
-) -> Proposal:
-    return Proposal(
-        config=config_of(ledger.problem, key),
-        budget=ledger.problem.budget,
-        stage=stage,
-        repeat=repeat,
-        isolated=isolated,
-    )

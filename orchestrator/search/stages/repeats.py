@@ -6,12 +6,12 @@ An allowance keeps a confirm stage in proportion to its search.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
-from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
+from orchestrator.kernel.search import Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config, Judge
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 from orchestrator.trial import Stage, TrialResult, TrialState
@@ -37,9 +37,7 @@ class Repeating(Phase):
         self._more = max_runs - runs
         self._max_runs = max_runs
         self._judge = judge
-        self._round: list[Key] = []
         self._num_rounds = self._num_repeats = 0
-        self._ended = False
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
         """Return the most repeats; none of a sole config."""
@@ -53,23 +51,20 @@ class Repeating(Phase):
         )
         return [PlannedStage(name="repeats", least=0, most=most, lines=[line])]
 
-    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """Return the next repeat of this round, or the first of the next one."""
-        if not (self._round or self._ended):
-            if ledger.num_out:
-                return WAIT
-            self._round = self._next_round(ledger)
-            self._ended = not self._round
-        if self._ended:
-            return None
-        key, problem = self._round.pop(0), ledger.problem
-        return Proposal(
-            config=config_of(problem, key), budget=problem.budget, repeat=ledger.num_asked[key]
-        )
+    def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause | None]:
+        """Yield the repeats round by round, None after a round without any."""
+        while True:
+            yield from ledger.wait()
+            keys = self._next_round(ledger)
+            for key in keys:
+                config, repeat = config_of(ledger.problem, key), ledger.num_asked[key]
+                yield ledger.run(config, Stage.TRAIN, repeat, isolated=False)
+            if not keys:
+                yield None
 
     def go_on(self, trials: int | None) -> None:
         """Ask the judge again: there are more configs."""
-        self._ended, self._num_repeats = False, 0
+        self._num_repeats = 0
 
     def _next_round(self, ledger: Ledger) -> list[Key]:
         configs = self._judge.to_repeat(ledger.results, max_runs=self._max_runs)
@@ -155,36 +150,25 @@ class EndToEnd(Phase):
     def __init__(self, *, front: Callable[[], Sequence[Config]], allowance: Allowance) -> None:
         self._front = front
         self._allowance = allowance
-        self._is_asked = False
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
         """Return the training, which may be left out."""
         return [PlannedStage(name="confirm", least=0, most=1, isolated=True, stage=Stage.CONFIRM)]
 
-    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """Return the training, once."""
-        if ledger.num_out:
-            return WAIT
-        config = None if self._is_asked else self._other(ledger)
-        self._is_asked = True
+    def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
+        """Yield the training, once."""
+        yield from ledger.wait()
+        config = self._other(ledger)
         if config is None:
-            return None
+            return
         if not self._allowance.has_room(ledger, whole=[config]):
             ledger.notes.append(
                 "of the front only the recommended config was trained from end to end: a second "
                 "one would take the confirm stage beyond its share of the search's time"
             )
-            return None
-        if not ledger.may_start([config], kept_back=False):
-            return None
-        repeats = [trial.repeat for trial, _ in ledger.results if trial.stage is Stage.CONFIRM]
-        return Proposal(
-            config=config,
-            budget=ledger.problem.budget,
-            stage=Stage.CONFIRM,
-            repeat=max(repeats) + 1,
-            isolated=True,
-        )
+        elif ledger.may_start([config], kept_back=False):
+            repeats = [trial.repeat for trial, _ in ledger.results if trial.stage is Stage.CONFIRM]
+            yield ledger.run(config, Stage.CONFIRM, max(repeats) + 1)
 
     def _other(self, ledger: Ledger) -> Config | None:
         """Return an end of the front that is not the tested config: the more distant one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,6 +35,22 @@ class Ledger:
     notes: list[str] = field(default_factory=list)
     may_start: MayStart = lambda configs, kept_back: True
 
+    def wait(self) -> Iterator[Pause]:
+        """Yield ``WAIT`` until all trials have ended."""
+        while self.num_out:
+            yield WAIT
+
+    def run(
+        self,
+        config: Mapping[str, Any],
+        stage: Stage,
+        repeat: int,
+        **others: Any,  # noqa: ANN401
+    ) -> Proposal:
+        """Return a run of a config, a whole and isolated one unless ``others`` differ."""
+        others = {"budget": self.problem.budget, "isolated": True, **others}
+        return Proposal(config=config, stage=stage, repeat=repeat, **others)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
@@ -56,6 +72,9 @@ class Scope:
 class Phase:
     """A part of a sweep. The ledger has all results; what a phase does not do has a default.
 
+    Most phases are a generator, :meth:`trials`. Waits are not in a journal: a generator changes
+    nothing on the way to a ``WAIT``.
+
     Attributes:
         after_cut: True if it is asked also once the search's part of a budget is spent.
         extends: True for a search that can continue to more configs.
@@ -65,6 +84,7 @@ class Phase:
     after_cut: bool = False
     extends: bool = False
     ends_search: bool = False
+    _flow: Iterator[Proposal | Pause | None] | None = None
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
         """Return the trials that the phase will ask for, as they are known beforehand."""
@@ -72,6 +92,11 @@ class Phase:
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
         """Return the phase's next trial; ``WAIT`` until more have ended; None at its end."""
+        self._flow = self._flow or self.trials(ledger)
+        return next(self._flow, None)
+
+    def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause | None]:
+        """Yield the answers of :meth:`ask`; after None it is asked again where it begins again."""
         raise NotImplementedError
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
