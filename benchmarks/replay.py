@@ -28,7 +28,7 @@ from orchestrator.machine import Machine, Node
 from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Random
 from orchestrator.storage.tables import write_tables
-from orchestrator.tracking.console.live import console
+from orchestrator.tracking.console.live import Lines
 from orchestrator.trial import Report, Trial
 
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -101,7 +101,7 @@ def measure(num_trials: int) -> dict[str, float]:
                 MACHINE,
                 run_dir,
                 source="generated",
-                folds=[console(lines)],
+                folds=[Lines(lines)],
             )
         played_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
         peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

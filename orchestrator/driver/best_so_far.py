@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.metrics import Goal, Objective
 from orchestrator.storage.history import SweepHistory
-from orchestrator.tracking.console.progress import Best, BestSoFar
+from orchestrator.tracking.console.view import Best, BestSoFar
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,9 +18,8 @@ from orchestrator.execution.telemetry.contamination import (
     read_core_times,
 )
 from orchestrator.formats import counted
-from orchestrator.system.gpus import visible_gpus
 from orchestrator.system.processes import ProcessTree
-from orchestrator.tracking.console.progress import GpuLoad, Load
+from orchestrator.tracking.console.view import Load
 
 PERIOD_S: Final = 2.0
 """Least time between two readings that are shown: it takes milliseconds, and ticks are of 10 ms."""
@@ -47,7 +45,6 @@ class MachineLoad:
         self._root = root or os.getpid()
         self._tree = ProcessTree()
         self._cores = sorted(os.sched_getaffinity(0))
-        self._gpus: list[str] | None = None
         self._before = self._counters()
         self._last: Load | None = None
 
@@ -79,39 +76,11 @@ class MachineLoad:
         own = now.own - before.own
         # Processes and cores are counted in separate ticks: a difference may be just below 0.
         others = max(0.0, now.cores.busy - before.cores.busy - own)
-        return Load(
-            num_cores=len(self._cores),
-            own=max(0.0, own) / passed_s,
-            others=others / passed_s,
-            gpus=self._read_gpus(),
-        )
+        own_cores, others_cores = max(0.0, own) / passed_s, others / passed_s
+        return Load(num_cores=len(self._cores), own=own_cores, others=others_cores)
 
     def _counters(self) -> _Counters | None:
         cores = read_core_times(self._cores)
         if cores is None:
             return None
         return _Counters(at=time.monotonic(), cores=cores, own=self._tree.read([self._root]).cpu_s)
-
-    def _read_gpus(self) -> tuple[GpuLoad, ...]:
-        if self._gpus is None:
-            self._gpus = [gpu.uuid for gpu in visible_gpus()]
-        return tuple(load for uuid in self._gpus if (load := _gpu_load(uuid)) is not None)
-
-
-def _gpu_load(uuid: str) -> GpuLoad | None:
-    """Return the load of a GPU; None where its memory cannot be read."""
-    import pynvml
-
-    try:
-        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
-        memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
-    except pynvml.NVMLError:
-        return None
-    busy: float | None = None
-    with suppress(pynvml.NVMLError):  # a part of a GPU does not report it
-        busy = float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
-    return GpuLoad(
-        busy_share=busy,
-        used_gib=float(memory.used) / 2**30,
-        total_gib=float(memory.total) / 2**30,
-    )

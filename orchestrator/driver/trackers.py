@@ -19,8 +19,7 @@ from orchestrator.formats import clock
 from orchestrator.kernel.events import Event
 from orchestrator.kernel.parts import Fold
 from orchestrator.rules import SelectionRule
-from orchestrator.tracking.console.live import console
-from orchestrator.tracking.console.log import Lines
+from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.tracking.mlflow.uris import shown
 
@@ -92,7 +91,7 @@ def make_trackers(
         past: Events of earlier processes.
     """
     options = request.options
-    view = console(
+    view = Lines(
         past=past,
         find_best=lambda so_far: best_so_far(so_far, analyst.candidates),
         read_load=lambda: None if load is None else load.read(),

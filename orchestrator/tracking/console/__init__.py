@@ -1,9 +1,8 @@
-"""The console: the events of a sweep as a live view or as lines.
+"""The console: the events of a sweep as lines, and on a terminal a live view below them.
 
-========  ==================================================================
-log       lines that stay, for a file or a pipe; figures as text
-live      the view on a terminal: lines that stay, a block that is drawn again
-block     the block's content
-progress  phase, trials by state, time left; best configs and load
-========  ==================================================================
+=====  ===================================================
+words  trials, figures, configs and phases as text
+view   the view: progress, load, best configs, running trials
+live   the tracker: writes the lines and draws the view
+=====  ===================================================
 """

@@ -1,4 +1,4 @@
-"""The console: a live view on a terminal, a block that is drawn again on each tick; else lines."""
+"""The console's tracker: lines that stay, and on a terminal a view that is drawn on each tick."""
 
 from __future__ import annotations
 
@@ -14,17 +14,31 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.formats import clock
-from orchestrator.kernel.events import Event, Finished
-from orchestrator.storage.history import TrialHistory
-from orchestrator.tracking.console.block import block
-from orchestrator.tracking.console.log import COLOURS, NOTE, QUIET, Line, Lines, header_lines
-from orchestrator.tracking.console.progress import (
+from orchestrator.formats import clock, counted
+from orchestrator.kernel.events import Ended, Event, Finished, Noted, Started, Waiting
+from orchestrator.kernel.parts import Fold
+from orchestrator.storage.history import SweepHistory, TrialHistory
+from orchestrator.texts import bounded
+from orchestrator.tracking.console.view import (
     BestSoFar,
     FindBest,
+    Progress,
     ReadLoad,
+    block,
     num_occupied,
-    progress_of,
+)
+from orchestrator.tracking.console.words import (
+    BOLD,
+    COLOURS,
+    NOTE,
+    QUIET,
+    SEARCH,
+    TRAINED,
+    label,
+    outcome,
+    phase_of_trial,
+    settings,
+    wait,
 )
 from orchestrator.trial import TrialState
 
@@ -32,113 +46,186 @@ _SHARE_OF_TIME = 0.05
 """Share of the driver's time that looking for the best config may take."""
 
 
-def console(
-    stream: TextIO | None = None,
-    *,
-    past: Iterable[Event] = (),
-    find_best: FindBest = lambda _: BestSoFar(),
-    read_load: ReadLoad = lambda: None,
-) -> Lines:
-    """Return the console's tracker: a live view on a terminal, else lines.
+class Lines(Fold):
+    """A sweep as lines: one for each start, end, note and new phase.
+
+    On a terminal starts and waits are in a view below the lines instead. It is drawn on ticks
+    only, so that it costs the trials next to nothing, and disappears at the end, when the summary
+    takes its place. What else is written to standard output or error meanwhile, such as a
+    library's warning, comes above it as well. A notebook's cell and a terminal that cannot move its
+    cursor have no view.
 
     Args:
         stream: The stream to write to. Default: standard output.
         past: Events of earlier processes, which are counted and not shown.
-        find_best: Finds the best configs so far, for the live view.
-        read_load: Reads the machine's load, for the live view.
+        find_best: Finds the best configs so far, for the view.
+        read_load: Reads the machine's load, for the view.
     """
-    stream = stream or sys.stdout
-    is_notebook = "JPY_PARENT_PID" in os.environ  # the output of its cells looks like a terminal
-    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb" and not is_notebook:
-        return LiveView(stream, past, find_best, read_load)
-    return Lines(stream, past)
-
-
-class LiveView(Lines):
-    """A view that is drawn on ticks only, so that it costs the trials next to nothing.
-
-    What stays scrolls by above it: a line for each trial that has ended, and notes. It disappears
-    at the end, when the summary takes its place. What else is written to standard output or error
-    meanwhile, such as a library's warning, comes above it as well.
-    """
-
-    has_starts = False
 
     def __init__(
-        self, stream: TextIO, past: Iterable[Event], find_best: FindBest, read_load: ReadLoad
+        self,
+        stream: TextIO | None = None,
+        *,
+        past: Iterable[Event] = (),
+        find_best: FindBest = lambda _: BestSoFar(),
+        read_load: ReadLoad = lambda: None,
     ) -> None:
-        super().__init__(stream, past)
-        self._console = Console(file=stream, highlight=False, force_terminal=True)
-        self._live = Live(
-            console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
-        )
+        self._stream = stream or sys.stdout
+        is_notebook = (
+            "JPY_PARENT_PID" in os.environ
+        )  # the output of its cells looks like a terminal
+        has_cursor = self._stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._console = Console(file=self._stream, highlight=False, force_terminal=True)
+        self._live: Live | None = None
+        if has_cursor and not is_notebook:
+            self._live = Live(
+                console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
+            )
+        self._began = time.monotonic()
+        self._phases = {SEARCH}
+        self._once: set[tuple[str, ...]] = set()
+        self._history = SweepHistory(keeps_reports=False)
+        for event in past:
+            self._history.apply(event)
+        self._has_header = False
+        self._interrupt = ""
         self._most_running = 0
-        self._find_best = find_best
+        self._find_best, self._read_load = find_best, read_load
         self._best = BestSoFar()
         self._is_stale = False  # finding the best imports the analysis: not before a trial's end
         self._find_at = 0.0
-        self._read_load = read_load
-        self._reasons: set[tuple[TrialState, str]] = set()
 
-    def header(self) -> None:
-        """Write what is run, and start the view."""
-        for line in header_lines(self._history):
-            self._console.print(Text("  ".join(line.parts), style=line.style))
-        self._is_stale = self._history.num_concluded > 0
-        self._live.start()
-        atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
-        self._draw()
-
-    def happened(self, event: Event, trial: TrialHistory) -> None:
-        """Count; write a line for an end, and for configs that cannot run one a reason."""
-        self._most_running = max(self._most_running, num_occupied(self._history))
-        shown = [each for each in self.lines_of(event, trial) if each.style != NOTE]
-        if isinstance(event, Finished):
-            self._is_stale = True
-            state, reason = event.result.state, event.result.reason
-            is_known = (state, reason) in self._reasons
-            self._reasons.add((state, reason))
-            if is_known and state in (TrialState.INFEASIBLE, TrialState.NOT_RUN):
-                shown = [line for line in shown if line.state is None]
-        self.write(shown)
+    def apply(self, event: Event) -> None:
+        """Show an event."""
+        trial = self._history.apply(event)
+        self.tick()
+        match event:
+            case Noted():
+                self.note(event.text)
+            case Ended():
+                self.close(event.exit_code)
+            case _ if trial is not None and self._history.has_begun:
+                self._most_running = max(self._most_running, num_occupied(self._history))
+                self._happened(event, trial)
 
     def tick(self) -> None:
-        """Draw the view."""
-        super().tick()
-        if self._live.is_started:
-            self._draw()
+        """Show the first lines, once, and an interrupt; draw the view."""
+        if not self._history.has_begun:
+            return
+        if not self._has_header:
+            self._has_header = True
+            self._header()
+        if self._interrupt:
+            self.note(self._interrupt)
+        if self._live is not None and self._live.is_started:
+            self._draw(self._live)
 
-    def _draw(self) -> None:
+    def note(self, text: str) -> None:
+        """Write something that the user should know, once, with a mark to search for."""
+        if self._is_first(text):
+            self._write(f"! {bounded(text)}", style=NOTE)
+
+    def interrupted(self, text: str) -> None:
+        """Take what to show of an interrupt, at the next event or tick.
+
+        A signal's handler may call it: nothing is written here, since the signal may have come
+        amid another write.
+        """
+        self._interrupt = text
+
+    def phase(self, text: str) -> None:
+        """Write what is done after the last trial."""
+        self._write(text)
+
+    def close(self, exit_code: int) -> list[str]:
+        """Take the view away: no trial runs any more."""
+        if self._live is not None:
+            self._live.stop()
+            atexit.unregister(self._live.stop)
+        self._stream.flush()
+        return []
+
+    # -- lines
+
+    def _header(self) -> None:
+        """Write what is run, and how much of it an earlier process has done; start the view."""
+        sweep, num_done = self._history.sweep, self._history.num_concluded
+        planned = sweep.num_planned
+        parts = [
+            f"{sweep.trainable} on {sweep.data}" if sweep.data else sweep.trainable,
+            "trials as the search asks" if planned is None else counted(planned, "trial"),
+            f"{counted(sweep.cores_per_trial, 'core')} a trial",
+            f"seed {sweep.seed}",
+        ]
+        self._write(f"{sweep.name}: {', '.join(parts)}", style=BOLD)
+        if baseline := settings(sweep.baseline, sweep.space):
+            meaning = "(a trial's line names what differs)"
+            self._write(f"baseline: {baseline[0]}", *baseline[1:], meaning)
+        if num_done:
+            self._write(f"resumed: {counted(num_done, 'trial')} done before")
+        if self._live is not None:
+            self._is_stale = num_done > 0
+            self._live.start()
+            atexit.register(self._live.stop)  # a driver that dies of an error leaves a cursor
+
+    def _happened(self, event: Event, trial: TrialHistory) -> None:
+        """Write a line for a start, an end, a wait; and for a phase's first trial one before.
+
+        The view has no starts and waits, and of configs that cannot run one line a reason.
+        """
+        history, has_view = self._history, self._live is not None
+        phase = phase_of_trial(trial.trial, history.sweep)
+        if phase not in self._phases:
+            self._phases.add(phase)
+            self._write(f"phase: {phase}")
+        planned = history.sweep.num_planned
+        width = max(5 * (not has_view), 2 * len(str(planned or "")) + 1)  # ids below each other
+        match event:
+            case Waiting() if not has_view and self._is_first(trial.trial.id, trial.waits_for):
+                self._write(f"! {wait(trial)}", style=NOTE)
+            case Started() if not has_view:
+                self._write(f"{'start':{width}}", *label(trial, history))
+            case Finished():
+                self._is_stale, state = True, event.result.state
+                may_repeat = state not in (TrialState.INFEASIBLE, TrialState.NOT_RUN)
+                if not self._is_first(state, event.result.reason) and has_view and not may_repeat:
+                    return
+                of = "" if planned is None else f"/{max(planned, len(history.trials))}"
+                count = f"{history.num_concluded}{of}"
+                parts = (f"{count:{width}}", *label(trial, history), *outcome(trial, history))
+                self._write(*parts, style=COLOURS[state], word=state if state in TRAINED else "")
+
+    def _is_first(self, *words: str) -> bool:
+        is_first = words not in self._once
+        self._once.add(words)
+        return is_first
+
+    def _write(self, *parts: str, style: str = "", word: str = "") -> None:
+        """Write a line with the time so far; ``style`` is that of a word, or of all."""
+        at, text = f"{clock(time.monotonic() - self._began):>7}", "  ".join(parts)
+        if self._live is None:
+            self._stream.write(f"{at}  {text}\n")
+            self._stream.flush()
+            return
+        shown = Text(text, style="" if word else style, overflow="fold")
+        if word:
+            shown.highlight_words([f"  {word}  "], style)
+        row = Table.grid(padding=(0, 2))
+        row.add_row(Text(at, style=QUIET), shown)
+        self._console.print(row)
+
+    # -- the view
+
+    def _draw(self, live: Live) -> None:
         history = self._history
         at = time.time() if not history.sweep.replayed else history.last_at or 0.0
         if self._is_stale and time.monotonic() >= self._find_at:
             self._find()
-        now = progress_of(
-            history,
-            most_running=self._most_running,
-            now=at,
-            is_stopping=bool(self._interrupt),
-        )
+        most, is_stopping = self._most_running, bool(self._interrupt)
+        now = Progress(history, at, most_running=most, is_stopping=is_stopping)
         width, elapsed_s = self._console.width, time.monotonic() - self._began
         view = block(now, self._best, elapsed_s=elapsed_s, width=width, load=self._read_load())
-        self._live.update(Group(*view), refresh=True)
-
-    def close(self, exit_code: int) -> list[str]:
-        """Take the view away; what is worth keeping stands above it."""
-        self._live.stop()
-        atexit.unregister(self._live.stop)
-        return []
-
-    def write(self, lines: Iterable[Line]) -> None:
-        """Write lines above the view, each with the time so far."""
-        at = Text(f"{clock(time.monotonic() - self._began):>7}", style=QUIET)
-        for line in lines:
-            text = Text("  ".join(line.parts), style=line.style, overflow="fold")
-            if line.state is not None and not line.style:
-                text.highlight_words([f"  {line.state}  "], COLOURS[line.state])
-            row = Table.grid(padding=(0, 2))
-            row.add_row(at, text)
-            self._console.print(row)
+        live.update(Group(*view), refresh=True)
 
     def _find(self) -> None:
         """Find the best configs again; that takes at most one twentieth of the time."""

@@ -1,15 +1,13 @@
-"""The process that writes MLflow: ``python -m orchestrator.tracking.mlflow RUN_DIR``.
+"""The process that writes MLflow: ``python -m orchestrator.tracking.mlflow RUN_DIR EXPERIMENT``.
 
-By hand it brings MLflow up to date with the run's journal, once. With ``--follow`` a driver
-has started it and sends commands on standard input; its end means that the driver is
-dead. Standard output has one JSON object a line for the driver: ``{"failed": text}`` for each
-failure, and ``{"done": true}`` when everything is written.
+A driver starts it, with the tracking URI in ``MLFLOW_TRACKING_URI``, and sends ``finish EXIT_CODE``
+on standard input; its end means that the driver is dead. Standard output has one JSON object a line
+for the driver: ``{"failed": text}`` for each failure, and ``{"done": true}`` when everything is
+written.
 """
 
 from __future__ import annotations
 
-import argparse
-import fcntl
 import json
 import os
 import sys
@@ -21,19 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from orchestrator.arguments import Parser
-from orchestrator.errors import SweepError, refusing_os_errors
-from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.system.cgroup import without_collecting
 from orchestrator.system.lifeline import leave_to_driver
-from orchestrator.tracking.mlflow.driver import LOCK_NAME
-from orchestrator.tracking.mlflow.uris import (
-    checked_uri,
-    how_to_open,
-    reason_of,
-    shown,
-    without_secrets,
-)
+from orchestrator.tracking.mlflow.uris import reason_of, shown, without_secrets
 
 if TYPE_CHECKING:
     from orchestrator.tracking.mlflow.mirror import Mirror
@@ -85,32 +73,26 @@ class Follower:
         self._finishing = threading.Event()
 
     def follow(self, commands: TextIO) -> int:
-        """Obey ``commands`` while the journal grows; return as :meth:`finish`.
-
-        ``yield``: trials run now, take no time from them. ``finish EXIT_CODE``: they have
-        ended; write what is missing. The end of ``commands``: the driver is dead.
-        """
+        """Write as the journal grows until ``finish EXIT_CODE``; return as :meth:`finish`."""
         # A separate thread: without privileges its low priority cannot be taken back, and the
         # end of a run is to be written at full speed.
         thread = threading.Thread(target=self._keep_up, daemon=True)
         thread.start()
         for line in commands:
-            command, *arguments = line.split()
-            if command == "finish":
-                _set_priority(thread.native_id or 0, low=False)
-                self._finishing.set()
-                thread.join()  # the mirror has no lock
-                return self.finish(int(arguments[0]))
-            _set_priority(thread.native_id or 0, low=True)
-        os._exit(1)  # resuming the run completes MLflow
+            _set_priority(thread.native_id or 0, low=False)
+            self._finishing.set()
+            thread.join()  # the mirror has no lock
+            return self.finish(int(line.split()[1]))
+        os._exit(1)  # the driver is dead; resuming the run completes MLflow
 
     def _keep_up(self) -> None:
+        _set_priority(0, low=True)
         while not self._finishing.is_set():
             good = self._attempt(lambda mirror: mirror.catch_up())
             pause_s = min(2.0**self._num_failures, _LONGEST_PAUSE_S)
             self._finishing.wait(_PERIOD_S if good else pause_s)
 
-    def finish(self, exit_code: int | None) -> int:
+    def finish(self, exit_code: int) -> int:
         """Write what is missing; return 0 if nothing is missing any more."""
         for number in range(_NUM_LAST_TRIES):
             if number:
@@ -142,7 +124,7 @@ class Follower:
 
 
 def _set_priority(thread: int, *, low: bool) -> None:
-    """Make a thread of this process yield to all others, or take that back where permitted.
+    """Make a thread of this process, 0 for this one, yield to all others, or take that back.
 
     ``SCHED_IDLE`` gives a thread only the time that no other wants. A kernel that groups
     processes by session (autogroup, the default) counts it within the session: with a busy trial
@@ -167,35 +149,11 @@ def _new_mirror(run_dir: Path, uri: str, experiment: str) -> Mirror:
 
 def main() -> int:
     """Write a run to MLflow; return 0 if MLflow then has all of it."""
-    arguments = _parser().parse_args()
+    run_dir, experiment = sys.argv[1:]
     os.environ.update({**_DEFAULTS, **os.environ, **_ENVIRONMENT})
-    run_dir: Path = arguments.run_dir.absolute()
-    try:
-        uri = checked_uri(arguments.uri)
-        if not arguments.follow:
-            read_sweep(run_dir)
-        with refusing_os_errors():
-            lock = _locked(run_dir)
-    except SweepError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    with lock:
-        if arguments.follow:
-            leave_to_driver()
-            return Follower(run_dir, uri, arguments.experiment, _to_driver()).follow(sys.stdin)
-        return Follower(run_dir, uri, arguments.experiment, _to_user(uri)).finish(None)
-
-
-def _locked(run_dir: Path) -> TextIO:
-    """Return the run's lock, taken: a second writer would make every run twice."""
-    lock = (run_dir / LOCK_NAME).open("a")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        sys.stderr.write(f"{run_dir}: waiting for another process that writes it to MLflow\n")
-        sys.stderr.flush()
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    return lock
+    uri = os.environ["MLFLOW_TRACKING_URI"]
+    leave_to_driver()
+    return Follower(Path(run_dir), uri, experiment, _to_driver()).follow(sys.stdin)
 
 
 def _to_driver() -> Callable[[Mapping[str, Any]], None]:
@@ -208,34 +166,6 @@ def _to_driver() -> Callable[[Mapping[str, Any]], None]:
         output.flush()
 
     return write
-
-
-def _to_user(uri: str) -> Callable[[Mapping[str, Any]], None]:
-    def write(status: Mapping[str, Any]) -> None:
-        if status.get("done"):
-            where = ", ".join(how_to_open(uri, status["experiment"], status["parent"]))
-            sys.stdout.write(f"MLflow has all of the run: {where}\n")
-        else:
-            sys.stderr.write(f"{status['failed']}\n")
-
-    return write
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="python -m orchestrator.tracking.mlflow",
-        description="Bring MLflow up to date with a run's journal.",
-    )
-    parser.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    parser.add_argument(
-        "--uri",
-        default=os.environ.get("MLFLOW_TRACKING_URI"),
-        required="MLFLOW_TRACKING_URI" not in os.environ,
-        help="MLflow's tracking URI (default: $MLFLOW_TRACKING_URI)",
-    )
-    parser.add_argument("--experiment", default="", help="default: the sweep's name")
-    parser.add_argument("--follow", action="store_true", help="continue while a sweep runs")
-    return parser
 
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.kernel.events import Event, Opened, Resumed, Started
+from orchestrator.kernel.events import Event, Opened, Resumed
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.system.import_path import package_path
 from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown
 
 LOG_NAME = "mlflow.log"
-LOCK_NAME = ".mlflow.lock"
 
 
 class MlflowMirror(Fold):
@@ -55,18 +54,13 @@ class MlflowMirror(Fold):
         self._say = say
         self._bound_s = bound_s
         self._writer: _Writer | None = None
-        self._trials_run = False
         self._failure = ""
         self._status: dict[str, Any] = {}
 
     def apply(self, event: Event) -> None:
-        """Start the writer, which reads the journal itself, and have it yield to trials."""
-        match event:
-            case Opened() | Resumed() if self._writer is None:
-                self._start()
-            case Started() if self._writer is not None and not self._trials_run:
-                self._trials_run = True
-                self._writer.send("yield")
+        """Start the writer, which reads the journal itself."""
+        if isinstance(event, Opened | Resumed) and self._writer is None:
+            self._start()
 
     def tick(self) -> None:
         """Read the writer's messages."""
@@ -149,7 +143,7 @@ class _Writer:
         command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(run_dir)]
         with (run_dir / LOG_NAME).open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, "--experiment", experiment, "--follow"],
+                [*command, experiment],
                 # A command must not wait in a buffer, and messages are read without waiting.
                 bufsize=0,
                 stdin=subprocess.PIPE,

@@ -40,7 +40,6 @@ from orchestrator.tracking.mlflow.parent import (
     RunAnswer,
     parent_status,
     parent_tags,
-    upload_front,
     write_answer,
 )
 from orchestrator.tracking.mlflow.store import Store
@@ -96,14 +95,14 @@ class Mirror:
         self._store, self._had_errors = None, True
         self._behind = set(self._run.history.trials)
 
-    def finish(self, exit_code: int | None) -> None:
+    def finish(self, exit_code: int) -> None:
         """Catch up, add the answer, end the parent run, then add the artifacts.
 
         The artifacts last: their store may be out of reach from here, or take longer than the
         driver waits, and the parent run would look as if it still ran.
 
         Args:
-            exit_code: The driver's; None for the journal's, or "killed".
+            exit_code: The driver's.
 
         Raises:
             Exception: Whatever MLflow raises. Call :meth:`forget`, then try again.
@@ -118,15 +117,11 @@ class Mirror:
         for trial_id, child in self._run.children.items():
             if history.trials[trial_id].running:
                 store.client.set_terminated(child.run_id, Status.KILLED, last_ms)
-        code = history.exit_code if exit_code is None else exit_code
-        write_answer(store, self._run, is_whole=code == 0)
-        store.client.set_terminated(
-            self._run.parent_id, parent_status(130 if code is None else code), last_ms
-        )
+        write_answer(store, self._run, is_whole=exit_code == 0)
+        store.client.set_terminated(self._run.parent_id, parent_status(exit_code), last_ms)
         for path in map(self._run.run_dir.joinpath, ARTIFACTS):
             if path.exists():
                 store.client.log_artifact(self._run.parent_id, str(path))
-        upload_front(store, self._run)
 
     def _new_events(self) -> Iterator[Event]:
         """Yield what was appended to the journal since the last time, whole lines only."""

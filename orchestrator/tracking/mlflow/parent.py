@@ -8,7 +8,6 @@ when it is written by hand.
 from __future__ import annotations
 
 import csv
-import json
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,16 +41,12 @@ NOTE_TAG: Final = "mlflow.note.content"
 RUN_DIR_TAG: Final = "sweep.run_dir"
 PARAM_PREFIX: Final = "recommended."
 
-_FRONT_TABLE: Final = "front.json"
-"""Artifact of the parent: the front as a table that MLflow's pages show."""
 _COMPOSED: Final = (
     "front and recommendation are composed: speeds from probes, accuracies from learning curves; "
     "see composed.csv among the artifacts"
 )
 _SHORTENED: Final = "... (the rest is in report.html, among the artifacts)"
 _NONE: Final = "nothing is recommended"
-_TABLES_TAG: Final = "mlflow.loggedArtifacts"
-"""Tag by which MLflow's pages know an artifact for a table; ``mlflow.log_table`` sets it too."""
 _BY_SIGNAL: Final = 128
 """A larger exit code is that of a driver that a signal ended."""
 
@@ -130,12 +125,6 @@ class RunAnswer:
     figures: Mapping[str, float] = field(default_factory=dict)
     front: tuple[tuple[str, ...], ...] = ()
 
-    def front_table(self) -> str:
-        """Return the front as ``mlflow.log_table`` writes a table."""
-        heads, *rows = self.front
-        cells = [[_number_or_text(cell) for cell in row] for row in rows]
-        return json.dumps({"columns": list(heads), "data": cells})
-
     def front_trials(self) -> set[str]:
         """Return the ids of the trials of the front."""
         heads, *rows = self.front or ((),)
@@ -208,15 +197,6 @@ def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
         store.client.set_experiment_tag(store.experiment_id, name, view)
 
 
-def upload_front(store: Store, run: MirroredRun) -> None:
-    """Add the front as a file that MLflow's pages show as a table."""
-    answer = read_answer(run.run_dir)
-    if answer.front:
-        store.client.log_text(run.parent_id, answer.front_table(), _FRONT_TABLE)
-        tables = json.dumps([{"path": _FRONT_TABLE, "type": "table"}])
-        store.write(run.parent_id, tags={_TABLES_TAG: tables})
-
-
 def totals(trials: Iterable[TrialHistory]) -> dict[str, float]:
     """Return ``num_trials``, ``trial_hours`` and ``core_hours`` of the trials that have ended."""
     ended = [trial.concluded for trial in trials if trial.concluded is not None]
@@ -242,11 +222,3 @@ def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _is_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(name in other and is_same(value, other[name]) for name, value in config.items())
-
-
-def _number_or_text(cell: str) -> float | str | None:
-    try:
-        number = float(cell)
-    except ValueError:
-        return cell or None
-    return number if math.isfinite(number) else cell

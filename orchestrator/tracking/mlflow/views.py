@@ -17,9 +17,9 @@ from typing import Any, Final
 from orchestrator.metrics import Goal, Objective, is_learned
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.tracking.mlflow.content import BASELINE_ROLE, MirroredRun, is_same, mlflow_name
+from orchestrator.tracking.mlflow.content import MirroredRun, is_same, mlflow_name
 from orchestrator.tracking.mlflow.uris import MODEL_TRAINING
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import TrialState
 
 VIEW_TAG: Final = "mlflow.sharedViewState."
 MAX_KNOBS: Final = 20
@@ -72,16 +72,6 @@ def _varied(trials: list[TrialHistory]) -> list[str]:
     ]
 
 
-def _baseline_run(run: MirroredRun) -> str:
-    """Return a run of the baseline that others are compared with, a confirm run if there is one."""
-    runs = {
-        trial.trial.stage: child.run_id
-        for trial, child in run.trials
-        if BASELINE_ROLE in child.role and _is_completed(trial)
-    }
-    return runs.get(Stage.CONFIRM) or runs.get(Stage.TRAIN) or ""
-
-
 def _is_completed(trial: TrialHistory) -> bool:
     return trial.concluded is not None and trial.concluded.state is TrialState.COMPLETED
 
@@ -112,7 +102,7 @@ def _states(run: MirroredRun) -> dict[str, dict[str, Any]]:
     results = ["tags.`sweep.role`", "tags.`stage`", *figures, *params, "tags.`repeat`"]
     reasons = ["tags.`state`", "tags.`reason`", "tags.`stage`", *all_params]
     has_accuracy = len(sweep.objectives) > 1 or metrics[1:2] == ["val_acc"]
-    charts = _charts(_drawn(metrics, knobs, _baseline_run(run), has_accuracy))
+    charts = _charts(_drawn(metrics, knobs, has_accuracy))
     return {
         ANSWER: {"searchFilter": trained, **order, **_columns(results)},
         CHARTS: {"searchFilter": trained, **order, **_columns(results), **charts},
@@ -151,28 +141,14 @@ def _charts(drawn: list[dict[str, Any]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _drawn(
-    metrics: list[str], knobs: list[str], baseline: str, has_accuracy: bool
-) -> list[dict[str, Any]]:
+def _drawn(metrics: list[str], knobs: list[str], has_accuracy: bool) -> list[dict[str, Any]]:
     parallel: dict[str, Any] = {
         "type": "PARALLEL",
         "selectedParams": knobs,
         "selectedMetrics": metrics[2::-1],  # the last one colours the lines: the speed
         "showAllRuns": True,
     }
-    charts: list[dict[str, Any]] = [parallel]
-    if has_accuracy:
-        speed, accuracy = ({"key": name, "type": "METRIC"} for name in metrics[:2])
-        charts.insert(0, {"type": "SCATTER", "xaxis": accuracy, "yaxis": speed})
-    if baseline:
-        charts.append(
-            {
-                "type": "DIFFERENCE",
-                "chartName": "Difference against the baseline",
-                "compareGroups": ["Parameters", "Model metrics"],
-                "showChangeFromBaseline": True,
-                "showDifferencesOnly": True,
-                "baselineColumnUuid": baseline,
-            }
-        )
-    return charts
+    if not has_accuracy:
+        return [parallel]
+    speed, accuracy = ({"key": name, "type": "METRIC"} for name in metrics[:2])
+    return [{"type": "SCATTER", "xaxis": accuracy, "yaxis": speed}, parallel]

@@ -12,7 +12,7 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.driver.best_so_far import best_so_far
 from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.tables import trials_of
-from orchestrator.tracking.console.progress import BestSoFar
+from orchestrator.tracking.console.view import BestSoFar
 from orchestrator.trial import Stage
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 

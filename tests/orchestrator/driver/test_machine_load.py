@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 import pytest
@@ -12,8 +11,6 @@ from orchestrator.driver import machine_load
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.execution.telemetry.contamination import CoreTimes
 from orchestrator.system.processes import ProcessTree, TreeSample
-from orchestrator.tracking.console.progress import GpuLoad
-from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 NUM_CORES = len(os.sched_getaffinity(0))
 
@@ -74,19 +71,3 @@ def test_a_busy_machine_is_noted_with_the_figure(
     counted.after(1.0, own=0.5, others=others)
     text = f"other processes use {others:.1f} of {num_cores} cores"
     assert load.busy_note().startswith(text) is noted
-
-
-def test_gpus_are_read_where_there_are_some(
-    counted: Counted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    silent = Gpu(uuid="GPU-bbbb", fails_after=0)
-    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(util=[87]), silent))
-    load = MachineLoad()
-    counted.after(2.0, own=0.0, others=0.0)
-    read = load.read()
-    assert read is not None
-    assert read.gpus == (
-        GpuLoad(busy_share=0.87, used_gib=1.0, total_gib=80.0),
-        GpuLoad(busy_share=None, used_gib=1.0, total_gib=80.0),
-    )

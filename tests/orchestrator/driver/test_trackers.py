@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.driver.trackers import Trackers
-from orchestrator.tracking.console.live import console
+from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from tests.orchestrator.tracking.journals import Scribe
 
@@ -19,7 +19,7 @@ def log() -> io.StringIO:
 
 
 def test_without_mlflow_nothing_is_waited_for(log: io.StringIO, tmp_path: Path) -> None:
-    trackers = Trackers(console=console(log), mlflow=None)
+    trackers = Trackers(console=Lines(log), mlflow=None)
     (view,) = trackers.all
     Scribe(tmp_path / "run", view.apply).sweep()
     assert trackers.close(0) == []
@@ -30,7 +30,7 @@ def test_mlflow_is_closed_last_and_that_is_said_first(
     log: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = MlflowMirror(tmp_path, f"sqlite:///{tmp_path}/mlflow.db", say=pytest.fail)
-    trackers = Trackers(console=console(log), mlflow=mirror, uri="http://host:5000")
+    trackers = Trackers(console=Lines(log), mlflow=mirror, uri="http://host:5000")
     said_before: list[str] = []
 
     def close(_: int) -> list[str]:

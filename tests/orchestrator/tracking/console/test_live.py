@@ -1,7 +1,8 @@
-"""The live view: what a user sees of it, whatever the terminal, and what a tick costs."""
+"""The console: the view on a terminal, and what a tick costs; lines in a file; words."""
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import time
@@ -9,19 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.kernel.events import Event
 from orchestrator.storage.history import SweepHistory
-from orchestrator.tracking.console.live import console
-from orchestrator.tracking.console.progress import Best, BestSoFar
+from orchestrator.tracking.console.live import Lines
+from orchestrator.tracking.console.view import Best, BestSoFar
+from orchestrator.tracking.console.words import differing, named_figure
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.console.terminals import Terminal, last_view
-from tests.orchestrator.tracking.journals import Scribe, config, make_trial
+from tests.orchestrator.tracking.journals import Scribe, config, make_record, make_trial
 
 
 def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path: Path) -> None:
     figures = {"samples_per_s": 1.5e4, "val_acc": 0.8667}
     leader = Best(title="recommended", config=config(1), figures=figures)
     found = BestSoFar(leaders=[leader], baseline=1e4, num_front=2)
-    tracker = console(terminal.stream, find_best=lambda _: found)
+    tracker = Lines(terminal.stream, find_best=lambda _: found)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=6)
     trials = [make_trial(number) for number in range(5)]
@@ -47,7 +50,7 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
 
 
 def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = console(terminal.stream)
+    tracker = Lines(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(1))
@@ -59,8 +62,9 @@ def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Pat
     ids = [make_trial(1).id[:6], make_trial(2).id[:6], make_trial(0, stage=Stage.CONFIRM).id[:6]]
     seen = [re.sub(r"1\d\.\dk", "NN.Nk", line) for line in terminal.seen()]
     assert seen == [
-        "loader: graphsage on products-synthetic, 4 trials, 2 cores a trial, seed 7",
-        "baseline: num_workers=0  lr=0.003  (a trial's line names what differs)",
+        "   0:00  loader: graphsage on products-synthetic, 4 trials, 2 cores a trial,",
+        "         seed 7",
+        "   0:00  baseline: num_workers=0  lr=0.003  (a trial's line names what differs)",
         f"   0:00  1/4  {ids[0]}  num_workers=3  completed  NN.Nk samples/s  val_acc 0.8667",
         "         1.5 s",
         f"   0:00  2/4  {ids[1]}  num_workers=6  failed: RuntimeError: no luck",
@@ -73,7 +77,7 @@ def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Pat
 def test_configs_that_cannot_run_leave_one_line_a_reason(
     terminal: Terminal, tmp_path: Path
 ) -> None:
-    tracker = console(terminal.stream)
+    tracker = Lines(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     for number in range(8):
@@ -87,7 +91,7 @@ def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINES", "8")
-    tracker = console(terminal.stream)
+    tracker = Lines(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=None)
     for number in range(10, 40):
@@ -105,22 +109,22 @@ def test_what_is_written_meanwhile_stands_above_the_view(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
-    tracker = console(terminal.stream)
+    tracker = Lines(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=4)
     sys.stderr.write("an error of a library\n")
     tracker.note("a note of \x1b[2J others")
     tracker.tick()
     seen = terminal.seen()
-    assert seen[2] == "an error of a library"
-    assert seen[3].endswith("! a note of \\x1b[2J others")
-    assert [line for line in seen if "0 of 4 done" in line] == [seen[4]]
+    assert seen[3] == "an error of a library"
+    assert seen[4].endswith("! a note of \\x1b[2J others")
+    assert [line for line in seen if "0 of 4 done" in line] == [seen[5]]
     tracker.close(0)
-    assert terminal.seen() == seen[:4]
+    assert terminal.seen() == seen[:5]
 
 
 def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = console(terminal.stream)
+    tracker = Lines(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep(num_planned=400)
     for number in range(200):
@@ -139,7 +143,7 @@ def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: P
 def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
     terminal: Terminal, tmp_path: Path
 ) -> None:
-    tracker = console(terminal.stream)
+    tracker = Lines(terminal.stream)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     trials = [scribe.asked(make_trial(number)) for number in (0, 1)]
@@ -166,7 +170,7 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
         now += 0.1  # it takes a while
         return BestSoFar()
 
-    tracker = console(terminal.stream, find_best=find)
+    tracker = Lines(terminal.stream, find_best=find)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     assert num_looks == 0, "it would delay the first trial"
@@ -190,7 +194,7 @@ def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
     def find(_: SweepHistory) -> BestSoFar:
         raise ValueError("no such column")
 
-    tracker = console(terminal.stream, find_best=find)
+    tracker = Lines(terminal.stream, find_best=find)
     scribe = Scribe(tmp_path / "run", tracker.apply)
     scribe.sweep()
     scribe.whole(make_trial(0))
@@ -201,3 +205,140 @@ def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
     tracker.close(0)
     terminal.read()
     assert terminal.written.count("ValueError: no such column") == 1
+
+
+# -- without a view
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> tuple[io.StringIO, Lines, Scribe]:
+    stream = io.StringIO()
+    tracker = Lines(stream)
+    return stream, tracker, Scribe(tmp_path / "run", tracker.apply)
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "shown"),
+    [
+        (TrialState.FAILED, "bad \x1bluck\nits traceback", "failed: bad \\x1bluck"),
+        (TrialState.NOT_RUN, "the time budget had ended", "not run: the time budget had ended"),
+    ],
+)
+def test_a_reason_is_its_first_line_and_moves_no_cursor(
+    log: tuple[io.StringIO, Lines, Scribe], state: TrialState, reason: str, shown: str
+) -> None:
+    stream, _, scribe = log
+    scribe.sweep()
+    scribe.finished(scribe.asked(make_trial(0)), state, reason=reason)
+    assert stream.getvalue().splitlines()[-1].endswith(f"  {shown}")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("samples_per_s", 41_234, "41.2k samples/s"), ("samples_per_s", 41.234, "41.2 samples/s"),
+        ("val_acc", 0.86667, "val_acc 0.8667"), ("step_ms", 12.34567, "step_ms 12.35 ms"),
+        ("my_own", 0.123456, "my_own 0.1235"),
+    ],
+)  # fmt: skip
+def test_a_figure_has_its_name_or_its_unit(name: str, value: float, text: str) -> None:
+    assert named_figure(name, value) == text
+
+
+def test_a_config_is_named_by_what_differs_from_the_baseline() -> None:
+    varied = dict.fromkeys(["pin", "fanouts", "lr"], "")
+    baseline = {"lr": 0.003, "fanouts": [10, 25], "pin": False, "amp": "off"}
+    sweep = make_record(space=varied, baseline=baseline)
+    same = {"lr": 0.003, "fanouts": (10, 25), "pin": False, "amp": "bf16"}
+    assert differing(same, sweep) == ["baseline"]
+    other = same | {"lr": 0.0200001, "pin": True, "fanouts": (5, 5)}
+    assert differing(other, sweep) == ["pin=on", "fanouts=5,5", "lr=0.02"]
+
+
+def test_a_log_has_a_line_for_each_start_and_end(
+    log: tuple[io.StringIO, Lines, Scribe],
+) -> None:
+    stream, tracker, scribe = log
+    scribe.sweep()
+    zeroth, second, third = make_trial(0), make_trial(2), make_trial(3, stage=Stage.CONFIRM)
+    scribe.whole(zeroth)
+    scribe.whole(second, TrialState.FAILED)
+    scribe.whole(third)
+    scribe.ended()
+    tracker.tick()
+    assert tracker.close(0) == []
+    speed = named_figure("samples_per_s", 1e4 * (1 + int(zeroth.id[:6], 16) / 2**24))
+    lines = [re.sub(r"^ +\d+:\d\d  ", "", line) for line in stream.getvalue().splitlines()]
+    assert lines == [
+        "loader: graphsage on products-synthetic, 4 trials, 2 cores a trial, seed 7",
+        "baseline: num_workers=0  lr=0.003  (a trial's line names what differs)",
+        f"start  {zeroth.id[:6]}  baseline",
+        f"1/4    {zeroth.id[:6]}  baseline  completed  {speed}  val_acc 0.8667  1.5 s",
+        f"start  {second.id[:6]}  num_workers=6",
+        f"2/4    {second.id[:6]}  num_workers=6  failed: RuntimeError: no luck",
+        "phase: confirm stage",
+        f"start  {third.id[:6]} confirm  num_workers=8",
+        lines[8],
+    ]
+    assert lines[8].startswith(f"3/4    {third.id[:6]} confirm  num_workers=8  completed")
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_a_note_is_written_once(log: tuple[io.StringIO, Lines, Scribe]) -> None:
+    stream, tracker, scribe = log
+    scribe.sweep()
+    for _ in range(3):
+        scribe.record("note", text="the disk is nearly full")
+        tracker.note("MLflow is away")
+    held_up = scribe.asked(make_trial(0))
+    for seconds in (10.1, 20.2):
+        scribe.record("waiting", trial_id=held_up.id, seconds=seconds, what="2 GPUs")
+    assert stream.getvalue().count("! the disk is nearly full") == 1
+    assert stream.getvalue().count("! MLflow is away") == 1
+    assert stream.getvalue().count(f"! {held_up.id[:6]} has waited 0:10 for 2 GPUs") == 1
+    assert stream.getvalue().count("2 GPUs") == 1
+
+
+def test_trials_of_an_earlier_process_are_counted_and_not_shown_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past: list[Event] = []
+    before = Scribe(tmp_path / "run", past.append)
+    before.sweep()
+    before.whole(make_trial(0))
+    monkeypatch.setattr(time, "time", lambda: 1_700_000_000.0)  # a clock that was set back
+    stream = io.StringIO()
+    tracker = Lines(stream, past=past)
+    assert stream.getvalue() == ""
+    now = Scribe(tmp_path / "run", tracker.apply)
+    now.resumed()
+    now.whole(make_trial(1))
+    assert "resumed: 1 trial done before" in stream.getvalue()
+    assert make_trial(0).id[:6] not in stream.getvalue()
+    assert "2/4" in stream.getvalue()
+
+
+def test_after_an_interrupt_and_after_the_last_trial_a_log_says_what_is_done(
+    log: tuple[io.StringIO, Lines, Scribe],
+) -> None:
+    stream, tracker, scribe = log
+    scribe.sweep()
+    tracker.interrupted("no further trial starts")
+    assert "no further" not in stream.getvalue(), "a signal may come amid a write"
+    scribe.started(scribe.asked(make_trial(0)))
+    scribe.ended(130)
+    tracker.phase("writing the tables")
+    texts = [line.strip().split("  ", 1)[-1] for line in stream.getvalue().splitlines()]
+    assert texts.count("! no further trial starts") == 1
+    assert texts[-1] == "writing the tables"
+
+
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("JPY_PARENT_PID", "1")])
+def test_a_terminal_that_cannot_move_its_cursor_and_a_notebook_get_lines(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    tracker = Lines(terminal.stream)
+    Scribe(tmp_path / "run", tracker.apply).sweep()
+    tracker.tick()
+    assert "\x1b" not in terminal.read()

@@ -6,10 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from mlflow.entities import Run
-from mlflow.tracking import MlflowClient
 
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
@@ -98,16 +96,6 @@ def test_children_have_the_roles_of_their_configs(ended: str) -> None:
     tags = {child.data.tags["mlflow.runName"]: child.data.tags for child in runs_of(ended)[1]}
     assert tags["num_workers=3, confirm"]["stage"] == "confirm"
     assert tags["num_workers=3, confirm"]["repeat"] == "0"
-
-
-def test_the_front_is_a_table_as_mlflow_logs_one(ended: str, tmp_path: Path) -> None:
-    client, parent = MlflowClient(ended), parent_of(ended).info.run_id
-    ours = client.download_artifacts(parent, "front.json", str(tmp_path))
-    client.log_table(parent, pd.read_json(ours, orient="split"), "peers.json")
-    peers = client.download_artifacts(parent, "peers.json", str(tmp_path))
-    assert json.loads(Path(ours).read_text()) == json.loads(Path(peers).read_text())
-    tag = json.loads(parent_of(ended).data.tags["mlflow.loggedArtifacts"])
-    assert tag == [{"path": name, "type": "table"} for name in ("front.json", "peers.json")]
 
 
 def test_an_answer_that_changes_fails_nothing(scribe: Scribe, tmp_path: Path) -> None:

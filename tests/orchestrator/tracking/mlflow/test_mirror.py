@@ -63,7 +63,7 @@ def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path)
     for epoch in (1, 2):
         scribe.reported(cut_short, epoch)
     scribe.ended(130)
-    Mirror(run_dir, uri).finish(None)
+    Mirror(run_dir, uri).finish(130)
     (parent,), children = runs_of(uri)
     assert parent.info.status == "KILLED"
     assert sorted(c.info.status for c in children) == ["FINISHED", "KILLED", "KILLED"]

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.metrics import maximize, minimize
 from orchestrator.storage.history import read_history
-from orchestrator.tracking.mlflow.content import Child, MirroredRun
+from orchestrator.tracking.mlflow.content import MirroredRun
 from orchestrator.tracking.mlflow.views import (
     ANSWER,
     CHARTS,
@@ -38,7 +38,6 @@ def scribe(tmp_path: Path) -> Scribe:
 def view_of(scribe: Scribe, view_id: str) -> dict[str, Any]:
     """Return the state of a view as MLflow's page reads it."""
     run = MirroredRun(run_dir=scribe.run_dir, history=read_history(events_of(scribe.run_dir)))
-    run.children[make_trial(0).id] = Child("b" * 32, "", "baseline")
     text = view_tags(run, 1_790_000_000_000)[f"{VIEW_TAG}{view_id}"]
     assert len(text) <= 20_000, "MLflow takes no more"
     found: dict[str, Any] = json.loads(json.loads(text)["state"])
@@ -67,12 +66,11 @@ def test_the_charts_are_of_speed_accuracy_and_the_knobs_that_vary(scribe: Scribe
     scribe.whole(make_trial(1))
     found = view_of(scribe, CHARTS)
     assert found["orderByAsc"] is True
-    scatter, parallel, difference = charts = found["compareRunCharts"]
+    scatter, parallel = charts = found["compareRunCharts"]
     assert (scatter["xaxis"]["key"], scatter["yaxis"]["key"]) == ("val_acc", "epoch_s")
     assert parallel["selectedParams"] == ["num_workers"]
     assert parallel["selectedMetrics"] == ["peak_rss_gib", "val_acc", "epoch_s"]
-    assert difference["baselineColumnUuid"] == "b" * 32
-    assert len({chart["uuid"] for chart in charts}) == 3
+    assert len({chart["uuid"] for chart in charts}) == 2
     sections = found["compareRunSections"]
     assert {chart["metricSectionId"] for chart in charts} == {sections[0]["uuid"]}
 

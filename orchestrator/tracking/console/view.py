@@ -1,0 +1,316 @@
+"""The live view's content: progress, the machine, the best configs, the running trials.
+
+The driver passes the functions that find the best configs and read the load. The first is the code
+of the recommendation, so that the console cannot disagree with the report.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.columns import Columns
+from rich.console import RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Column, Table
+from rich.text import Text
+
+from orchestrator.formats import clock, counted
+from orchestrator.storage.history import SweepHistory, TrialHistory
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.tracking.console.words import (
+    BOLD,
+    COLOURS,
+    NOTE,
+    QUIET,
+    SPEED,
+    differing,
+    figures,
+    label,
+    named_figure,
+    phase_of_trial,
+    wait,
+)
+from orchestrator.trial import TrialState
+
+MAX_RUNNING = 5
+BUSY_CORES = 0.25
+"""Cores' worth of time of other processes from which on their load is marked."""
+_LEAST_BAR, _MOST_BAR = 10, 40
+_WIDE = 60
+"""Columns from which on the knobs alone are broken into lines, not the figures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Best:
+    """A config that leads in something.
+
+    Attributes:
+        title: Its lead in a word or two: ``recommended``, ``fastest``.
+        config: The value of every knob.
+        figures: Its metrics by name, means over its runs.
+    """
+
+    title: str
+    config: Mapping[str, Any]
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestSoFar:
+    """The leading configs of a sweep at one moment.
+
+    Attributes:
+        leaders: The configs, the recommended one first, none twice.
+        baseline: The baseline's speed, samples/s; None while it is not known.
+        num_front: Configs on the Pareto front; None while it is not known.
+    """
+
+    leaders: Sequence[Best] = ()
+    baseline: float | None = None
+    num_front: int | None = None
+
+
+FindBest = Callable[[SweepHistory], BestSoFar]
+"""Finds the best configs of a sweep; may take some tens of milliseconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """The load of this machine over the last second or two.
+
+    Attributes:
+        num_cores: Cores that this process may use.
+        own: Cores' worth of time of the sweep: its trials, its driver, Ray and MLflow.
+        others: Cores' worth of time of all other processes on these cores.
+    """
+
+    num_cores: int
+    own: float
+    others: float
+
+
+ReadLoad = Callable[[], Load | None]
+"""Reads the load since the last call; None where it is not known (yet)."""
+
+
+class Progress:
+    """The progress of a sweep at one moment.
+
+    Args:
+        history: The sweep so far.
+        at: Unix time, simulated in a replay.
+        most_running: The most trials that have been seen to run at the same time.
+        is_stopping: True after an interrupt.
+
+    Attributes:
+        running: Trials that run now, in the order of asking.
+        held_up: Trials that cannot start yet, likewise.
+        num_done: Trials with a result.
+        num_waiting: Trials that are still to be started; None where the search decides.
+    """
+
+    def __init__(
+        self,
+        history: SweepHistory,
+        at: float,
+        *,
+        most_running: int = 1,
+        is_stopping: bool = False,
+    ) -> None:
+        self.history, self.at, self.is_stopping = history, at, is_stopping
+        self._most_running = max(1, most_running)
+        self.running, self.held_up = (
+            sorted(trials.values(), key=lambda trial: trial.index)
+            for trials in (history.running, history.held_up)
+        )
+        self.num_done, planned = history.num_concluded, history.sweep.num_planned
+        all_known = max(planned or 0, len(history.trials))
+        left = all_known - self.num_done - len(self.running)
+        self.num_waiting = None if planned is None else left
+
+    @property
+    def left_s(self) -> float | None:
+        """Time that the rest may take, by the trials so far; None if unknown."""
+        typical_s, shares = self.history.mean_taken_s, list(map(share_done, self.running))
+        if typical_s is None:
+            pairs = zip(self.running, shares, strict=True)
+            taken = [self.spent_s(trial) / share for trial, share in pairs if share]
+            typical_s = statistics.fmean(taken) if taken else None
+        if typical_s is None or not (self.num_waiting or (self.num_waiting == 0 and self.running)):
+            return None
+        rest_s, together_s = list[float](), 0.0
+        for trial, share in zip(self.running, shares, strict=True):
+            spent_s = self.spent_s(trial)
+            each_s = spent_s * (1 - share) / share if share else max(0.0, typical_s - spent_s)
+            if trial.trial.interleaved:  # they end together
+                together_s = max(together_s, each_s)
+            else:
+                rest_s.append(each_s)
+        rest_s.append(together_s)
+        all_s = self.num_waiting * typical_s + sum(rest_s)
+        return max([all_s / self._most_running, *rest_s])
+
+    def spent_s(self, trial: TrialHistory) -> float:
+        """Return the time since a trial's start."""
+        return 0.0 if trial.started_at is None else self.at - trial.started_at
+
+    @property
+    def phase(self) -> str:
+        """What is done at the moment; it has a name between two trials too."""
+        sweep = self.history.sweep
+        if here := [each.trial for each in (self.running or self.held_up)]:
+            phases = [phase_of_trial(trial, sweep) for trial in here]
+            return max(set(phases), key=phases.count)
+        if self.num_waiting:
+            return "starting the next trial"
+        return "analysing: which configs come next"
+
+
+def num_occupied(history: SweepHistory) -> int:
+    """Return the capacity that running trials take: the interleaved ones share their cores."""
+    interleaved = [trial for trial in history.running.values() if trial.trial.interleaved]
+    return len(history.running) - len(interleaved[1:])
+
+
+def share_done(trial: TrialHistory) -> float:
+    """Return the share of its budget that a running trial has reported, 0 to 1."""
+    if not trial.reports:
+        return 0.0
+    budget, report = trial.trial.budget, trial.reports[-1][1]
+    by_steps = report.step / budget.steps if budget.steps else 0.0
+    return min(1.0, max(report.epoch / max(1, budget.epochs), by_steps))
+
+
+# -- the view
+
+
+def block(
+    now: Progress, best: BestSoFar, *, elapsed_s: float, width: int, load: Load | None = None
+) -> Iterator[RenderableType]:
+    """Yield the view. What matters least comes last, where a low terminal cuts it off.
+
+    Args:
+        now: The progress of the sweep.
+        best: Its best configs so far.
+        elapsed_s: Time since this process began with it.
+        width: Columns of the terminal.
+        load: The machine's load, or None where it is not known.
+    """
+    counts = Text("  ").join(_counts(now, elapsed_s))
+    if now.num_waiting is None:
+        yield counts
+    else:
+        room = width - counts.cell_len - 2
+        bar = ProgressBar(
+            total=max(1, now.num_done + len(now.running) + now.num_waiting),
+            completed=now.num_done + sum(map(share_done, now.running)),
+            width=min(room if room >= _LEAST_BAR else width, _MOST_BAR),
+            complete_style="green",
+            finished_style="green",
+        )
+        yield Columns([bar, counts], padding=(0, 2))
+    yield Text("  ").join(_states(now))
+    waits: dict[str, list[TrialHistory]] = {}
+    for trial in now.held_up:
+        waits.setdefault(trial.waits_for, []).append(trial)
+    for first, *more in waits.values():
+        yield Text(wait(first, len(more)), style="yellow")
+    yield from _machine(now, load)
+    if best.leaders:
+        yield from _leaders(best, now.history.sweep, width)
+    if now.running:
+        yield from _running(now, width)
+
+
+def _counts(now: Progress, elapsed_s: float) -> Iterator[Text]:
+    planned = now.history.sweep.num_planned
+    of = "" if planned is None else f" of {max(planned, now.num_done)}"
+    yield Text(f"{now.num_done}{of} done")
+    yield Text(f"{clock(elapsed_s)} so far")
+    if (left_s := now.left_s) is not None:
+        yield Text(f"about {clock(left_s)} left")
+    elif planned is None or now.num_waiting or now.running:
+        yield Text("time left not known", style=QUIET)
+
+
+def _states(now: Progress) -> Iterator[Text]:
+    if now.is_stopping:
+        yield Text("stopping:", style=NOTE)
+    else:
+        yield Text(f"{now.phase}:", style=BOLD)
+    for state in TrialState:
+        if count := now.history.states[state]:
+            yield Text(f"{count} {state.replace('_', ' ')}", style=COLOURS[state])
+    yield Text(f"{len(now.running)} running", style=BOLD)
+    if now.num_waiting is not None:
+        yield Text(f"{now.num_waiting} to come", style=QUIET)
+
+
+def _machine(now: Progress, load: Load | None) -> Iterator[Text]:
+    """Yield the cores that trials hold, and what keeps the machine's cores busy."""
+    # Interleaved trials have the same cores.
+    interleaved = [trial.cores or 0 for trial in now.running if trial.trial.interleaved]
+    others = sum(trial.cores or 0 for trial in now.running if not trial.trial.interleaved)
+    held = others + max(interleaved, default=0)
+    if load is not None:
+        uses = f"cores: {held} of {load.num_cores} held by trials  this sweep uses {load.own:.1f}"
+        style = NOTE if load.others >= BUSY_CORES else QUIET
+        busy = Text(f"other processes use {load.others:.1f}", style=style)
+        yield Text("  ").join([Text(uses, style=QUIET), busy])
+    elif held:
+        yield Text(f"cores: {held} held by trials", style=QUIET)
+
+
+def _leaders(best: BestSoFar, sweep: SweepRecord, width: int) -> Iterator[RenderableType]:
+    """Yield the leading configs: title, speed, over the baseline's, objectives, knobs."""
+    metrics = [each.metric for each in sweep.objectives if each.metric != SPEED]
+    whole = width >= _WIDE
+    table = Table.grid(Column(style="green", no_wrap=whole), padding=(0, 2))
+    for _ in ("speed", "ratio", *metrics):
+        table.add_column(justify="right", no_wrap=whole)
+    table.add_column()
+    ratios = []
+    for leader in best.leaders:
+        known = leader.figures
+        speed = known.get(SPEED)
+        ratios.append(f"{speed / best.baseline:.2f}x" if speed and best.baseline else "")
+        shown = [named_figure(n, known[n]) if n in known else "" for n in (SPEED, *metrics)]
+        knobs = "  ".join(differing(leader.config, sweep))
+        table.add_row(f"  {leader.title}", shown[0], ratios[-1], *shown[1:], knobs)
+    front = "" if best.num_front is None else f", {counted(best.num_front, 'config')} on the front"
+    ratio = "  (x: times the baseline, unconfirmed)" if any(ratios) else ""
+    yield Text(f"best so far{front}{ratio}", style=QUIET)
+    yield table
+
+
+def _running(now: Progress, width: int) -> Iterator[RenderableType]:
+    """Yield the running trials, each with its activity and its time so far."""
+    history, running = now.history, now.running
+    shown = running[:MAX_RUNNING]
+    few = "" if len(shown) == len(running) else f" {len(running)}, of which the first are"
+    yield Text(f"running{few}", style=QUIET)
+    whole = width >= _WIDE
+    first = Column(style=QUIET, no_wrap=whole), Column(style=BOLD, no_wrap=whole)
+    table = Table.grid(*first, Column(justify="right", no_wrap=whole), Column(), padding=(0, 2))
+    for trial in shown:
+        title, *knobs = label(trial, history)
+        where = [f"on {trial.node}"] if len(history.nodes) > 1 else []
+        rest = "  ".join([*figures(trial, history), *knobs, *where])
+        table.add_row(f"  {title}", _activity(trial), clock(now.spent_s(trial)), rest)
+    yield table
+
+
+def _activity(trial: TrialHistory) -> str:
+    """Return what a running trial does, as far as its reports show it."""
+    slices = ", in time slices" if trial.trial.interleaved else ""
+    if not trial.reports:
+        return f"loading, first epoch{slices}"
+    if share_done(trial) >= 1:
+        return "all epochs done, ending"
+    budget, report = trial.trial.budget, trial.reports[-1][1]
+    if budget.steps and report.epoch * budget.steps <= report.step * budget.epochs:
+        return f"{report.step} of {budget.steps} steps{slices}"
+    return f"{report.epoch} of {counted(budget.epochs, 'epoch')}{slices}"

@@ -1,0 +1,120 @@
+"""Trials, figures, configs and phases as text, the same in a file and on a terminal.
+
+A line names only the knobs that vary within the sweep and differ from the baseline's, which the
+first lines name.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from orchestrator.formats import clock, rate
+from orchestrator.metric_table import unit_of
+from orchestrator.storage.history import SweepHistory, TrialHistory, cell_text
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.texts import bounded
+from orchestrator.trial import Stage, Trial, TrialState
+
+SPEED: Final = "samples_per_s"
+"""The metric that a trial's speed is read from."""
+COLOURS: Final = {
+    TrialState.COMPLETED: "green",
+    TrialState.STOPPED: "cyan",
+    TrialState.INFEASIBLE: "yellow",
+    TrialState.FAILED: "red",
+    TrialState.NOT_RUN: "bright_black",
+}
+QUIET, BOLD, NOTE = "dim", "bold", "bold yellow"
+
+SEARCH: Final = "search"
+TRAINED: Final = (TrialState.COMPLETED, TrialState.STOPPED)
+
+
+def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
+    """Return the purpose of a trial."""
+    if trial.stage is Stage.CONFIRM:
+        return "test run of the recommended config" if trial.evaluate_test else "confirm stage"
+    is_factored = sweep.search.startswith("Factored")
+    if trial.stage is Stage.PROBE:
+        return "probes of speed" if is_factored else "interference check"
+    if trial.repeat >= sweep.rigor.repeats:
+        return "further seeds" if is_factored else "repeats of the best"
+    return "learning curves" if is_factored else SEARCH
+
+
+def wait(trial: TrialHistory, num_more: int = 0) -> str:
+    """Return for how long a trial has waited, and what for; ``num_more`` wait for the same."""
+    waited = clock(time.time() - trial.waits_since)
+    has = f"and {num_more} more have" if num_more else "has"
+    return f"{label_of(trial)} {has} waited {waited} for {bounded(trial.waits_for)}"
+
+
+def outcome(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
+    """Yield a trial's state, its figures or the reason why it has none, and its time."""
+    result = trial.result
+    assert result is not None
+    if result.state in TRAINED:
+        yield str(result.state)
+        yield from figures(trial, history)
+    else:
+        reason = (result.reason or "no reason given").splitlines()[0]
+        yield f"{str(result.state).replace('_', ' ')}: {bounded(reason)}"
+    if result.wall_s is not None:
+        yield f"{result.wall_s:.1f} s"
+
+
+def figures(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
+    """Yield the speed and the objectives of a trial, as far as they are known."""
+    known = trial.figures()
+    for metric in dict.fromkeys([SPEED, *(each.metric for each in history.sweep.objectives)]):
+        if metric in known:
+            yield named_figure(metric, known[metric])
+
+
+def label_of(trial: TrialHistory) -> str:
+    """Return the first of a trial's id, with its stage and repeat where they are special."""
+    asked = trial.trial
+    stage = "" if asked.stage is Stage.TRAIN else f" {asked.stage}"
+    return asked.id[:6] + stage + (f" #{asked.repeat + 1}" if asked.repeat else "")
+
+
+def label(trial: TrialHistory, history: SweepHistory) -> tuple[str, ...]:
+    """Return a trial's name and the knobs in which it differs from the baseline."""
+    return label_of(trial), *differing(trial.trial.config, history.sweep)
+
+
+def named_figure(metric: str, value: float) -> str:
+    """Return a value with its unit or its name: ``41.2k samples/s``, ``val_acc 0.8667``."""
+    unit = unit_of(metric)
+    if metric == SPEED:
+        number, _, unit = rate(value).partition(" ")
+        return f"{number}{unit.removesuffix('/s')} samples/s"
+    if unit == "1/s":
+        return f"{metric} {rate(value)}"
+    if metric.endswith(("_acc", "_auc")):
+        return f"{metric} {value:.4f}"
+    return f"{metric} {value:.4g} {unit}".rstrip()
+
+
+def settings(config: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the named knobs of a config, each as ``num_workers=3``."""
+    return [f"{name}={_short(config[name])}" for name in names if name in config]
+
+
+def differing(config: Mapping[str, Any], sweep: SweepRecord) -> list[str]:
+    """Return the varied knobs in which a config differs from the baseline.
+
+    Returns:
+        Each as ``num_workers=3``; for the baseline itself the one word ``baseline``.
+    """
+    baseline = sweep.baseline
+    unlike = [n for n in sweep.space if cell_text(config.get(n)) != cell_text(baseline.get(n))]
+    return settings(config, unlike) or ["baseline"]
+
+
+def _short(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.3g}" if isinstance(value, float) else cell_text(value)

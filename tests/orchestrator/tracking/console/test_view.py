@@ -1,0 +1,172 @@
+"""The view fits its width; what matters least comes last; phases, and the time that is left."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console, Group
+
+from orchestrator.storage.history import read_history
+from orchestrator.tracking.console.view import Best, BestSoFar, Load, Progress, block
+from orchestrator.tracking.console.words import phase_of_trial
+from orchestrator.trial import Budget, Stage, Trial
+from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_record, make_trial
+
+FIGURES = {"samples_per_s": 1.5e4, "val_acc": 0.8667}
+NONE = BestSoFar()
+LOAD = Load(num_cores=2, own=1.9, others=0.1)
+
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Scribe:
+    return Scribe(tmp_path / "run")
+
+
+def progress(scribe: Scribe, most_running: int = 1) -> Progress:
+    history = read_history(events_of(scribe.run_dir))
+    return Progress(history, history.last_at or 0.0, most_running=most_running)
+
+
+def lines_of(
+    scribe: Scribe, *, best: BestSoFar = NONE, load: Load | None = None, width: int = 80
+) -> list[str]:
+    now = progress(scribe)
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    with console.capture() as written:
+        console.print(Group(*block(now, best, elapsed_s=42.0, width=width, load=load)))
+    return [line.rstrip() for line in written.get().splitlines()]
+
+
+def full_lines(scribe: Scribe, width: int = 80) -> list[str]:
+    scribe.sweep(num_planned=9)
+    for number in range(2, 8):
+        scribe.started(scribe.asked(make_trial(number)))
+    waits = scribe.asked(make_trial(8))
+    scribe.record("waiting", trial_id=waits.id, seconds=30.0, what="2 cores of another sweep")
+    titles = ("recommended", "fastest", "most accurate")
+    leaders = [Best(title=t, config=config(6 + n), figures=FIGURES) for n, t in enumerate(titles)]
+    best = BestSoFar(leaders=leaders, baseline=1e4)
+    return lines_of(scribe, best=best, load=LOAD, width=width)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_it_is_never_wider_than_the_terminal_and_nothing_is_lost(
+    scribe: Scribe, width: int
+) -> None:
+    lines = full_lines(scribe, width)
+    assert max(map(len, lines)) <= width
+    text = "".join("".join(lines).split())
+    for part in ("0of9done", "haswaited0:30for2coresofanothersweep", "thissweepuses1.9"):
+        assert part in text
+
+
+def test_what_matters_least_comes_last(scribe: Scribe) -> None:
+    text = "\n".join(full_lines(scribe))
+    first = ("0 of 9 done", "6 running", "has waited", "cores: ", "recommended", "most accurate")
+    places = [text.index(part) for part in (*first, make_trial(2).id[:6])]
+    assert places == sorted(places)
+
+
+def test_the_load_of_the_cores_is_shown(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=9)
+    scribe.started(scribe.asked(make_trial(0)))
+    shown = "cores: 2 of 2 held by trials  this sweep uses 1.9  other processes use 0.1"
+    assert lines_of(scribe, load=LOAD)[2] == shown
+
+
+def test_interleaved_trials_hold_the_same_cores(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=9)
+    for repeat in range(3):
+        trial = make_trial(0, stage=Stage.CONFIRM, repeat=repeat)
+        scribe.started(scribe.asked(replace(trial, interleaved=True)))
+    text = "\n".join(lines_of(scribe))
+    assert "cores: 2 held by trials" in text
+    assert "loading, first epoch, in time slices" in text
+
+
+def test_a_running_trial_says_what_it_does(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=9)
+    trial = replace(make_trial(0), budget=Budget(epochs=4, steps=400))
+    scribe.started(scribe.asked(trial))
+    activities = []
+    for epoch in (0, 1, 4):
+        if epoch:
+            scribe.reported(trial, epoch)  # of 100 steps each
+        activities.append(lines_of(scribe)[4].split("  ")[2])
+    assert activities == ["loading, first epoch", "100 of 400 steps", "all epochs done, ending"]
+
+
+# -- progress
+
+
+@pytest.mark.parametrize(
+    ("planned", "known"), [(4, (1, 3, 4.5)), (None, (None, 3, None)), (2, (0, 3, None))]
+)
+def test_the_rest_is_known_where_it_is_planned(
+    scribe: Scribe, planned: int | None, known: tuple[int | float | None, ...]
+) -> None:
+    scribe.sweep(num_planned=planned)
+    for number in range(3):
+        scribe.whole(make_trial(number))
+    now = progress(scribe)
+    left_s = None if now.left_s is None else 3 * now.left_s
+    assert (now.num_waiting, now.num_done, left_s) == known
+
+
+@pytest.mark.parametrize(("most_running", "left_s"), [(1, 4.5), (3, 1.5), (9, 0.5)])
+def test_the_rest_takes_as_long_as_the_trials_so_far(
+    scribe: Scribe, most_running: int, left_s: float
+) -> None:
+    scribe.sweep(num_planned=4)
+    scribe.whole(make_trial(0))  # of 1.5 s
+    assert progress(scribe, most_running).left_s == pytest.approx(left_s)
+
+
+def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=2)
+    scribe.whole(make_trial(0))
+    events = events_of(scribe.run_dir)
+    # 1.5 s of training, then its loader and its model alone.
+    events[-1] = replace(events[-1], at=events[-1].at + 4.0)
+    now = Progress(read_history(events), events[-1].at)
+    assert now.left_s == pytest.approx(4.0, abs=0.5)
+
+
+# -- the phase
+
+
+def test_the_time_between_trials_has_a_name(scribe: Scribe) -> None:
+    scribe.sweep(num_planned=2)
+    assert progress(scribe).phase == "starting the next trial"
+    scribe.started(scribe.asked(make_trial(0)))
+    assert progress(scribe).phase == "search"
+    scribe.finished(make_trial(0))
+    scribe.whole(make_trial(1))
+    assert progress(scribe).phase == "analysing: which configs come next"
+    confirming = scribe.asked(make_trial(0, stage=Stage.CONFIRM))
+    scribe.record("waiting", trial_id=confirming.id, seconds=3.0, what="2 cores")
+    assert progress(scribe).phase == "confirm stage"
+
+
+@pytest.mark.parametrize(
+    ("trial", "search", "words"),
+    [
+        (make_trial(0), "Grid()", "search"),
+        (make_trial(0, repeat=1), "Grid()", "repeats of the best"),
+        (make_trial(0, stage=Stage.PROBE), "Grid()", "interference check"),
+        (make_trial(0, stage=Stage.PROBE), "Factored()", "probes of speed"),
+        (make_trial(0), "Factored()", "learning curves"),
+        (make_trial(0, repeat=1), "Factored()", "further seeds"),
+        (make_trial(0, stage=Stage.CONFIRM, repeat=2), "Grid()", "confirm stage"),
+        (
+            replace(make_trial(0, stage=Stage.CONFIRM), evaluate_test=True),
+            "Grid()",
+            "test run of the recommended config",
+        ),
+    ],
+)
+def test_a_trial_is_for_something(trial: Trial, search: str, words: str) -> None:
+    assert phase_of_trial(trial, make_record(search=search)) == words
