@@ -27,8 +27,8 @@ from orchestrator.kernel.problem import key_of
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective
 from orchestrator.replay.recorded import RecordedRun
+from orchestrator.search.factored.curves import Race
 from orchestrator.search.factored.findings import Curve
-from orchestrator.search.factored.race import Race
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 

@@ -4,7 +4,6 @@ A new search is one file with a :class:`~orchestrator.kernel.search.SearchSpec`,
 :data:`SEARCHES`, which the command line and the tests of all searches read. One of a sweep file's
 own needs no entry: ``docs/own-search.md``.
 
-checks: checks of the constructors' arguments
 factored: speed from short probes, accuracy from training
 grid: every combination, or configs drawn at random; rounds of given configs
 layers: the order of points with several objectives

@@ -1,20 +1,31 @@
-"""Searches whose configs are known beforehand: a grid, random draws; rounds of given configs."""
+"""Searches whose configs are known beforehand: a grid, random draws; rounds of given configs.
+
+And the checks that the constructors of all searches share.
+"""
 
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from itertools import chain, islice, product
-from typing import Any
+from typing import Annotated, Any, Final
 
-from orchestrator.errors import SweepFileError
+from msgspec import Meta
+
+from orchestrator.errors import SweepFileError, refuse
+from orchestrator.field_types import shown, wrong_fields
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem, config_of, key_of
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
-from orchestrator.search.checks import Count, require_types
+from orchestrator.locations import caller
 from orchestrator.space.domains import Choice, Domain
 from orchestrator.trial import Trial, TrialResult, TrialState
+
+MOST: Final = 1_000_000
+"""Configs that a search can go through, and so the most of anything that it counts."""
+
+Count = Annotated[int, Meta(ge=1, le=MOST, description=f"an int >= 1 and <= {MOST:,}")]
 
 MAX_COMBINATIONS = 1_000_000
 
@@ -201,3 +212,19 @@ def draw(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]
 def first_draws(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:
     """Yield :data:`MAX_MISSES` configs drawn at random."""
     return islice(draw(problem, rng), MAX_MISSES)
+
+
+def require_types(search: Any) -> None:  # noqa: ANN401 - any specification
+    """Refuse fields of ``search`` that have a value of another type."""
+    for each in wrong_fields(search):
+        refuse_field(search, each.field, each.allowed)
+
+
+def refuse_field(search: Any, name: str, allowed: str, guess: str = "") -> None:  # noqa: ANN401
+    """Refuse a field; it gets its default, so that the sweep file is read to its end."""
+    what = f"{name} = {shown(getattr(search, name))} is not allowed{guess}"
+    message = f"{caller(name)}{type(search).__name__}: {what}"
+    refuse([SweepFileError(message, f"allowed: {allowed}")])
+    default = next(entry.default for entry in fields(search) if entry.name == name)
+    if default is not MISSING:
+        object.__setattr__(search, name, default)

@@ -5,8 +5,12 @@ With one objective it is the order of its values. Equal points keep the order th
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Point = Sequence[float]
 """A figure for each objective, finite."""
@@ -17,8 +21,7 @@ def non_dominated_layers(points: Sequence[Point], signs: Sequence[float]) -> lis
 
     No point of a layer is dominated by another one of it or of a later one; each is dominated by
     one of the layer before. A point dominates another that it is nowhere worse than and somewhere
-    better. Equal points are in the same layer. (Efficient non-dominated sort with binary search:
-    Zhang, Tian, Cheng and Jin, IEEE Transactions on Evolutionary Computation 19(2), 2015.)
+    better. Equal points are in the same layer.
 
     Args:
         points: ``(N, M)``.
@@ -27,17 +30,17 @@ def non_dominated_layers(points: Sequence[Point], signs: Sequence[float]) -> lis
     Returns:
         The layers, the best first, each ascending.
     """
-    better = [_signed(point, signs) for point in points]
-    layers: list[list[int]] = []
-    # In this order no point dominates one before it.
-    for index in sorted(range(len(better)), key=lambda i: better[i], reverse=True):
-        point = better[index]
-        # A layer with a point that dominates this one comes after others that have one too.
-        place = bisect_left(layers, True, key=lambda layer: not _is_dominated(point, layer, better))
-        if place == len(layers):
-            layers.append([])
-        layers[place].append(index)
-    return [sorted(layer) for layer in layers]
+    import numpy as np
+
+    better = _signed(points, signs)
+    at_least = (better[:, None] >= better[None]).all(axis=-1)  # (N, N)
+    dominates = at_least & ~at_least.T
+    num_above, layers = dominates.sum(axis=0), list[list[int]]()
+    while (first := np.flatnonzero(num_above == 0)).size:
+        layers.append([int(index) for index in first])
+        num_above -= dominates[first].sum(axis=0)
+        num_above[first] = -1
+    return layers
 
 
 def epsilon_net(points: Sequence[Point]) -> list[int]:
@@ -73,8 +76,9 @@ def epsilon_net(points: Sequence[Point]) -> list[int]:
 def ordered(points: Sequence[Point], signs: Sequence[float]) -> list[int]:
     """Return the indices of ``points``, the best first; see :func:`top`."""
     order: list[int] = []
+    better = [tuple(point) for point in _signed(points, signs)]
     for layer in non_dominated_layers(points, signs):
-        net = epsilon_net([_signed(points[i], signs) for i in layer])
+        net = epsilon_net([better[i] for i in layer])
         order += [layer[i] for i in net]
     return order
 
@@ -92,18 +96,7 @@ def top(points: Sequence[Point], signs: Sequence[float], keep: int) -> set[int]:
     return set(ordered(points, signs)[:keep])
 
 
-def _signed(point: Point, signs: Sequence[float]) -> tuple[float, ...]:
-    return tuple(value * sign for value, sign in zip(point, signs, strict=True))
+def _signed(points: Sequence[Point], signs: Sequence[float]) -> NDArray[np.float64]:
+    import numpy as np
 
-
-def _is_dominated(point: Point, layer: Sequence[int], better: Sequence[Point]) -> bool:
-    """Return True if a point of ``layer`` dominates ``point``; the last one most often does.
-
-    With two objectives the last one is the best in the second, and so dominates if any does.
-    """
-    if len(point) == 2:
-        layer = layer[-1:]
-    return any(
-        better[i] != point and all(a >= b for a, b in zip(better[i], point, strict=True))
-        for i in reversed(layer)
-    )
+    return np.array(points, dtype=float).reshape(len(points), len(signs)) * np.array(signs)

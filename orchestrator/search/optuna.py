@@ -12,8 +12,7 @@ from orchestrator.errors import nearest
 from orchestrator.field_types import shown
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
-from orchestrator.search.checks import Count, refuse_field, require_types
-from orchestrator.search.grid import every_combination
+from orchestrator.search.grid import Count, every_combination, refuse_field, require_types
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from orchestrator.kernel.problem import SearchProblem, key_of
 from orchestrator.metrics import Objective
-from orchestrator.search.checks import MOST, Count, require_types
+from orchestrator.search.grid import MOST, Count, require_types
 from orchestrator.search.layers import top
 from orchestrator.trial import Report, Stage, Trial
 

@@ -12,8 +12,7 @@ from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import FIRST_LOSS
 from orchestrator.rules import cost_of
-from orchestrator.search.factored.factors import Factors, Group
-from orchestrator.search.factored.goals import goals_of
+from orchestrator.search.factored.factors import Factors, Group, goals_of
 from orchestrator.search.factored.speeds import CLEAN, Speeds
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 

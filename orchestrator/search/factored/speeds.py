@@ -15,7 +15,7 @@ from statistics import NormalDist, fmean
 from typing import Final
 
 from orchestrator.kernel.problem import Key
-from orchestrator.search.factored.goals import Goals
+from orchestrator.search.factored.factors import Goals
 from orchestrator.trial import TrialResult, TrialState
 
 ASSUMED_SPREAD: Final = 0.03

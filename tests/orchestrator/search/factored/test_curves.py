@@ -18,9 +18,8 @@ from orchestrator.search.factored.curves import (
     survivors,
     unbeaten,
 )
-from orchestrator.search.factored.factors import Group
+from orchestrator.search.factored.factors import Goals, Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.goals import Goals
 from orchestrator.search.factored.probes import TIES_FROM, looks
 from orchestrator.search.factored.speeds import Speeds
 from tests.orchestrator.search.factored import simulated

@@ -12,9 +12,8 @@ from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.search import Factored
-from orchestrator.search.factored.factors import Factors
+from orchestrator.search.factored.factors import Factors, Goals, goals_of
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.goals import Goals, goals_of
 from orchestrator.space.domains import choice
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
