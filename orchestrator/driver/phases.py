@@ -14,7 +14,7 @@ from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.stages.confirm import Confirming, MayInterleave
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.judge import InterimAnalyses, Judge
-from orchestrator.search.stages.repeats import Allowance, EndToEnd, Repeating
+from orchestrator.search.stages.repeats import Allowance, Repeating
 from orchestrator.search.stages.sequence import Phase, Searching
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
@@ -39,8 +39,7 @@ def make_phases(
     If a node runs several trials at the same time, the interference check comes after the first
     of them. Then come the rest, the repeats if they can decide something, and the confirm stage.
     A factored search has its own repeats, and isolated probes in place of the check for
-    interference. Its confirm stage is in proportion to the search: short runs, and two whole
-    trainings.
+    interference. Its confirm stage is in proportion to the search: short runs, and the test run.
 
     Args:
         sweep: The sweep.
@@ -85,9 +84,6 @@ def make_phases(
                 allowance=allowance,
             )
         )
-        if allowance is not None:
-            front = search.front if isinstance(search, FactoredSearch) else list
-            phases.append(EndToEnd(front=front, allowance=allowance))
     return phases
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -70,27 +70,6 @@ class Channel(Protocol):
 
     def report(self, report: Report) -> bool:
         """Hand on a report; return True if the trial is to stop."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counts:
-    """Progress of a trial at the time of a checkpoint.
-
-    Attributes:
-        epochs: Epochs trained.
-        steps: Optimizer steps taken.
-        samples: Samples trained on, over all ranks.
-        elapsed_s: Seconds since the training began, those between its processes left out.
-        train_s: Time in training epochs.
-        eval_s: Time in evaluation, None without any.
-    """
-
-    epochs: int
-    steps: int
-    samples: int
-    elapsed_s: float = 0.0
-    train_s: float = 0.0
-    eval_s: float | None = None
 
 
 class Progress:
@@ -170,23 +149,23 @@ class Progress:
         self.epoch = max(num_epochs - 1, 0)  # where none is left, the last one is the current one
 
 
-def save_checkpoint(folder: Path, counts: Counts, state: Mapping[str, Any]) -> None:
+def save_checkpoint(folder: Path, progress: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Write a checkpoint under ``folder``; the one before it is there until it is written.
 
     Args:
         folder: Where it is written.
-        counts: Progress of the trial.
+        progress: Counts and times so far.
         state: What the trainable keeps.
     """
     path = folder / _CHECKPOINT
     unfinished = path.with_suffix(".tmp")
-    content = {"progress": asdict(counts), "state": state, "random": random_state()}
+    content = {"progress": dict(progress), "state": state, "random": random_state()}
     torch.save(content, unfinished)
     unfinished.replace(path)
 
 
-def load_checkpoint(folder: Path) -> tuple[Counts, Mapping[str, Any], Mapping[str, Any]] | None:
-    """Return counts, state and random numbers of the checkpoint under ``folder``, or None.
+def load_checkpoint(folder: Path) -> dict[str, Any] | None:
+    """Return ``progress``, ``state`` and ``random`` of the checkpoint under ``folder``, or None.
 
     Only tensors and plain values are read, never code.
 
@@ -196,8 +175,8 @@ def load_checkpoint(folder: Path) -> tuple[Counts, Mapping[str, Any], Mapping[st
     path = folder / _CHECKPOINT
     if not path.exists():
         return None
-    saved = torch.load(path, weights_only=True, map_location="cpu")
-    return Counts(**saved["progress"]), saved["state"], saved["random"]
+    saved: dict[str, Any] = torch.load(path, weights_only=True, map_location="cpu")
+    return saved
 
 
 def save_weights(folder: Path, path: Path, about: Mapping[str, Any]) -> None:

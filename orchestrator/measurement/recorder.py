@@ -11,7 +11,7 @@ import torch
 from orchestrator.measurement.blocks import Row
 from orchestrator.measurement.clocks import Copies, clock_for
 from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
-from orchestrator.measurement.progress import Context, Counts, Progress
+from orchestrator.measurement.progress import Context, Progress
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.trial_figures import Recording
 from orchestrator.measurement.usage import MemoryAtEnds, Usage, peak_gpu_bytes, usage_now
@@ -32,7 +32,9 @@ class Recorder:
         self._device = torch.device(context.device)
         self.timer = StepTimer(clock_for(self._device, now))
         self.copies = Copies()
-        self.fingerprint = _fingerprint(context)
+        # A rank has a share of each batch, which depends on the number of ranks.
+        has_batches = context.stage is Stage.PROBE and context.world_size == 1
+        self.fingerprint = Fingerprint(NUM_BATCHES if has_batches else 0)
         self._memory = MemoryAtEnds()
         self._began = now()
         self._epoch_began = 0.0
@@ -55,20 +57,14 @@ class Recorder:
     def go_on_from(
         self, *, elapsed_s: float, train_s: float = 0.0, eval_s: float | None = None
     ) -> None:
-        """Take over the times of a process before this one; see :class:`Counts`."""
+        """Take over the times of a process before this one, as :meth:`times` had them."""
         self._earlier_s = elapsed_s
         self._so_far.earlier_train_s, self._so_far.earlier_eval_s = train_s, eval_s
 
-    def counts(self, progress: Progress) -> Counts:
-        """Return the counts and times of a checkpoint at the end of the current epoch."""
-        return Counts(
-            epochs=progress.epoch + 1,
-            steps=progress.steps,
-            samples=progress.samples,
-            elapsed_s=self.elapsed_s,
-            train_s=self._so_far.whole_train_s,
-            eval_s=self._so_far.whole_eval_s,
-        )
+    def times(self) -> dict[str, float | None]:
+        """Return the times of a checkpoint, from which :meth:`go_on_from` continues."""
+        train_s, eval_s = self._so_far.whole_train_s, self._so_far.whole_eval_s
+        return {"elapsed_s": self.elapsed_s, "train_s": train_s, "eval_s": eval_s}
 
     def end_set_up(self) -> None:
         """Record that the first epoch is about to begin."""
@@ -150,12 +146,3 @@ class Recorder:
             copied_s=self.copies.total_s,
             copies_are_waited_for=self.copies.are_waited_for,
         )
-
-
-def _fingerprint(context: Context) -> Fingerprint:
-    """Return an empty one, without batches where there are to be none.
-
-    A rank has a share of each batch, which depends on the number of ranks.
-    """
-    has_batches = context.stage is Stage.PROBE and context.world_size == 1
-    return Fingerprint(NUM_BATCHES if has_batches else 0)

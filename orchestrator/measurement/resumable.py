@@ -129,8 +129,9 @@ class Resumable:
             state: Tensors, numbers, text, and lists and dictionaries of these.
         """
         if self.rank == 0 and self.checkpoint_dir is not None:
-            counts = self._recorder.counts(self._progress)
-            save_checkpoint(self.checkpoint_dir, counts, state)
+            done = self._progress
+            counts = {"epochs": done.epoch + 1, "steps": done.steps, "samples": done.samples}
+            save_checkpoint(self.checkpoint_dir, {**counts, **self._recorder.times()}, state)
 
     def restore(self) -> Mapping[str, Any] | None:
         """Return the state of the last checkpoint, or None; later epochs continue from there.
@@ -144,13 +145,12 @@ class Resumable:
         saved = None if folder is None else load_checkpoint(folder)
         if saved is None:
             return None
-        counts, state, random = saved
-        self._progress.restore(counts.epochs, counts.steps, counts.samples)
-        self._recorder.go_on_from(
-            elapsed_s=counts.elapsed_s, train_s=counts.train_s, eval_s=counts.eval_s
-        )
+        times = dict(saved["progress"])
+        self._progress.restore(*(times.pop(name) for name in ("epochs", "steps", "samples")))
+        self._recorder.go_on_from(**times)
         # The generators of other ranks are not in it, and rank 0's are not theirs.
-        self._random = random if self.world_size == 1 else None
+        self._random = saved["random"] if self.world_size == 1 else None
+        state: Mapping[str, Any] = saved["state"]
         return state
 
     @property

@@ -30,8 +30,8 @@ from orchestrator.measurement.step_timer import PhaseTimer
 from orchestrator.measurement.throughput import StopRule
 from orchestrator.measurement.time_slices import TimeSlices, num_batches_of
 from orchestrator.measurement.trial_figures import (
-    PacedFigures,
     Recording,
+    ReportedFigures,
     checked_figures,
     has_diverged,
 )
@@ -71,13 +71,14 @@ class Run(Resumable):
         self._channel = channel
         self._is_in_loop = False
         self._slices = slices
-        self._rule = _stop_rule(context)
+        half_width = context.budget.half_width
+        self._rule = StopRule(half_width) if half_width and context.world_size == 1 else None
         self._burst = context.burst
         self.reported: Mapping[str, float] = {}
         """Figures of the last report, as the training function gave them."""
         self.told_to_stop = False
         """True once a report was answered that the trial is to end."""
-        self._figures = PacedFigures()
+        self._figures = ReportedFigures()
         self._names, self._diverged = set[str](), ""
 
     # -- the loop
@@ -294,11 +295,3 @@ class Run(Resumable):
             is_last=self._progress.is_last_epoch,
             has_ended=has_ended,
         )
-
-
-def _stop_rule(context: Context) -> StopRule | None:
-    """Return the rule of a trial, or None for one that is trained in full."""
-    half_width = context.budget.half_width
-    if half_width is None or context.world_size > 1:
-        return None
-    return StopRule(half_width)

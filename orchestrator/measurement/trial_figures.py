@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -92,12 +91,8 @@ def figures(recording: Recording) -> dict[str, float]:
     return dict(_figures(recording, recording.throughput))
 
 
-def totals(recording: Recording) -> dict[str, float]:
-    """Return the figures that take no time to make, however much was recorded."""
-    return dict(_totals(recording))
-
-
 def _totals(recording: Recording) -> Iterator[tuple[str, float]]:
+    """Yield the figures that take no time to make, however much was recorded."""
     yield "epochs", recording.num_epochs
     yield "steps", recording.num_steps
     if recording.whole_eval_s is not None:
@@ -176,33 +171,26 @@ def verdicts(recording: Recording) -> dict[str, str]:
 
 ALWAYS_UP_TO: Final = 500
 """Blocks and epochs of which the figures are made anew for each report."""
-MAX_SHARE: Final = 0.02
-"""Largest share of the time that goes into figures of more."""
 
 
-class PacedFigures:
-    """Figures and verdicts of a recording, at most so old that they took a fiftieth of the time.
+class ReportedFigures:
+    """Figures and verdicts of a growing recording; of a long one made anew at each fiftieth more.
 
     Counts and times in training and evaluation are never old.
-
-    Args:
-        clock: Seconds from any origin.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._clock = clock
-        self._due_at = float("-inf")
+    def __init__(self) -> None:
+        self._due_from = 0
         self._made: tuple[dict[str, float], dict[str, str]] = {}, {}
 
     def of(self, recording: Recording) -> tuple[dict[str, float], dict[str, str]]:
         """Return figures and verdicts by name."""
-        began = self._clock()
-        if len(recording.blocks) + len(recording.epochs) <= ALWAYS_UP_TO or began >= self._due_at:
+        length = len(recording.blocks) + len(recording.epochs)
+        if length >= self._due_from:
             self._made = figures(recording), verdicts(recording)
-            ended = self._clock()
-            self._due_at = ended + (ended - began) / MAX_SHARE
+            self._due_from = length + length // ALWAYS_UP_TO * ALWAYS_UP_TO // 50
         made, tags = self._made
-        return {**made, **totals(recording)}, tags
+        return {**made, **dict(_totals(recording))}, tags
 
 
 # -- figures of the training function

@@ -218,17 +218,16 @@ class Unasked:
         rng: Decides between configs that are as near as each other, and draws where the space is
             infinite or has more than :data:`~orchestrator.search.grid.MAX_ENUMERATED`
             combinations.
+
+    Attributes:
+        is_finite: True where the combinations are enumerated, and nothing is drawn.
     """
 
     def __init__(
         self, problem: SearchProblem, is_asked: Callable[[Key], bool], rng: random.Random
     ) -> None:
         self._problem, self._is_asked, self._rng = problem, is_asked, rng
-
-    @property
-    def is_finite(self) -> bool:
-        """Return True where the combinations are enumerated, and nothing is drawn."""
-        return every_combination(self._problem) is not None
+        self.is_finite = every_combination(problem) is not None
 
     def nearest(self, near: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return values that give a new and admissible config; None where none is left.

@@ -93,23 +93,23 @@ class OwnSearch(Search):
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Pass the search a result."""
         self._num_out -= 1
-        with _calling(self._search, "tell"):
-            self._search.tell(trial, result)
+        self._call("tell", trial, result)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return the search's verdict."""
-        with _calling(self._search, "should_stop"):
-            return bool(self._search.should_stop(trial, report))
+        return bool(self._call("should_stop", trial, report))
 
     def extend(self, trials: int) -> None:
         """Continue to ``trials`` configs in all."""
-        with _calling(self._search, "extend"):
-            self._search.extend(trials)
+        self._call("extend", trials)
 
     def notes(self) -> list[str]:
         """Return the search's notes that were not returned yet."""
-        with _calling(self._search, "notes"):
-            return list(self._search.notes())
+        return list(self._call("notes"))
+
+    def _call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401 - as the user's own has it
+        with _calling(self._search, method):
+            return getattr(self._search, method)(*arguments)
 
     def _checked(self, proposal: Proposal) -> Proposal:
         """Return the proposal, its config in plain numbers, if it may be asked for."""

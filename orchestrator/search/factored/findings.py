@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import Proposal
@@ -62,14 +62,8 @@ class Curve:
             self.history.append((epoch, figures))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fingerprint:
-    """Hash and loss of the first steps of a probe.
-
-    Attributes:
-        batches: Hash of the first batches; empty where the trainable gives none.
-        first_loss: Loss of the first step, NaN where it is not known.
-    """
+class Fingerprint(NamedTuple):
+    """Hash of the first batches, empty without one; loss of the first step, NaN without one."""
 
     batches: str
     first_loss: float
@@ -94,10 +88,8 @@ class Findings:
         if trial.stage is Stage.PROBE:
             self.speeds.add(self.factors.setting_of(key), result)
             if trial.repeat == 0 and result.state is TrialState.COMPLETED:
-                self.fingerprints[key] = Fingerprint(
-                    batches=result.tags.get("batches", ""),
-                    first_loss=result.metrics.get(FIRST_LOSS, math.nan),
-                )
+                loss = result.metrics.get(FIRST_LOSS, math.nan)
+                self.fingerprints[key] = Fingerprint(result.tags.get("batches", ""), loss)
             return
         if not self.factors.has_choice:
             # Nothing was probed: the speed is that of the trainings, a part of one among them.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from orchestrator.kernel.problem import Candidates, Key, SearchProblem, config_of
+from orchestrator.kernel.problem import Candidates, Key, SearchProblem
 from orchestrator.kernel.search import (
     WAIT,
     Pause,
@@ -22,7 +22,6 @@ from orchestrator.search.factored.curves import (
     KEPT,
     KEPT_OF_ALL,
     Race,
-    front,
     near_front,
     points,
     repeat_near_front,
@@ -166,13 +165,6 @@ class FactoredSearch(Search):
     def roles(self) -> dict[str, Role]:
         """The knobs' roles, as far as they were checked."""
         return dict(self._findings.factors.roles)
-
-    def front(self) -> list[dict[str, Any]]:
-        """Return the trained configs on the composed front, the fastest first."""
-        return [
-            config_of(self._problem, point.config)
-            for point in front(points(self._findings, self._assigned))
-        ]
 
     def _next_batch(self) -> None:
         self._batch = next((batch for batch in self._flow if batch), [])

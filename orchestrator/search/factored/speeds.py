@@ -9,6 +9,7 @@ spread that is estimated from all settings together.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
@@ -57,12 +58,12 @@ class Speeds:
     def __init__(self, goals: Goals, num_comparisons: int, level: float) -> None:
         self._goals = goals
         self._z = NormalDist().inv_cdf(1 - level / max(num_comparisons, 1))
-        self._seen: dict[Key, _Seen] = {}
+        self._seen: dict[Key, _Seen] = defaultdict(_Seen)
         self._all_have_own = True
 
     def add(self, setting: Key, result: TrialResult) -> None:
         """Take the result of a run; a contaminated one counts while there is no clean one."""
-        seen = self._seen.setdefault(setting, _Seen())
+        seen = self._seen[setting]
         if result.state is TrialState.INFEASIBLE:
             seen.is_out = True
             return
@@ -86,7 +87,7 @@ class Speeds:
 
     def num_asked(self, setting: Key) -> int:
         """Return the number of runs, those that failed or were contaminated among them."""
-        return self._seen[setting].num_asked if setting in self._seen else 0
+        return self._seen[setting].num_asked
 
     def mean(self, setting: Key) -> float:
         """Return the mean logarithm of the speed; minus infinity where there is none."""
@@ -95,19 +96,16 @@ class Speeds:
 
     def samples_per_s(self, setting: Key) -> float:
         """Return the geometric mean of the rate, 1/s; NaN where there is none."""
-        seen = self._seen.get(setting)
-        rates = [] if seen is None else _known(seen.rate)
+        rates = _known(self._seen[setting].rate)
         return math.exp(fmean(rates)) if rates else math.nan
 
     def metrics(self, setting: Key) -> dict[str, float]:
         """Return the figures of the last completed run."""
-        return self._seen[setting].metrics if setting in self._seen else {}
+        return self._seen[setting].metrics
 
     def is_out(self, setting: Key) -> bool:
         """Return True if the setting cannot run, or fails whenever it does."""
-        seen = self._seen.get(setting)
-        if seen is None:
-            return False
+        seen = self._seen[setting]
         return seen.is_out or (not seen.own and seen.num_asked >= MAX_FAILURES)
 
     @property
@@ -132,8 +130,7 @@ class Speeds:
     def able(self, settings: Iterable[Key]) -> list[Key]:
         """Return those that can run, and of these the ones that hold the conditions if any do."""
         left = [each for each in settings if not self.is_out(each)]
-        holding = [each for each in left if each not in self._seen or not self._seen[each].violates]
-        return holding or left
+        return [each for each in left if not self._seen[each].violates] or left
 
     def contenders(self, settings: Sequence[Key]) -> list[Key]:
         """Return the settings of a group that are not shown to be slower than its best."""
@@ -141,7 +138,7 @@ class Speeds:
         best = max(able, key=self.mean, default=None)
         if best is None or not self.num_runs(best):
             return able
-        return [each for each in able if not self._is_slower(each, best, spread)]
+        return [each for each in able if not self.is_surely_slower(each, best, spread)]
 
     def ties(self, settings: Sequence[Key]) -> list[Key]:
         """Return the contenders within the tie margin of the fastest, the fastest first."""
@@ -161,30 +158,28 @@ class Speeds:
 
         They are ordered, the fastest first.
         """
-        mean, count, spread = self.mean(setting), self.num_runs(setting), self.spread
+        mean, spread = self.mean(setting), self.spread
+        near = [
+            other
+            for other in others
+            if abs(self.mean(other) - mean) <= self._error_between(setting, other, spread)
+        ]
+        return sorted(near, key=self.mean, reverse=True)
 
-        def is_near(other: Key) -> bool:
-            counts = count, self.num_runs(other)
-            error = spread * math.sqrt(sum(1 / n for n in counts)) if all(counts) else math.inf
-            return abs(self.mean(other) - mean) <= error
-
-        return sorted(filter(is_near, others), key=self.mean, reverse=True)
-
-    def is_surely_slower(self, one: Key, other: Key) -> bool:
-        """Return True if ``one`` is shown to be slower than ``other``."""
-        return self._is_slower(one, other, self.spread)
-
-    def _is_slower(self, one: Key, other: Key, spread: float) -> bool:
-        counts = self.num_runs(one), self.num_runs(other)
-        if not all(counts) or not self._seen[one].is_clean:
+    def is_surely_slower(self, one: Key, other: Key, spread: float | None = None) -> bool:
+        """Return True if ``one`` is shown to be slower than ``other``; ``spread`` is known."""
+        if not self._seen[one].is_clean or not self.num_runs(other):
             return False
-        threshold = self._z * spread * math.sqrt(sum(1 / count for count in counts))
+        threshold = self._z * self._error_between(one, other, spread or self.spread)
         return self.mean(other) - self.mean(one) > threshold
 
+    def _error_between(self, one: Key, other: Key, spread: float) -> float:
+        """Return the standard error of the difference of two means; infinity without a run."""
+        counts = self.num_runs(one), self.num_runs(other)
+        return spread * math.sqrt(sum(1 / n for n in counts)) if all(counts) else math.inf
+
     def _logs(self, setting: Key) -> list[float]:
-        seen = self._seen.get(setting)
-        if seen is None:
-            return []
+        seen = self._seen[setting]
         return seen.own if self._all_have_own else _known(seen.rate)
 
 

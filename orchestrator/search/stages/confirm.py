@@ -14,9 +14,6 @@ from orchestrator.search.stages.repeats import Allowance
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
-NUM_WHOLE: Final = 2
-"""Whole trainings that an allowance sets aside: the test run, and one more of the front."""
-
 MayInterleave = Callable[[Sequence[Config], Results], bool]
 """Returns True if trials of these configs may be interleaved, given the results so far."""
 
@@ -62,7 +59,7 @@ class Confirming(Phase):
         budget: Of the runs that are compared. Default: a whole training. The test run is whole.
         share: Time of such a run, as a fraction of a whole training's, as far as is known.
         allowance: Rounds beyond the first analysis are left out where there is no room for them,
-            the test run and another whole training set aside. Default: they are not limited.
+            the test run set aside. Default: they are not limited.
     """
 
     after_cut = True
@@ -194,8 +191,7 @@ class Confirming(Phase):
         """Return True if the allowance has room for another round; note where it has not."""
         if self._allowance is None:
             return True
-        whole = [configs[0]] * NUM_WHOLE
-        if self._allowance.has_room(ledger, short=configs, whole=whole):
+        if self._allowance.has_room(ledger, short=configs, whole=configs[:1]):
             return True
         ledger.notes.append(
             f"the confirm stage ended after {self._num_rounds} rounds, undecided: it has had its "

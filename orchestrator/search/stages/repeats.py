@@ -1,4 +1,4 @@
-"""More runs where they help: repeats of the best configs; one more config trained whole.
+"""More runs where they help: repeats of the best configs.
 
 An allowance keeps a confirm stage in proportion to its search.
 """
@@ -6,7 +6,7 @@ An allowance keeps a confirm stage in proportion to its search.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -134,48 +134,3 @@ def _whole_s(ledger: Ledger, config: Config) -> float:
                 ended.append(curve)
     own = [curves[curve] for curve in ended if curve[0] == repr(sorted(config.items()))]
     return fmean(own) if own else max((curves[curve] for curve in ended), default=0.0)
-
-
-class EndToEnd(Phase):
-    """Trains the end of the front that lies farthest from the recommended config, once and whole.
-
-    With the test run there are then two configs whose composed figures have a measured one.
-
-    Args:
-        front: Returns the configs of the composed front, the fastest first.
-        allowance: The run is left out, with a note, where there is no room for it; and where a
-            budget has none.
-    """
-
-    def __init__(self, *, front: Callable[[], Sequence[Config]], allowance: Allowance) -> None:
-        self._front = front
-        self._allowance = allowance
-
-    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
-        """Return the training, which may be left out."""
-        return [PlannedStage(name="confirm", least=0, most=1, isolated=True, stage=Stage.CONFIRM)]
-
-    def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
-        """Yield the training, once."""
-        yield from ledger.wait()
-        config = self._other(ledger)
-        if config is None:
-            return
-        if not self._allowance.has_room(ledger, whole=[config]):
-            ledger.notes.append(
-                "of the front only the recommended config was trained from end to end: a second "
-                "one would take the confirm stage beyond its share of the search's time"
-            )
-        elif ledger.may_start([config], kept_back=False):
-            repeats = [trial.repeat for trial, _ in ledger.results if trial.stage is Stage.CONFIRM]
-            yield ledger.run(config, Stage.CONFIRM, max(repeats) + 1)
-
-    def _other(self, ledger: Ledger) -> Config | None:
-        """Return an end of the front that is not the tested config: the more distant one."""
-        tested = [dict(trial.config) for trial, _ in ledger.results if trial.evaluate_test]
-        front = [dict(config) for config in self._front()]
-        if not tested or not front:
-            return None
-        place = front.index(tested[-1]) if tested[-1] in front else 0
-        ends = [front[-1], front[0]] if place < len(front) / 2 else [front[0], front[-1]]
-        return next((config for config in ends if config not in tested), None)

@@ -2,13 +2,11 @@
 
 ============  ===================================================================
 driver        starts that process and has it finish; never imports mlflow
-__main__      the process: ``python -m orchestrator.tracking.mlflow RUN_DIR``; it reads
-              the journal while trials run, at low priority, then to its end
-mirror        the fold that writes what MLflow lacks, in a safe order
+__main__      the process: it reads the journal while trials run, at low priority, then to its end
+mirror        the fold that writes what MLflow lacks, in a safe order; MLflow's client
 content       a trial's history as MLflow's params, metrics and tags
 parent        the parent run: tags, note, and the answer that the analysis left
 views         three saved views of the experiment's page
-store         MLflow's client
 uris          tracking URIs: checked, shown without secrets, and what opens them
 ============  ===================================================================
 

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import TrialHistory, cell_text
@@ -33,8 +33,10 @@ from orchestrator.tracking.mlflow.content import (
     mlflow_name,
     user,
 )
-from orchestrator.tracking.mlflow.store import Store
 from orchestrator.tracking.mlflow.views import links, view_tags
+
+if TYPE_CHECKING:
+    from orchestrator.tracking.mlflow.mirror import Store
 
 NOTE_TAG: Final = "mlflow.note.content"
 """Tag that MLflow shows at the top of a run's page, as Markdown."""

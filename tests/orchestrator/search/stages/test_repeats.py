@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.kernel.search import MayStart, Proposal
+from orchestrator.kernel.search import Proposal
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
-from orchestrator.search.stages.repeats import MAX_CONTENDERS, Allowance, EndToEnd, Repeating
+from orchestrator.search.stages.repeats import MAX_CONTENDERS, Allowance, Repeating
 from orchestrator.search.stages.sequence import Ledger, Searching, Stages
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
@@ -27,28 +27,17 @@ from tests.orchestrator.search.playing import (
 )
 from tests.orchestrator.search.stages.test_confirm import BEST, CONTENDER, Deciding
 
-FRONT = [BEST, {**BEST, "batch": 100}, {**BEST, "workers": 0, "batch": 100}]
 
-
-def confirmed(
-    *,
-    share: float = 9.0,
-    front: Sequence[Mapping[str, Any]] = FRONT,
-    runs: int = 0,
-    last: int = 3,
-    may_start: MayStart = lambda configs, kept_back: True,
-) -> tuple[list[Trial], list[str]]:
+def confirmed(*, share: float = 9.0, runs: int = 0, last: int = 3) -> tuple[list[Trial], list[str]]:
     """Return the confirm trials and the notes; a short run takes a tenth of a whole one."""
-    here, allowance = six_configs(), Allowance(share)
+    here = six_configs()
     confirming = Confirming(
         analyses=InterimAnalyses(first=3, last=last),
         judge=Deciding([BEST, CONTENDER], runs),
         budget=replace(here.budget, steps=384, evaluated=False),
-        allowance=allowance,
+        allowance=Allowance(share),
     )
-    end = EndToEnd(front=lambda: front, allowance=allowance)
-    search = Stages(here, [Searching(Grid().start(here)), confirming, end])
-    search.limit(may_start)
+    search = Stages(here, [Searching(Grid().start(here)), confirming])
 
     def answer(trial: Trial) -> TrialResult:
         is_short = not trial.budget.evaluated
@@ -58,58 +47,22 @@ def confirmed(
     return [trial for trial in trials if trial.stage is Stage.CONFIRM], search.notes()
 
 
-def test_short_runs_are_compared_and_two_whole_trainings_follow() -> None:
-    trials, notes = confirmed()
-    *compared, test_run, other = trials
+def test_short_runs_are_compared_and_a_whole_test_run_follows() -> None:
+    (*compared, test_run), notes = confirmed()
     assert [t.budget.steps for t in compared] == [384] * 9
     assert not any(t.budget.evaluated for t in compared)
     assert (dict(test_run.config), test_run.evaluate_test) == (BEST, True)
-    assert (dict(other.config), other.evaluate_test) == (FRONT[-1], False)
-    assert {test_run.budget, other.budget} == {six_configs().budget}
-    assert (test_run.isolated, other.isolated) == (True, True)
-    assert len({(t.repeat, str(t.config)) for t in trials}) == len(trials)
-    assert other.repeat > test_run.repeat > compared[-1].repeat
+    assert test_run.budget == six_configs().budget
+    assert test_run.repeat > compared[-1].repeat
     assert notes == []
 
 
-@pytest.mark.parametrize(
-    ("front", "trained"),
-    [([FRONT[1], BEST], FRONT[1]), ([FRONT[1], FRONT[2], BEST], FRONT[1]), ([BEST], None)],
-)
-def test_the_end_of_the_front_far_from_the_recommended_one_is_trained(
-    front: list[dict[str, Any]], trained: dict[str, Any] | None
-) -> None:
-    trials, _ = confirmed(front=front)
-    last = trials[-1]
-    assert (None if last.evaluate_test else dict(last.config)) == trained
-
-
 def test_rounds_beyond_the_first_analysis_end_with_the_allowance() -> None:
-    # Six trainings came before, and the first analysis took 0.9 of the 3.3 that are allowed.
-    trials, notes = confirmed(share=0.55, runs=99, last=13)
+    # Six trainings came before, and the first analysis took 0.9 of the 2.4 that are allowed.
+    trials, notes = confirmed(share=0.4, runs=99, last=13)
     compared = [trial for trial in trials if not trial.budget.evaluated]
     assert len(compared) == 3 * 4
     assert any("ended after 4 rounds, undecided" in note for note in notes)
-
-
-def test_without_room_the_second_whole_training_is_left_out_and_this_is_said() -> None:
-    trials, notes = confirmed(share=0.2)
-    assert len(trials) == 9 + 1
-    assert trials[-1].evaluate_test
-    assert any("only the recommended config was trained from end to end" in n for n in notes)
-
-
-def test_without_room_in_the_budget_the_second_whole_training_is_left_out() -> None:
-    asked: list[tuple[list[Mapping[str, Any]], bool]] = []
-
-    def may_start(configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
-        asked.append(([dict(config) for config in configs], kept_back))
-        return kept_back  # the first analysis and the test run
-
-    trials, notes = confirmed(may_start=may_start)
-    assert trials[-1].evaluate_test
-    assert asked[1:] == [([FRONT[-1]], False)]
-    assert notes == [], "the budget's own note says it"
 
 
 # -- the allowance
