@@ -1,7 +1,7 @@
 """The process that writes MLflow: ``python -m orchestrator.tracking.mlflow RUN_DIR EXPERIMENT``.
 
-A driver starts it, with the tracking URI in ``MLFLOW_TRACKING_URI``, and sends ``finish EXIT_CODE``
-on standard input; its end means that the driver is dead. Standard output has one JSON object a line
+A driver starts it, with the tracking URI in ``MLFLOW_TRACKING_URI``, and sends commands on
+standard input; its end means that the driver is dead. Standard output has one JSON object a line
 for the driver: ``{"failed": text}`` for each failure, and ``{"done": true}`` when everything is
 written.
 """
@@ -73,20 +73,25 @@ class Follower:
         self._finishing = threading.Event()
 
     def follow(self, commands: TextIO) -> int:
-        """Write as the journal grows until ``finish EXIT_CODE``; return as :meth:`finish`."""
+        """Obey ``commands`` while the journal grows; return as :meth:`finish`.
+
+        ``yield``: trials run now, take no time from them. ``finish EXIT_CODE``: they have
+        ended; write what is missing. The end of ``commands``: the driver is dead.
+        """
         # A separate thread: without privileges its low priority cannot be taken back, and the
         # end of a run is to be written at full speed.
         thread = threading.Thread(target=self._keep_up, daemon=True)
         thread.start()
         for line in commands:
-            _set_priority(thread.native_id or 0, low=False)
-            self._finishing.set()
-            thread.join()  # the mirror has no lock
-            return self.finish(int(line.split()[1]))
-        os._exit(1)  # the driver is dead; resuming the run completes MLflow
+            command, *arguments = line.split()
+            _set_priority(thread.native_id or 0, low=command == "yield")
+            if command == "finish":
+                self._finishing.set()
+                thread.join()  # the mirror has no lock
+                return self.finish(int(arguments[0]))
+        os._exit(1)  # resuming the run completes MLflow
 
     def _keep_up(self) -> None:
-        _set_priority(0, low=True)
         while not self._finishing.is_set():
             good = self._attempt(lambda mirror: mirror.catch_up())
             pause_s = min(2.0**self._num_failures, _LONGEST_PAUSE_S)
@@ -124,7 +129,7 @@ class Follower:
 
 
 def _set_priority(thread: int, *, low: bool) -> None:
-    """Make a thread of this process, 0 for this one, yield to all others, or take that back.
+    """Make a thread of this process yield to all others, or take that back where permitted.
 
     ``SCHED_IDLE`` gives a thread only the time that no other wants. A kernel that groups
     processes by session (autogroup, the default) counts it within the session: with a busy trial

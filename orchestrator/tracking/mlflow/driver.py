@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.kernel.events import Event, Opened, Resumed
+from orchestrator.kernel.events import Event, Opened, Resumed, Started
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.system.import_path import package_path
@@ -54,13 +54,18 @@ class MlflowMirror(Fold):
         self._say = say
         self._bound_s = bound_s
         self._writer: _Writer | None = None
+        self._trials_run = False
         self._failure = ""
         self._status: dict[str, Any] = {}
 
     def apply(self, event: Event) -> None:
-        """Start the writer, which reads the journal itself."""
-        if isinstance(event, Opened | Resumed) and self._writer is None:
-            self._start()
+        """Start the writer, which reads the journal itself, and have it yield to trials."""
+        match event:
+            case Opened() | Resumed() if self._writer is None:
+                self._start()
+            case Started() if self._writer is not None and not self._trials_run:
+                self._trials_run = True
+                self._writer.send("yield")
 
     def tick(self) -> None:
         """Read the writer's messages."""

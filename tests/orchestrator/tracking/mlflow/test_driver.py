@@ -84,11 +84,17 @@ def test_a_killed_writer_is_started_again_at_the_end(run_dir: Path, tmp_path: Pa
     assert_mirrored(sqlite(tmp_path), run_dir)
 
 
-def test_it_yields_to_trials(run_dir: Path, tmp_path: Path) -> None:
+def test_it_yields_to_trials_from_the_first_start(run_dir: Path, tmp_path: Path) -> None:
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=quiet, bound_s=0.1)
-    Scribe(run_dir, tracker.apply).sweep()
+    scribe = Scribe(run_dir, tracker.apply)
+    scribe.sweep()
     process = writer_process()
     deadline = time.monotonic() + 30
+    while len(os.listdir(f"/proc/{process.pid}/task")) < 2:  # noqa: PTH208 - no files
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert os.SCHED_IDLE not in _policies(process.pid)
+    scribe.started(scribe.asked(make_trial(0)))
     while os.SCHED_IDLE not in _policies(process.pid):
         assert time.monotonic() < deadline
         time.sleep(0.01)
