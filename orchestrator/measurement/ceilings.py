@@ -239,15 +239,13 @@ class _CeilingRun(Run):
             gains = before is None or throughput.rate >= WARM_GAIN * before.rate
             if before is None or throughput.rate > before.rate:
                 self._model_only = throughput
-            is_warm = not gains and not self._is_cold()
+            assert self._model_only is not None
+            # Slower alone than in the trial, the model is cold.
+            is_cold = self._trial is not None and self._model_only.rate < self._trial.rate
+            is_warm = not gains and not is_cold
             is_late = index + 1 >= MIN_ROUNDS and self._clock() - began > self._max_s
             if is_warm or is_late:
                 return
-
-    def _is_cold(self) -> bool:
-        """Return True if the model alone is still slower than it was in the trial."""
-        model, trial = self._model_only, self._trial
-        return model is not None and trial is not None and model.rate < trial.rate
 
     def _round(self, index: int, batches: Iterator[B], samples: Callable[[B], int]) -> Iterator[B]:
         self._timer.begin_epoch()

@@ -84,7 +84,9 @@ def _leaves(value: Any) -> Iterator[NDArray[Any]]:  # noqa: ANN401 - batches are
     """Yield the start of every tensor and array in ``value``, and its text and whole numbers."""
     if isinstance(value, Tensor):
         if value.layout == torch.strided:
-            yield _of_one_type(_start_of(value.detach()))
+            start = value.detach().reshape(-1)[:MAX_ELEMENTS].cpu()
+            is_other = start.dtype.is_floating_point or start.dtype.is_complex
+            yield _of_one_type((start.to(torch.float32) if is_other else start).numpy())
     elif isinstance(value, np.ndarray):
         if value.dtype.kind in "biuf":
             yield _of_one_type(value.reshape(-1)[:MAX_ELEMENTS])
@@ -109,12 +111,6 @@ def _parts(value: Any) -> Iterator[Any]:  # noqa: ANN401 - batches are of any ty
         yield from (getattr(value, field.name) for field in fields(value))
     elif (dgl := sys.modules.get("dgl")) is not None and isinstance(value, dgl.DGLGraph):
         yield from (value.edges(etype=kind) for kind in value.canonical_etypes)
-
-
-def _start_of(tensor: Tensor) -> NDArray[Any]:
-    start = tensor.reshape(-1)[:MAX_ELEMENTS].cpu()
-    is_other = start.dtype.is_floating_point or start.dtype.is_complex
-    return (start.to(torch.float32) if is_other else start).numpy()
 
 
 def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:

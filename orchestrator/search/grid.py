@@ -19,7 +19,7 @@ from orchestrator.field_types import shown, wrong_fields
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem, config_of, key_of
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.locations import caller
-from orchestrator.space.domains import Choice, Domain
+from orchestrator.space.domains import Choice
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MOST: Final = 1_000_000
@@ -99,18 +99,17 @@ def every_combination(problem: SearchProblem) -> Iterator[dict[str, Any]] | None
 
     A knob that varies over whole numbers has each of them.
     """
-    values = [_every_value(domain) for domain in problem.domains.values()]
+    values = [
+        tuple(dict.fromkeys(domain.values))
+        if isinstance(domain, Choice)
+        else domain.every_value(MAX_ENUMERATED)
+        for domain in problem.domains.values()
+    ]
     finite = [column for column in values if column is not None]
     if len(finite) < len(values) or math.prod(map(len, finite)) > MAX_ENUMERATED:
         return None
     names = list(problem.domains)
     return ({**problem.base, **dict(zip(names, row, strict=True))} for row in product(*finite))
-
-
-def _every_value(domain: Domain) -> Sequence[Any] | None:
-    if isinstance(domain, Choice):
-        return tuple(dict.fromkeys(domain.values))
-    return domain.every_value(MAX_ENUMERATED)
 
 
 class Rounds(Search):
@@ -190,16 +189,11 @@ class Random(SearchSpec):
         misses = 0
         while len(candidates.keys) < self.trials and misses < MAX_MISSES:
             misses = 0 if candidates.add(next(draws)) else misses + 1
-        if misses == MAX_MISSES:
-            self._add_the_rest(candidates)
+        if misses == MAX_MISSES:  # what a finite space has left
+            for config in every_combination(problem) or ():
+                if len(candidates.keys) < self.trials:
+                    candidates.add(config)
         return candidates
-
-    def _add_the_rest(self, candidates: Candidates) -> None:
-        """Add what a finite space has left, which so many draws have missed."""
-        for config in every_combination(candidates.problem) or ():
-            if len(candidates.keys) == self.trials:
-                return
-            candidates.add(config)
 
 
 def draw(problem: SearchProblem, rng: random.Random) -> Iterator[dict[str, Any]]:

@@ -95,7 +95,11 @@ class OptunaSearch(Search):
         self._places = random.Random(f"repeats of {problem.seed}")
         self._num_runs = 0
         self._later: list[tuple[int, int, Key, Proposal]] = []  # a heap by place, then by age
-        self._tell_earlier()
+        for earlier in problem.earlier:
+            varied = varied_within(problem, earlier.config)
+            if varied is not None:
+                self._told.conclude(self._enqueued(varied), earlier.results)
+        self._earlier = self.study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
         self._suggestions = self._all_suggestions()
         self._used_up = False
 
@@ -188,16 +192,6 @@ class OptunaSearch(Search):
         if isinstance(sampler, NSGAIISampler):  # it takes its parents from generations alone
             sampler.get_trial_generation(self.study, self.study.get_trials()[-1])
         return trial
-
-    # -- earlier runs
-
-    def _tell_earlier(self) -> None:
-        """Tell the study the results of earlier runs."""
-        for earlier in self._problem.earlier:
-            varied = varied_within(self._problem, earlier.config)
-            if varied is not None:
-                self._told.conclude(self._enqueued(varied), earlier.results)
-        self._earlier = self.study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
 
     def _best_of_earlier(self) -> list[Mapping[str, Any]]:
         """Return the best of the earlier configs that can run and keep the bounds, spread out."""

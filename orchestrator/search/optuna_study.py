@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import optuna
 from optuna.distributions import (
@@ -24,15 +23,8 @@ CAN_RUN: Final = "can run"
 """The constraint that a config violates that is infeasible, diverges or is not wanted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """Score of a config: its values, and the bounds that it misses.
-
-    Attributes:
-        values: A value for each of the study's directions.
-        violations: For each bound by how much it is missed, as a fraction of it; 0 or less where
-            it holds.
-    """
+class Score(NamedTuple):
+    """Values in the study's directions; by bound, how far it is missed, as a fraction of it."""
 
     values: Sequence[float]
     violations: Mapping[str, float]
@@ -47,6 +39,7 @@ class ToldStudy:
 
     Attributes:
         study: Optuna's own record of suggestions and results.
+        signs: For each direction +1 where larger is better, -1 where smaller is.
     """
 
     def __init__(
@@ -56,27 +49,29 @@ class ToldStudy:
         free = [objective for objective in objectives if objective.bound is None]
         self._goals = free or [objectives[0]]
         self._bounds = [objective for objective in objectives if objective.bound is not None]
+        self.signs = [goal.sign for goal in self._goals]
         self._worst: Score | None = None
         self._cannot_run: list[optuna.Trial] = []
         directions = [optuna.study.StudyDirection[goal.goal.name] for goal in self._goals]
         self.study = optuna.create_study(directions=directions, sampler=sampler)
 
-    @property
-    def signs(self) -> list[float]:
-        """Return for each direction +1 where larger is better, -1 where smaller is."""
-        return [goal.sign for goal in self._goals]
-
     def conclude(self, trial: optuna.Trial, results: Sequence[TrialResult]) -> None:
         """Tell the means over a config's runs, or that it cannot run; a failure teaches nothing."""
-        if self._is_infeasible(results):
+        names = [objective.metric for objective in (*self._goals, *self._bounds)]
+        usable = (TrialState.COMPLETED, TrialState.STOPPED)
+        rows = [
+            [float(result.metrics[name]) for name in names]
+            for result in results
+            if result.state in usable and all(name in result.metrics for name in names)
+        ]
+        is_finite = all(math.isfinite(figure) for row in rows for figure in row)
+        if not is_finite or any(each.state is TrialState.INFEASIBLE for each in results):
             self.tell_infeasible(trial)
-        elif (score := self._score(results)) is None:
+        elif not rows:
             self.study.tell(trial, state=OptunaState.FAIL)
         else:
-            self._note(score)
-            for name, violation in _constraints(score, can_run=True).items():
-                trial.set_constraint(name, violation)
-            self.study.tell(trial, score.values)
+            means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+            self._tell(trial, self._score(means), can_run=True)
             self._tell_waiting()
 
     def tell_infeasible(self, trial: optuna.Trial) -> None:
@@ -88,69 +83,36 @@ class ToldStudy:
         self._cannot_run.append(trial)
         self._tell_waiting()
 
-    # -- from results to a score
-
-    def _is_infeasible(self, results: Sequence[TrialResult]) -> bool:
-        figures = (figure for row in self._rows(results) for figure in row.values())
-        cannot_run = any(result.state is TrialState.INFEASIBLE for result in results)
-        return cannot_run or not all(map(math.isfinite, figures))
-
-    def _score(self, results: Sequence[TrialResult]) -> Score | None:
-        """Return the score of the results that have all figures; None where none has."""
-        rows = self._rows(results)
-        if not rows:
-            return None
-        means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
-        return Score(
-            values=[means[goal.metric] for goal in self._goals],
-            violations={_name(bound): _violation(bound, means) for bound in self._bounds},
-        )
-
-    def _rows(self, results: Sequence[TrialResult]) -> list[dict[str, float]]:
-        names = [objective.metric for objective in (*self._goals, *self._bounds)]
-        usable = {TrialState.COMPLETED, TrialState.STOPPED}
-        return [
-            {name: float(result.metrics[name]) for name in names}
-            for result in results
-            if result.state in usable and all(name in result.metrics for name in names)
-        ]
-
-    # -- what cannot run
-
-    def _note(self, score: Score) -> None:
-        """Keep the worst of each value and of each bound's violation."""
-        before = self._worst or score
-        pairs = zip(before.values, score.values, self.signs, strict=True)
+    def _score(self, means: Sequence[float]) -> Score:
+        """Return the score of means, and keep the worst of each value and violation."""
+        num_values = len(self._goals)
+        missed = {}
+        for bound, mean in zip(self._bounds, means[num_values:], strict=True):
+            assert bound.bound is not None, "it is one of the bounds"
+            # As a fraction, bounds of any unit add up.
+            by = bound.sign * (bound.bound - mean) / (abs(bound.bound) or 1.0)
+            missed[f"{bound.metric} {bound.goal} {bound.bound}"] = by
+        score = Score(means[:num_values], missed)
+        worst = self._worst or score
+        pairs = zip(worst.values, score.values, self.signs, strict=True)
         self._worst = Score(
-            values=[min(old * sign, new * sign) * sign for old, new, sign in pairs],
-            violations={
-                name: max(before.violations[name], new) for name, new in score.violations.items()
-            },
+            [min(old * sign, new * sign) * sign for old, new, sign in pairs],
+            {name: max(worst.violations[name], by) for name, by in missed.items()},
         )
+        return score
+
+    def _tell(self, trial: optuna.Trial, score: Score, *, can_run: bool) -> None:
+        # Every trial has all constraints, as Optuna asks.
+        constraints = {CAN_RUN: -1.0 if can_run else 1.0, **score.violations}
+        for name, violation in constraints.items():
+            trial.set_constraint(name, violation)
+        self.study.tell(trial, score.values)
 
     def _tell_waiting(self) -> None:
-        if self._worst is None:
-            return
-        waiting, self._cannot_run = self._cannot_run, []
-        for trial in waiting:
-            for name, violation in _constraints(self._worst, can_run=False).items():
-                trial.set_constraint(name, violation)
-            self.study.tell(trial, self._worst.values)
-
-
-def _constraints(score: Score, *, can_run: bool) -> dict[str, float]:
-    """Return the constraints of a trial; every trial has all of them, as Optuna asks."""
-    return {CAN_RUN: -1.0 if can_run else 1.0, **score.violations}
-
-
-def _name(bound: Objective) -> str:
-    return f"{bound.metric} {bound.goal} {bound.bound}"
-
-
-def _violation(bound: Objective, means: Mapping[str, float]) -> float:
-    """Return by how much a bound is missed, as a fraction of it: bounds of any unit add up."""
-    assert bound.bound is not None, "it is one of the bounds"
-    return bound.sign * (bound.bound - means[bound.metric]) / (abs(bound.bound) or 1.0)
+        if self._worst is not None:
+            waiting, self._cannot_run = self._cannot_run, []
+            for trial in waiting:
+                self._tell(trial, self._worst, can_run=False)
 
 
 # -- knobs

@@ -150,15 +150,13 @@ class Ending:
         self._ended: set[Hashable] = set()
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return True where a whole training is not among the best at a rung."""
-        return self._is_compared(trial) and self._ends(trial, report)
+        """Return True where a whole training is not among the best at a rung.
 
-    def _is_compared(self, trial: Trial) -> bool:
-        """Return True for a whole training of the search: no probe, and no paused part."""
+        No probe is compared, and no paused part.
+        """
         whole = trial.budget.epochs, trial.budget.pause_after, trial.budget.evaluated
-        return trial.stage is Stage.TRAIN and whole == (self._problem.budget.epochs, None, True)
-
-    def _ends(self, trial: Trial, report: Report) -> bool:
+        if trial.stage is not Stage.TRAIN or whole != (self._problem.budget.epochs, None, True):
+            return False
         key = key_of(self._problem, trial.config)
         name = key, trial.repeat
         reached = max((epochs for epochs in self._rungs if epochs <= report.epoch), default=None)

@@ -238,12 +238,13 @@ class Race:
 
     def run(self) -> Iterator[list[Proposal]]:
         """Yield the trainings, until no curve can be the first any more."""
-        horizon = 0.0
+        horizon, whole = 0.0, self._findings.problem.budget.epochs
         while racing := [curve for curve in self._curves if not self.is_ended(curve)]:
             racing.sort(key=lambda curve: curve.figures or (-math.inf,), reverse=True)
             soonest = min(self._time_at(curve, curve.epochs + 1) for curve in racing)
             horizon = max(horizon * GROWTH, soonest)
-            until = {each: self._epochs_at(each, horizon) for each in racing}
+            until = {each: math.floor(horizon / self._time_at(each, 1) + 1e-9) for each in racing}
+            until = {each: min(epochs, whole) for each, epochs in until.items()}
             before = {each: each.epochs for each in racing if until[each] > each.epochs}
             yield [self._findings.training(each, until[each]) for each in before]
             for curve, epochs in before.items():
@@ -276,8 +277,3 @@ class Race:
         samples = self._findings.samples_per_epoch
         wait = self._findings.speeds.metrics(setting).get("epoch_start_s", 0.0) if samples else 0.0
         return epochs * (wait + (samples or 1.0) / (1.0 if math.isnan(rate) else rate))
-
-    def _epochs_at(self, curve: Curve, horizon: float) -> int:
-        """Return the whole epochs of a curve by ``horizon``, at most those of its budget."""
-        epochs = math.floor(horizon / self._time_at(curve, 1) + 1e-9)
-        return min(epochs, self._findings.problem.budget.epochs)

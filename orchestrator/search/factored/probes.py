@@ -101,6 +101,6 @@ def _in_question(findings: Findings, groups: Sequence[Group]) -> list[tuple[Grou
         for place, setting in enumerate(
             speeds.near(findings.fastest(group), speeds.able(group.settings))
         )
-        if speeds.standard_error(setting) > margin
+        if speeds.spread > margin * math.sqrt(speeds.num_runs(setting))
     ]
     return [(group, setting) for _, group, setting in sorted(found, key=lambda each: each[0])]

@@ -254,7 +254,9 @@ def planned(
 ) -> Iterator[PlannedStage]:
     """Yield the stages with the fewest and the most trials of each."""
     goals, budget = goals_of(factors.problem), factors.problem.budget
-    sizes = _curves_of_groups(factors, trials)
+    curves = [len(group.curves) for group in factors.groups]
+    share = 1.0 if trials is None else min(trials / sum(curves), 1.0)
+    sizes = [max(round(size * share), 1) for size in curves]
     if factors.has_choice:
         num = factors.num_settings
         yield PlannedStage(
@@ -280,13 +282,6 @@ def planned(
         most = sum(sizes) * (seeds - 1)
         text = "further seeds on the composed front and within noise of it"
         yield PlannedStage(name="seeds", least=min(seeds - 1, most), most=most, text=text)
-
-
-def _curves_of_groups(factors: Factors, limit: int | None) -> list[int]:
-    """Return the number of curves of each group, spread evenly where there is a limit."""
-    sizes = [len(group.curves) for group in factors.groups]
-    share = 1.0 if limit is None else min(limit / sum(sizes), 1.0)
-    return [max(round(size * share), 1) for size in sizes]
 
 
 def _rungs(sizes: list[int], budget: Budget, kept: float, who: str) -> Iterator[PlannedStage]:

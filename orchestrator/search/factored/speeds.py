@@ -148,11 +148,6 @@ class Speeds:
         least = self.mean(contenders[0]) + math.log1p(-self._goals.tie_margin)
         return [each for each in contenders if self.mean(each) >= least]
 
-    def standard_error(self, setting: Key) -> float:
-        """Return that of a setting's mean logarithm; infinity where there is none."""
-        count = self.num_runs(setting)
-        return self.spread / math.sqrt(count) if count else math.inf
-
     def near(self, setting: Key, others: Iterable[Key]) -> list[Key]:
         """Return those whose speed differs by no more than chance does in a third of all cases.
 

@@ -121,19 +121,15 @@ class InterferenceCheck(Phase):
         # A node with less room than expected gets no endless row of background trials.
         may_ask = self._current is not None or self._num_ahead < self._capacity - 1
         if not (run.isolated or self._background_failed) and num_missing > 0 and may_ask:
-            return self._background(ledger)
+            key = self._keys[self._num_background % len(self._keys)]
+            self._num_background += 1
+            self._num_ahead += 1
+            config, number = config_of(ledger.problem, key), ROUNDS + self._num_background
+            return ledger.run(config, Stage.PROBE, number, isolated=False)  # after the rounds
         if self._current or (run.isolated and ledger.num_out):
             return WAIT
         self._current, self._num_ahead = left.pop(0), 0
         return self._current
-
-    def _background(self, ledger: Ledger) -> Proposal:
-        """Return one more background trial, numbered after the rounds."""
-        key = self._keys[self._num_background % len(self._keys)]
-        self._num_background += 1
-        self._num_ahead += 1
-        config, number = config_of(ledger.problem, key), ROUNDS + self._num_background
-        return ledger.run(config, Stage.PROBE, number, isolated=False)
 
     def _planned(self, ledger: Ledger) -> list[Proposal]:
         """Return all runs that are compared, in order.

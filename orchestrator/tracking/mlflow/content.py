@@ -150,14 +150,13 @@ def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:
     Figures of the result that its reports end with are left out. The others come last, because
     MLflow shows the latest.
     """
-    known = (*_reported(trial, num_known), *_concluded(trial))
-    return [point._replace(name=mlflow_name(point.name)) for point in known]
-
-
-def _reported(trial: TrialHistory, num_known: int) -> Iterator[Point]:
-    for at, report in trial.reports[num_known:]:
-        for name, value in report.metrics.items():
-            yield Point(name, float(value), milliseconds(at), report.step)
+    known = [
+        Point(name, float(value), milliseconds(at), report.step)
+        for at, report in trial.reports[num_known:]
+        for name, value in report.metrics.items()
+    ]
+    all_points = (*known, *_concluded(trial))
+    return [point._replace(name=mlflow_name(point.name)) for point in all_points]
 
 
 def _concluded(trial: TrialHistory) -> Iterator[Point]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from orchestrator.kernel.search import Proposal
-from orchestrator.metrics import at_least, at_most, maximize, minimize
+from orchestrator.metrics import at_most, maximize, minimize
 from orchestrator.search import Asha
-from orchestrator.search.layers import epsilon_net, non_dominated_layers, ordered, top
+from orchestrator.search.layers import non_dominated_layers, ordered, top
 from orchestrator.search.stopping import Rung
 from orchestrator.trial import Budget, Report, Stage
 from tests.orchestrator.search.playing import problem, trial_of
@@ -81,13 +81,6 @@ def test_layers_are_what_is_peeled_off_again_and_again() -> None:
         assert non_dominated_layers(points, signs) == peeled(points, signs)
 
 
-def test_an_epsilon_net_takes_the_farthest_point_each_time() -> None:
-    for points, _ in tables(1000):
-        found = epsilon_net(points)
-        assert sorted(found) == list(range(len(points)))
-        assert found == spread(points)
-
-
 @pytest.mark.parametrize("keep", [0, 1, 3, 20])
 def test_the_top_are_the_beginning_of_the_order(keep: int) -> None:
     for points, signs in tables(200):
@@ -131,41 +124,21 @@ def test_a_mean_trial_takes_what_halving_leaves() -> None:
     assert Asha(grace=9).least_share(9) == 1.0
 
 
-# -- rungs
-
-
-AIMS = (
-    ([ACCURACY], []),
-    ([minimize("train_loss")], []),
-    ([SPEED, ACCURACY, minimize("train_loss")], []),
-    ([SPEED, ACCURACY], [at_least("val_acc", 2)]),
+@pytest.mark.parametrize(
+    ("accuracies", "memory", "order"),
+    [
+        ([0.5, 0.9, math.nan, 0.7], [1, 1, 1, 1], [1, 3, 0]),
+        ([0.5, 0.9, 0.8, 0.7], [1, 9, 1, 9], [2, 0, 1, 3]),
+        ([0.5, 0.5, 0.5], [1, 1, 1], [0, 1, 2]),
+    ],
 )
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_the_best_are_those_of_the_definition(seed: int) -> None:
-    """Layers peeled one by one, each spread out by its distances, those that violate last."""
-    rng = random.Random(seed)
-    goals, bounds = rng.choice(AIMS)
-    rung, known = Rung(goals, bounds), list[dict[str, float]]()
-    for name in range(rng.randint(1, 12)):
-        metrics = ("samples_per_s", "val_acc", "train_loss")
-        drawn = {m: float(rng.randrange(7)) if rng.random() < 0.9 else math.nan for m in metrics}
-        known.append(drawn)
-        rung.add(name, drawn)
-    order: list[int] = []
-    signs = [goal.sign for goal in goals]
-    points = [tuple(each[goal.metric] for goal in goals) for each in known]
-    able = [name for name in range(len(known)) if not any(map(math.isnan, points[name]))]
-    for violates in (False, True):
-        group = [n for n in able if bool(bounds and known[n]["val_acc"] < 2) is violates]
-        for layer in peeled([points[name] for name in group], signs):
-            signed = [
-                tuple(x * sign for x, sign in zip(points[group[i]], signs, strict=True))
-                for i in layer
-            ]
-            order += [group[layer[i]] for i in spread(signed)]
-    for keep in range(len(known) + 1):
+def test_curves_without_figures_are_none_of_the_best_and_those_that_violate_are_last(
+    accuracies: list[float], memory: list[float], order: list[int]
+) -> None:
+    rung = Rung([ACCURACY], [MEMORY])
+    for name, (accuracy, gib) in enumerate(zip(accuracies, memory, strict=True)):
+        rung.add(name, {"val_acc": accuracy, "peak_rss_gib": gib})
+    for keep in range(len(accuracies) + 1):
         assert rung.best(keep) == set(order[:keep])
 
 
