@@ -33,7 +33,7 @@ def non_dominated_layers(points: Sequence[Point], signs: Sequence[float]) -> lis
     import numpy as np
 
     better = _signed(points, signs)
-    at_least = (better[:, None] >= better[None]).all(axis=-1)  # (N, N)
+    at_least = np.all(better[:, None] >= better[None], axis=-1)  # (N, N)
     dominates = at_least & ~at_least.T
     num_above, layers = dominates.sum(axis=0), list[list[int]]()
     while (first := np.flatnonzero(num_above == 0)).size:
@@ -99,4 +99,5 @@ def top(points: Sequence[Point], signs: Sequence[float], keep: int) -> set[int]:
 def _signed(points: Sequence[Point], signs: Sequence[float]) -> NDArray[np.float64]:
     import numpy as np
 
-    return np.array(points, dtype=float).reshape(len(points), len(signs)) * np.array(signs)
+    values = np.array(points, dtype=np.float64).reshape(len(points), len(signs))
+    return values * np.array(signs, dtype=np.float64)

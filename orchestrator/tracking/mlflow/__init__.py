@@ -3,9 +3,9 @@
 ============  ===================================================================
 driver        starts that process and has it finish; never imports mlflow
 __main__      the process: it reads the journal while trials run, at low priority, then to its end
-mirror        the fold that writes what MLflow lacks, in a safe order; MLflow's client
+mirror        the fold that writes what MLflow lacks, in a safe order
 content       a trial's history as MLflow's params, metrics and tags
-parent        the parent run: tags, note, and the answer that the analysis left
+parent        MLflow's client; the parent run: tags, note, the answer that the analysis left
 views         three saved views of the experiment's page
 uris          tracking URIs: checked, shown without secrets, and what opens them
 ============  ===================================================================

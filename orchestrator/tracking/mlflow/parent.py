@@ -1,4 +1,4 @@
-"""The parent run: a description of the sweep, and the answer once the sweep has ended.
+"""MLflow's client; and the parent run: the sweep described, its answer once it has ended.
 
 The process that writes MLflow may not ask the analysis. It reads ``answer.md``,
 ``recommended.json`` and ``front.csv``, so that MLflow says what the report says, and says it again
@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.tracking import MlflowClient
 
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import TrialHistory, cell_text
@@ -33,10 +37,8 @@ from orchestrator.tracking.mlflow.content import (
     mlflow_name,
     user,
 )
+from orchestrator.tracking.mlflow.uris import artifact_root, sqlite_path
 from orchestrator.tracking.mlflow.views import links, view_tags
-
-if TYPE_CHECKING:
-    from orchestrator.tracking.mlflow.mirror import Store
 
 NOTE_TAG: Final = "mlflow.note.content"
 """Tag that MLflow shows at the top of a run's page, as Markdown."""
@@ -51,6 +53,71 @@ _SHORTENED: Final = "... (the rest is in report.html, among the artifacts)"
 _NONE: Final = "nothing is recommended"
 _BY_SIGNAL: Final = 128
 """A larger exit code is that of a driver that a signal ended."""
+
+
+class Store:
+    """One experiment of one MLflow.
+
+    Attributes:
+        client: MLflow's own client.
+        experiment_id: MLflow's id of the experiment.
+    """
+
+    def __init__(self, uri: str, experiment: str, run: MirroredRun) -> None:
+        """Connect; create the sqlite file and the experiment if they are absent.
+
+        Args:
+            uri: MLflow's tracking URI.
+            experiment: Name of the experiment, or empty for the sweep's name.
+            run: The run that is mirrored.
+        """
+        if (file := sqlite_path(uri)) is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        self.client = MlflowClient(uri)
+        name, root = experiment or run.history.sweep.name, artifact_root(uri, run.run_dir)
+        location = None if root is None else (root / re.sub(r"[^\w.-]", "_", name)).as_uri()
+        self.experiment_id = self._experiment(name, location)
+
+    def _experiment(self, name: str, location: str | None) -> str:
+        experiment = self.client.get_experiment_by_name(name)
+        if experiment is None:
+            return str(self.client.create_experiment(name, location))
+        # MLflow refuses another one of that name as long as this one is in its bin.
+        if experiment.lifecycle_stage == "deleted":
+            self.client.restore_experiment(experiment.experiment_id)
+        return str(experiment.experiment_id)
+
+    def find(self, sweep: str) -> list[Run]:
+        """Return the parent and the children of a run of a sweep, oldest first."""
+        query, runs, token = f"tags.`{SWEEP_TAG}` = '{sweep}'", list[Run](), None
+        while True:
+            page = self.client.search_runs([self.experiment_id], query, page_token=token)
+            runs += page
+            token = page.token
+            if not token:
+                return sorted(runs, key=lambda run: int(run.info.start_time))
+
+    def create(self, name: str, began_ms: int, tags: Mapping[str, str]) -> str:
+        """Create a run with its tags in one step; return its id."""
+        # With its tags: a writer that takes over after a kill finds by them what there is.
+        created = self.client.create_run(self.experiment_id, began_ms, dict(tags), run_name=name)
+        return str(created.info.run_id)
+
+    def write(
+        self,
+        run_id: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        points: Sequence[Point] = (),
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write in as few requests as MLflow's limits allow."""
+        self.client.log_batch(
+            run_id,
+            metrics=[Metric(p.name, p.value, p.at_ms, p.step) for p in points],
+            params=[Param(key, value) for key, value in (params or {}).items()],
+            tags=[RunTag(key, value) for key, value in (tags or {}).items()],
+        )
 
 
 # -- while trials run

@@ -18,7 +18,8 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
 from orchestrator.storage.tables import trials_of
 from orchestrator.tracking.mlflow.content import PARENT_TAG, SWEEP_TAG, MirroredRun, Point
-from orchestrator.tracking.mlflow.mirror import Mirror, Store
+from orchestrator.tracking.mlflow.mirror import Mirror
+from orchestrator.tracking.mlflow.parent import Store
 from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.in_mlflow import (
     assert_mirrored,
