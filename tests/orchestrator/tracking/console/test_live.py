@@ -6,6 +6,7 @@ import io
 import re
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,21 @@ from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.console.view import Best, BestSoFar
 from orchestrator.tracking.console.words import differing, named_figure
 from orchestrator.trial import Stage, TrialState
-from tests.orchestrator.tracking.console.terminals import Terminal, last_view
+from tests.orchestrator.tracking.console.terminals import COLUMNS, ROWS, Terminal, last_view
 from tests.orchestrator.tracking.journals import Scribe, config, make_record, make_trial
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    # Of a terminal that is none of the standard streams rich does not ask the size.
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    monkeypatch.setenv("LINES", str(ROWS))
+    terminal = Terminal()
+    yield terminal
+    terminal.close()
 
 
 def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path: Path) -> None:
