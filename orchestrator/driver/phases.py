@@ -14,7 +14,7 @@ from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.stages.confirm import Confirming, MayInterleave
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.judge import InterimAnalyses, Judge
-from orchestrator.search.stages.repeats import Allowance, Repeating
+from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Phase, Searching
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
@@ -52,7 +52,7 @@ def make_phases(
     """
     rigor, phases = sweep.rigor, list[Phase]()
     ending = None if sweep.stopping is None else sweep.stopping.start(problem)
-    allowance = Allowance(CONFIRM_SHARE) if isinstance(sweep.search, Factored) else None
+    allowance = CONFIRM_SHARE if isinstance(sweep.search, Factored) else None
     if allowance is not None:
         phases.append(Searching(search))
     else:

@@ -17,11 +17,11 @@ The rest of a step is ``other``: Python between them, logging, read-backs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 MAX_BLOCKS_PER_EPOCH = 256
 """Most blocks of an epoch; a longer one has longer blocks."""
@@ -98,6 +98,7 @@ class Block:
 
 
 def blocks_of(
+    epoch: int,
     steps: Sequence[Step],
     *,
     burst: int = 1,
@@ -112,7 +113,8 @@ def blocks_of(
     epoch are blocks of their own; an epoch that is too short for that is one block.
 
     Args:
-        steps: The steps, in order.
+        epoch: Index of the epoch, from 0.
+        steps: The steps, in order, read.
         burst: Steps that the loader works ahead, after which its pattern repeats: workers
             times prefetch factor.
         first_step: Index of the first of ``steps`` within the epoch.
@@ -124,18 +126,18 @@ def blocks_of(
     if not steps:
         return []
     if begins is Dropped.EPOCH_START and len(steps) < _shortest(burst, whole=whole):
-        return [_block(steps, 0)]
+        return [_block(epoch, steps, 0)]
     start, tail = _ends(burst)
     start, tail = start if begins else 0, tail if whole else 0
     last = max(len(steps) - tail, start)
     most = MAX_BLOCKS_PER_SLICE if begins is Dropped.SLICE_START else MAX_BLOCKS_PER_EPOCH
     cuts = [start, *_cuts(last - start, burst, most, begin=start), last]
-    blocks = [_block(steps[:start], first_step, end=begins)] if start else []
+    blocks = [_block(epoch, steps[:start], first_step, end=begins)] if start else []
     for begin, end in pairwise(cuts):
         if end > begin:
-            blocks.append(_block(steps[begin:end], first_step + begin))
+            blocks.append(_block(epoch, steps[begin:end], first_step + begin))
     if steps[last:]:
-        blocks.append(_block(steps[last:], first_step + last, end=Dropped.EPOCH_END))
+        blocks.append(_block(epoch, steps[last:], first_step + last, end=Dropped.EPOCH_END))
     return blocks
 
 
@@ -156,17 +158,19 @@ def _cuts(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:
     return [begin + size * (index + 1) for index in range(num_steps // size - 1)]
 
 
-def _block(steps: Sequence[Step], first_step: int, *, end: Dropped | None = None) -> Block:
+def _block(
+    epoch: int, steps: Sequence[Step], first_step: int, *, end: Dropped | None = None
+) -> Block:
     phases: dict[Phase, float] = {}
     for step in steps:
-        for phase, seconds in step.phases.items():
-            phases[phase] = phases.get(phase, 0.0) + seconds
+        for phase, begins, ends in ((Phase.WAIT, step.begin, step.received), *step.phases):
+            phases[phase] = phases.get(phase, 0.0) + ends - begins
     return Block(
-        epoch=steps[0].epoch,
+        epoch=epoch,
         first_step=first_step,
         num_steps=len(steps),
         samples=sum(step.samples for step in steps),
-        duration_s=sum(step.duration_s for step in steps),
+        duration_s=sum(step.end - step.begin for step in steps),
         end=end,
         phases=phases,
         host_s=None if steps[0].host_s is None else sum(step.host_s or 0.0 for step in steps),
@@ -227,28 +231,36 @@ class Phase(StrEnum):
 
 @dataclass(slots=True)
 class Step:
-    """One step of an epoch, its times in seconds.
+    """One step of an epoch. With slots: one is made a step, within what is timed.
+
+    Times are marks of a clock until they are read, then seconds since the run's clock began.
 
     Attributes:
-        epoch: Index of the epoch, from 0.
-        begin_s: Time at which the loop asked for the batch, since the run's clock began.
-        end_s: Time at which it was done with it; of an epoch's last one, its loader having ended.
+        begin: Time at which the loop asked for the batch.
+        received: Time at which it had the batch.
+        end: Time at which it was done with it; of an epoch's last one, its loader having ended.
         samples: Training samples in the batch, over all ranks.
-        phases: Seconds by phase; ``wait`` is always there.
         host_s: Time of the host from the batch on; None where the clock is the host's own.
+        phases: Begin and end of each phase that the loop names.
     """
 
-    epoch: int
-    begin_s: float
-    end_s: float
-    samples: int
-    phases: dict[Phase, float]
+    begin: Any
+    received: Any = None
+    end: Any = None
+    samples: int = 0
     host_s: float | None = None
+    phases: list[tuple[Phase, Any, Any]] = field(default_factory=list)
 
-    @property
-    def duration_s(self) -> float:
-        """Time from asking for the batch to being done with it."""
-        return self.end_s - self.begin_s
+    def times(self) -> Iterator[Any]:
+        """Yield all times, in the order in which :meth:`read` takes them."""
+        yield from (self.begin, self.received, self.end)
+        for _, begin, end in self.phases:
+            yield from (begin, end)
+
+    def read(self, seconds: Iterator[float]) -> None:
+        """Replace marks by their seconds."""
+        self.begin, self.received, self.end = next(seconds), next(seconds), next(seconds)
+        self.phases = [(phase, next(seconds), next(seconds)) for phase, _, _ in self.phases]
 
 
 @dataclass(frozen=True, kw_only=True)

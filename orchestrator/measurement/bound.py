@@ -23,7 +23,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -118,47 +117,28 @@ def _largest(parts: Mapping[Bound, float]) -> Bound:
 # -- the share of a step that computes
 
 
-@dataclass
-class ComputeTime:
-    """Time that some steps spent computing.
-
-    Attributes:
-        computing_s: Time in operations, without the time to ask for them; on CUDA in kernels.
-            None where kernels could not be traced.
-    """
-
-    computing_s: float | None = None
-
-    def share(self, step_s: float, *, num_steps: int) -> float | None:
-        """Return the share of a step of ``step_s`` in which something computes."""
-        if self.computing_s is None:
-            return None
-        return min(self.computing_s / num_steps / step_s, 1.0)
-
-
 @contextmanager
-def compute_time_on_host() -> Iterator[ComputeTime]:
-    """Profile the operations of the steps within it; these take longer than usual."""
-    found = ComputeTime()
+def computing(device: torch.device) -> Iterator[list[float]]:
+    """Profile the steps within it, which take longer than usual.
+
+    Returns:
+        Seconds in which something computed: in operations, without the time to ask for them; on
+        CUDA in kernels. Empty until the end, and where kernels could not be traced.
+    """
+    found: list[float] = []
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        with trace(activities=[ProfilerActivity.CUDA]) as kernels:
+            yield found
+            torch.cuda.synchronize(device)
+        found += [busy_s(spans)] if (spans := list(kernels_of(kernels.events()))) else []
+        return
     asking_us = _asking_us()
     with profile() as steps:
         yield found
     usual = asking_us.get(USUAL, 0.0)
-    found.computing_s = sum(
-        max(took - asking_us.get(name, usual), 0.0) / 1e6 for name, took in _operations(steps)
-    )
-
-
-@contextmanager
-def compute_time_on_cuda(device: torch.device) -> Iterator[ComputeTime]:
-    """Trace the kernels of a few steps within it, on a device that is idle before them."""
-    found = ComputeTime()
-    torch.cuda.synchronize(device)
-    with trace(activities=[ProfilerActivity.CUDA]) as steps:
-        yield found
-        torch.cuda.synchronize(device)
-    if kernels := list(kernels_of(steps.events())):
-        found.computing_s = busy_s(kernels)
+    times = (max(took - asking_us.get(name, usual), 0.0) for name, took in _operations(steps))
+    found.append(sum(times) / 1e6)
 
 
 def busy_s(spans: Iterable[tuple[float, float]]) -> float:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from orchestrator.measurement.bound import bound_of, compute_time_on_cuda, compute_time_on_host
+from orchestrator.measurement.bound import bound_of, computing
 from orchestrator.measurement.clocks import clock_for
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.step_timer import StepTimer
@@ -267,11 +267,10 @@ class _CeilingRun(Run):
             return
         step_s = dict(steady_figures(self._model_only))["step_ms"] / 1000
         num_steps = min(max(math.ceil(self._duration_s / step_s), MIN_STEPS), MAX_PROFILED_STEPS)
-        on_cuda = self.device.type == "cuda"
-        profile = compute_time_on_cuda(self.device) if on_cuda else compute_time_on_host()
-        with profile as computing:
+        with computing(self.device) as found:
             yield from itertools.islice(itertools.cycle(batches), num_steps)
-        self._compute_share = computing.share(step_s, num_steps=num_steps)
+        for computed_s in found:
+            self._compute_share = min(computed_s / num_steps / step_s, 1.0)
 
 
 def _again(loader: Iterable[B]) -> Iterator[B]:

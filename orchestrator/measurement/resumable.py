@@ -16,7 +16,6 @@ from orchestrator.measurement.progress import (
     Progress,
     load_checkpoint,
     save_checkpoint,
-    set_random_state,
 )
 from orchestrator.measurement.recorder import Recorder
 
@@ -162,8 +161,3 @@ class Resumable:
     def restored_epochs(self) -> int:
         """Epochs that this process found done in a checkpoint."""
         return self._progress.restored_epochs
-
-    def _restore_random_state(self) -> None:
-        """Set the random number generators to what they were at the checkpoint, if there is one."""
-        if self._random is not None:
-            set_random_state(self._random)

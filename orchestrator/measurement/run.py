@@ -23,7 +23,7 @@ from torch import nn
 
 from orchestrator.measurement.blocks import Phase, Row, burst_of, workers_of
 from orchestrator.measurement.phase_hooks import PhaseHooks
-from orchestrator.measurement.progress import Channel, Context, TrialStopped
+from orchestrator.measurement.progress import Channel, Context, TrialStopped, set_random_state
 from orchestrator.measurement.recorder import Recorder
 from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
@@ -90,7 +90,8 @@ class Run(Resumable):
         where it is one process: global generators are as they were at the checkpoint.
         """
         self._recorder.end_set_up()
-        self._restore_random_state()
+        if self._random is not None:
+            set_random_state(self._random)
         yield from self._progress.epochs()
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
@@ -224,7 +225,11 @@ class Run(Resumable):
                 self.require_finite()
             checked[name] = math.nan
         self._names.update(checked)
-        self.reported = self._kept(checked)
+        self.reported = {
+            name: value
+            for name, value in checked.items()
+            if self.evaluates or name == FIRST_LOSS or not is_learned(name)
+        }
         if self.rank == 0 and self._channel.report(self._report(self.reported)):
             self.told_to_stop = True
             raise TrialStopped
@@ -260,13 +265,6 @@ class Run(Resumable):
             blocks=self.take_rows(),
             restored_epochs=self._progress.restored_epochs,
         )
-
-    def _kept(self, metrics: Mapping[str, float]) -> dict[str, float]:
-        return {
-            name: value
-            for name, value in metrics.items()
-            if self.evaluates or name == FIRST_LOSS or not is_learned(name)
-        }
 
     # -- between steps
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from types import TracebackType
 
 from orchestrator.measurement.blocks import Block, Dropped, Epoch, Phase, Step, blocks_of, num_whole
@@ -26,8 +24,8 @@ class StepTimer:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._burst = 1
-        self._pending: list[_Marks] = []
-        self._current = _Marks(begin=None)
+        self._pending: list[Step] = []
+        self._current = Step(begin=None)
         self._epoch_begin: Mark = None
         self._is_first = True
         self._num_resolved = 0
@@ -51,7 +49,7 @@ class StepTimer:
 
     def begin_step(self) -> None:
         """Mark that the loop asks for a batch; the first step begins with its epoch."""
-        self._current = _Marks(begin=self._epoch_begin if self._is_first else self._clock.mark())
+        self._current = Step(begin=self._epoch_begin if self._is_first else self._clock.mark())
         self._is_first = False
 
     def receive_batch(self) -> None:
@@ -59,7 +57,7 @@ class StepTimer:
         self._current.received = self._clock.mark()
         # A device's marks do not say how long Python itself took, which may be what limits.
         if self._clock.is_remote:
-            self._current.host_began = time.perf_counter()
+            self._current.host_s = -time.perf_counter()
 
     def wait_for_step(self, num_before: int) -> None:
         """Wait until the device has ended the step ``num_before`` steps before the last one."""
@@ -68,8 +66,8 @@ class StepTimer:
 
     def end_step(self, samples: int) -> None:
         """Mark that the loop is done with the batch."""
-        if self._clock.is_remote:
-            self._current.host_s = time.perf_counter() - self._current.host_began
+        if self._current.host_s is not None:
+            self._current.host_s += time.perf_counter()
         self._current.end = self._clock.mark()
         self._current.samples = samples
         self._pending.append(self._current)
@@ -153,15 +151,16 @@ class StepTimer:
         if not count:
             return
         taken, self._pending = self._pending[:count], self._pending[count:]
-        marks = [self._epoch_begin, *(mark for step in taken for mark in step.flat())]
-        times = iter(self._clock.resolve(marks))
-        begin_s = next(times)
-        steps = [step.resolved(index, times) for step in taken]
+        marks = [self._epoch_begin, *(mark for step in taken for mark in step.times())]
+        seconds = iter(self._clock.resolve(marks))
+        begin_s = next(seconds)
+        for step in taken:
+            step.read(seconds)
         if not self._num_resolved:
-            start_s = steps[0].begin_s + steps[0].phases[Phase.WAIT] - begin_s
-            self._first_times = (begin_s, start_s)
+            self._first_times = (begin_s, taken[0].received - begin_s)
         self.blocks += blocks_of(
-            steps,
+            index,
+            taken,
             burst=self._burst,
             first_step=self._num_resolved,
             begins=self._begins,
@@ -170,38 +169,7 @@ class StepTimer:
         self._begins = None
         self._num_resolved += count
         self.num_steps += count
-        self._end_s = steps[-1].end_s
-
-
-@dataclass(slots=True)
-class _Marks:
-    """Marks of one step. With slots: one is made a step, within what is timed."""
-
-    begin: Mark
-    received: Mark = None
-    end: Mark = None
-    samples: int = 0
-    host_began: float = 0.0
-    host_s: float | None = None
-    phases: list[tuple[Phase, Mark, Mark]] = field(default_factory=list)
-
-    def flat(self) -> Iterator[Mark]:
-        """Yield all marks in the order in which :meth:`resolved` takes their times."""
-        yield self.begin
-        yield self.received
-        yield self.end
-        for _, begin, end in self.phases:
-            yield begin
-            yield end
-
-    def resolved(self, epoch: int, times: Iterator[float]) -> Step:
-        """Return the step, given the times of :meth:`flat`'s marks."""
-        begin_s, received_s, end_s = next(times), next(times), next(times)
-        phases = {Phase.WAIT: received_s - begin_s}
-        for phase, _, _ in self.phases:
-            begin = next(times)
-            phases[phase] = phases.get(phase, 0.0) + next(times) - begin
-        return Step(epoch, begin_s, end_s, self.samples, phases, self.host_s)
+        self._end_s = taken[-1].end
 
 
 class PhaseTimer:
@@ -210,7 +178,7 @@ class PhaseTimer:
     # A class with slots and no generator: entering one costs a third of contextmanager's.
     __slots__ = ("_begin", "_clock", "_phase", "_step")
 
-    def __init__(self, clock: Clock, step: _Marks, phase: Phase) -> None:
+    def __init__(self, clock: Clock, step: Step, phase: Phase) -> None:
         self._clock = clock
         self._step = step
         self._phase = phase

@@ -117,21 +117,17 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     if first.is_whole and not is_restored:
         yield "first_epoch_s", first.duration_s
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
-    yield from _usage_figures(recording)
-    yield from memory_figures(recording.memory)
-    if recording.copied_s is not None:
-        yield "copy_ms", 1000 * recording.copied_s / recording.num_timed
-    if throughput is not None:
-        yield from steady_figures(throughput)
-
-
-def _usage_figures(recording: Recording) -> Iterator[tuple[str, float]]:
     usage = recording.usage
     cpu_s = usage.user_s + usage.system_s
     yield "faults_per_step", usage.minor_faults / recording.num_timed
     yield "cpu_util", cpu_s / recording.train_s / recording.context.num_cores
     if cpu_s > 0:
         yield "system_time_share", usage.system_s / cpu_s
+    yield from memory_figures(recording.memory)
+    if recording.copied_s is not None:
+        yield "copy_ms", 1000 * recording.copied_s / recording.num_timed
+    if throughput is not None:
+        yield from steady_figures(throughput)
 
 
 def steady_figures(throughput: Throughput) -> Iterator[tuple[str, float]]:

@@ -10,7 +10,7 @@ from typing import Final
 from orchestrator.formats import counted, percent
 from orchestrator.kernel.search import Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
-from orchestrator.search.stages.repeats import Allowance
+from orchestrator.search.stages.repeats import has_room
 from orchestrator.search.stages.sequence import Ledger, Phase, Scope
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
@@ -58,8 +58,9 @@ class Confirming(Phase):
         may_interleave: Returns True if these configs may be interleaved. None: they never are.
         budget: Of the runs that are compared. Default: a whole training. The test run is whole.
         share: Time of such a run, as a fraction of a whole training's, as far as is known.
-        allowance: Rounds beyond the first analysis are left out where there is no room for them,
-            the test run set aside. Default: they are not limited.
+        allowance: Core-time that confirm runs may take, as a share of that of all runs before
+            them. Rounds beyond the first analysis are left out where there is no room for them and
+            the test run. Default: they are not limited.
     """
 
     after_cut = True
@@ -73,7 +74,7 @@ class Confirming(Phase):
         may_interleave: MayInterleave | None = None,
         budget: Budget | None = None,
         share: float = 1.0,
-        allowance: Allowance | None = None,
+        allowance: float | None = None,
     ) -> None:
         self._analyses = analyses
         self._judge = judge
@@ -191,7 +192,7 @@ class Confirming(Phase):
         """Return True if the allowance has room for another round; note where it has not."""
         if self._allowance is None:
             return True
-        if self._allowance.has_room(ledger, short=configs, whole=configs[:1]):
+        if has_room(ledger, self._allowance, short=configs, whole=configs[:1]):
             return True
         ledger.notes.append(
             f"the confirm stage ended after {self._num_rounds} rounds, undecided: it has had its "

@@ -1,6 +1,6 @@
 """More runs where they help: repeats of the best configs.
 
-An allowance keeps a confirm stage in proportion to its search.
+And a confirm stage in proportion to its search.
 """
 
 from __future__ import annotations
@@ -82,24 +82,17 @@ class Repeating(Phase):
 # -- a confirm stage in proportion to its search
 
 
-class Allowance:
-    """Core-time that confirm runs may take, as a share of the core-time of all runs before them.
+def has_room(
+    ledger: Ledger, share: float, *, short: Sequence[Config] = (), whole: Sequence[Config] = ()
+) -> bool:
+    """Return True if there is room for short runs and whole trainings of these configs.
 
-    Args:
-        share: The share.
+    The core-time of confirm runs may be a ``share`` of that of all runs before them.
     """
-
-    def __init__(self, share: float) -> None:
-        self._share = share
-
-    def has_room(
-        self, ledger: Ledger, *, short: Sequence[Config] = (), whole: Sequence[Config] = ()
-    ) -> bool:
-        """Return True if there is room for short runs and whole trainings of these configs."""
-        spent = sum(_core_s(r) for t, r in ledger.results if t.stage is Stage.CONFIRM)
-        before = sum(_core_s(r) for t, r in ledger.results if t.stage is not Stage.CONFIRM)
-        asked = len(short) * _short_s(ledger) + sum(_whole_s(ledger, each) for each in whole)
-        return spent + asked <= self._share * before
+    spent = sum(_core_s(r) for t, r in ledger.results if t.stage is Stage.CONFIRM)
+    before = sum(_core_s(r) for t, r in ledger.results if t.stage is not Stage.CONFIRM)
+    asked = len(short) * _short_s(ledger) + sum(_whole_s(ledger, each) for each in whole)
+    return spent + asked <= share * before
 
 
 def _core_s(result: TrialResult) -> float:

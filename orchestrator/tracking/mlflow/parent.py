@@ -186,20 +186,13 @@ class RunAnswer:
         note: The answer in Markdown.
         config: The recommended config; {} where nothing is recommended.
         figures: Its known figures, by the metric's name.
-        front: The table of the front, its heads first.
+        front: Ids of the trials of the front.
     """
 
     note: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
-    front: tuple[tuple[str, ...], ...] = ()
-
-    def front_trials(self) -> set[str]:
-        """Return the ids of the trials of the front."""
-        heads, *rows = self.front or ((),)
-        if "trial_ids" not in heads:
-            return set()
-        return {name for row in rows for name in row[heads.index("trial_ids")].split()}
+    front: frozenset[str] = frozenset()
 
     def role(self, trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
         """Return the roles of a trial's config in the answer, or empty."""
@@ -207,7 +200,7 @@ class RunAnswer:
         roles = (
             (BASELINE_ROLE, _is_config(config, baseline)),
             (RECOMMENDED_ROLE, bool(self.config) and _is_config(config, self.config)),
-            (FRONT_ROLE, trial.trial.id in self.front_trials()),
+            (FRONT_ROLE, trial.trial.id in self.front),
         )
         return ", ".join(role for role, holds in roles if holds)
 
@@ -220,11 +213,12 @@ def read_answer(run_dir: Path) -> RunAnswer:
     try:
         note = (run_dir / RunFile.ANSWER).read_text("utf-8")
         with (run_dir / RunFile.FRONT).open(encoding="utf-8", newline="") as file:
-            front = tuple(map(tuple, csv.reader(file)))
+            cells = [row.get("trial_ids") or "" for row in csv.DictReader(file)]
     except FileNotFoundError:
         return RunAnswer()
     figures = dict(_figures(content))
     config = dict(content.get("config") or {})
+    front = frozenset(name for cell in cells for name in cell.split())
     return RunAnswer(note=note.strip(), config=config, figures=figures, front=front)
 
 

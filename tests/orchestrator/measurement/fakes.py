@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from orchestrator.measurement.blocks import Block, Phase, Step, blocks_of
+from orchestrator.measurement.blocks import Block, Step, blocks_of
 from orchestrator.measurement.run import Context
 from orchestrator.trial import Budget, Report
 
@@ -82,7 +82,7 @@ def blocks_from(
     for epoch, of_epoch in enumerate(durations):
         now, steps = 0.0, []
         for duration in of_epoch:
-            steps.append(Step(epoch, now, now + duration, samples, {Phase.WAIT: 0.0}))
+            steps.append(Step(now, now, now + duration, samples))
             now += duration
-        blocks += blocks_of(steps, burst=burst)
+        blocks += blocks_of(epoch, steps, burst=burst)
     return blocks

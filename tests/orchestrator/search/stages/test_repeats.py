@@ -13,7 +13,7 @@ from orchestrator.kernel.search import Proposal
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
-from orchestrator.search.stages.repeats import MAX_CONTENDERS, Allowance, Repeating
+from orchestrator.search.stages.repeats import MAX_CONTENDERS, Repeating, has_room
 from orchestrator.search.stages.sequence import Ledger, Searching, Stages
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
@@ -35,7 +35,7 @@ def confirmed(*, share: float = 9.0, runs: int = 0, last: int = 3) -> tuple[list
         analyses=InterimAnalyses(first=3, last=last),
         judge=Deciding([BEST, CONTENDER], runs),
         budget=replace(here.budget, steps=384, evaluated=False),
-        allowance=Allowance(share),
+        allowance=share,
     )
     search = Stages(here, [Searching(Grid().start(here)), confirming])
 
@@ -85,15 +85,15 @@ def ledger(*entries: tuple[Stage, Budget, float], cores: int | None = 2) -> Ledg
 
 def test_short_runs_are_taken_to_last_as_long_as_probes_did() -> None:
     spent = ledger((Stage.PROBE, SHORT, 2.0), (Stage.TRAIN, BUDGET, 8.0))
-    assert Allowance(0.4).has_room(spent, short=[ONE, OTHER])
-    assert not Allowance(0.4).has_room(spent, short=[ONE, OTHER, ONE])
+    assert has_room(spent, 0.4, short=[ONE, OTHER])
+    assert not has_room(spent, 0.4, short=[ONE, OTHER, ONE])
 
 
 def test_what_confirm_runs_took_is_counted_and_goes_before_probes() -> None:
     spent = ledger((Stage.PROBE, SHORT, 4.0), (Stage.TRAIN, BUDGET, 6.0))
     spent.results += ledger((Stage.CONFIRM, SHORT, 1.5)).results
-    assert Allowance(0.4).has_room(spent, short=[ONE])
-    assert not Allowance(0.4).has_room(spent, short=[ONE, ONE])
+    assert has_room(spent, 0.4, short=[ONE])
+    assert not has_room(spent, 0.4, short=[ONE, ONE])
 
 
 def test_a_whole_training_counts_all_parts_of_its_curve() -> None:
@@ -101,9 +101,9 @@ def test_a_whole_training_counts_all_parts_of_its_curve() -> None:
     spent = ledger(
         (Stage.TRAIN, first, 1.0), (Stage.TRAIN, second, 2.0), (Stage.TRAIN, BUDGET, 5.0)
     )
-    assert Allowance(1.0).has_room(spent, whole=[ONE])
-    assert not Allowance(0.99).has_room(spent, whole=[ONE])
-    assert not Allowance(0.99).has_room(spent, whole=[OTHER]), "as long as the longest"
+    assert has_room(spent, 1.0, whole=[ONE])
+    assert not has_room(spent, 0.99, whole=[ONE])
+    assert not has_room(spent, 0.99, whole=[OTHER]), "as long as the longest"
 
 
 # -- repeats
