@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from orchestrator.formats import counted, percent
@@ -36,6 +36,7 @@ class FirstRounds:
     finalists: int = 1
 
 
+@dataclass(kw_only=True, eq=False)
 class Confirming(Phase):
     """Confirm runs, on which the claimed speed-up rests.
 
@@ -51,7 +52,7 @@ class Confirming(Phase):
     budget has no room for are left out; without room for the first analysis there are none. If the
     search continues later, new finalists run in new rounds, and the same ones resume.
 
-    Args:
+    Attributes:
         analyses: Numbers of rounds after which the stage may end.
         judge: Names the finalists, decides when they suffice, and recommends.
         finalists: Most of them, the baseline not counted.
@@ -63,36 +64,25 @@ class Confirming(Phase):
             the test run. Default: they are not limited.
     """
 
-    after_cut = True
+    analyses: InterimAnalyses
+    judge: Judge
+    finalists: int = 2
+    may_interleave: MayInterleave | None = None
+    budget: Budget | None = None
+    share: float = 1.0
+    allowance: float | None = None
+    _configs: Sequence[Config] = field(default=(), init=False)
 
-    def __init__(
-        self,
-        *,
-        analyses: InterimAnalyses,
-        judge: Judge,
-        finalists: int = 2,
-        may_interleave: MayInterleave | None = None,
-        budget: Budget | None = None,
-        share: float = 1.0,
-        allowance: float | None = None,
-    ) -> None:
-        self._analyses = analyses
-        self._judge = judge
-        self._most_finalists = finalists
-        self._may_interleave = may_interleave
-        self._budget = budget
-        self._share = share
-        self._allowance = allowance
-        self._were_interleaved = False
-        self._configs: list[Config] = []
-        self._num_finalists = self._num_rounds = self._next_repeat = 0
+    after_cut = True
+    _num_finalists = _num_rounds = _next_repeat = 0
+    _were_interleaved = False
 
     def first_rounds(self, scope: Scope) -> FirstRounds:
         """Return the rounds up to the first analysis, with as many finalists as there may be."""
         return FirstRounds(
-            rounds=self._analyses.at[0],
-            share=self._share,
-            finalists=scope.at_most(1 + self._most_finalists) - 1,
+            rounds=self.analyses.at[0],
+            share=self.share,
+            finalists=scope.at_most(1 + self.finalists) - 1,
         )
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
@@ -101,11 +91,11 @@ class Confirming(Phase):
         At least the selected config and the baseline run up to the first analysis, at most all
         finalists up to the last one.
         """
-        first, last = self._analyses.at[0], self._analyses.at[-1]
-        configs = scope.at_most(1 + self._most_finalists)
+        first, last = self.analyses.at[0], self.analyses.at[-1]
+        configs = scope.at_most(1 + self.finalists)
         least, most = scope.at_most(2) * first, configs * (last if configs > 1 else first)
-        share = f" of about {percent(self._share)} of a whole training" if self._share < 1 else ""
-        how = "interleaved on the same cores where possible" if self._may_interleave else "in pairs"
+        share = f" of about {percent(self.share)} of a whole training" if self.share < 1 else ""
+        how = "interleaved on the same cores where possible" if self.may_interleave else "in pairs"
         lines = [
             f"{least + 1} trials: the selected config and the baseline, "
             f"{counted(first, 'run')} each{share}, {how} and isolated; "
@@ -119,7 +109,7 @@ class Confirming(Phase):
                 more.append(f"up to {last} runs each while they do not decide")
             lines.append(f"up to {most + 1}: {', and '.join(more)}")
         compared = PlannedStage(
-            name="confirm", least=least, most=most, share_of_trial=self._share, isolated=True,
+            name="confirm", least=least, most=most, share_of_trial=self.share, isolated=True,
             lines=lines, stage=Stage.CONFIRM,
         )  # fmt: skip
         tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=(), tests=True)
@@ -147,7 +137,7 @@ class Confirming(Phase):
     def _to_compare(self, ledger: Ledger) -> list[Config]:
         """Return the finalists in their canonical form, then the baseline if it is none of them."""
         canonical = ledger.problem.canonical
-        judged = self._judge.finalists(ledger.results, most=self._most_finalists)
+        judged = self.judge.finalists(ledger.results, most=self.finalists)
         finalists = [dict(canonical(config)) for config in judged]
         baseline = dict(ledger.problem.baseline)
         added = [baseline] if finalists and baseline not in finalists else []
@@ -162,37 +152,37 @@ class Confirming(Phase):
         """Return True if it is infeasible, or no run completed up to the first analysis."""
         runs = [(t.stage, r.state) for t, r in ledger.results if dict(t.config) == config]
         confirmed = [state for stage, state in runs if stage is Stage.CONFIRM]
-        never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self._analyses.at[0]
+        never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self.analyses.at[0]
         return never or any(state is TrialState.INFEASIBLE for _, state in runs)
 
     def _is_over(self, ledger: Ledger) -> bool:
         configs = self._configs
         finalists = self._able(configs[: self._num_finalists], ledger)
-        if not finalists or self._num_rounds >= self._analyses.at[-1]:
+        if not finalists or self._num_rounds >= self.analyses.at[-1]:
             return True
-        if self._num_rounds not in self._analyses.at:
+        if self._num_rounds not in self.analyses.at:
             return False
         compared = self._able(configs, ledger)
         has_baseline = dict(ledger.problem.baseline) in compared
-        return not has_baseline or len(compared) == 1 or self._judge.is_decided(ledger.results)
+        return not has_baseline or len(compared) == 1 or self.judge.is_decided(ledger.results)
 
     def _has_room(self, ledger: Ledger) -> bool:
         """Return True if there is room for another round; up to the first analysis for all."""
-        first, configs = self._analyses.at[0], self._able(self._configs, ledger)
+        first, configs = self.analyses.at[0], self._able(self._configs, ledger)
         if 0 < self._num_rounds < first:
             return True
         is_first = not self._num_rounds
         if not is_first and not self._is_allowed(configs, ledger):
             return False
-        compared = configs * (first if is_first else 1) if self._budget is None else []
+        compared = configs * (first if is_first else 1) if self.budget is None else []
         # The last one is the test run.
         return ledger.may_start([*compared, configs[0]], kept_back=is_first)
 
     def _is_allowed(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if the allowance has room for another round; note where it has not."""
-        if self._allowance is None:
+        if self.allowance is None:
             return True
-        if has_room(ledger, self._allowance, short=configs, whole=configs[:1]):
+        if has_room(ledger, self.allowance, short=configs, whole=configs[:1]):
             return True
         ledger.notes.append(
             f"the confirm stage ended after {self._num_rounds} rounds, undecided: it has had its "
@@ -205,7 +195,7 @@ class Confirming(Phase):
         self._num_rounds += 1
         self._next_repeat += 1
         interleaved = len(configs) > 1 and self._interleaves(configs, ledger)
-        budget = self._budget or ledger.problem.budget
+        budget = self.budget or ledger.problem.budget
         rng = random.Random(f"confirm {repeat} of {ledger.problem.seed}")
         for config in rng.sample(configs, len(configs)):
             if not interleaved:
@@ -214,7 +204,7 @@ class Confirming(Phase):
 
     def _interleaves(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if a round of these configs is interleaved; note once they no longer are."""
-        may = self._may_interleave is not None and self._may_interleave(configs, ledger.results)
+        may = self.may_interleave is not None and self.may_interleave(configs, ledger.results)
         if self._were_interleaved and not may:
             ledger.notes.append(
                 "confirm runs are no longer interleaved, one runs after another: an interleaved "
@@ -225,7 +215,7 @@ class Confirming(Phase):
 
     def _test(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
         """Yield the run of what is recommended, unless its test run has completed."""
-        config = self._judge.recommended(ledger.results) if self._configs else None
+        config = self.judge.recommended(ledger.results) if self._configs else None
         if config is None:
             return
         canonical = dict(ledger.problem.canonical(config))

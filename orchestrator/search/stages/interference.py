@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
@@ -33,13 +34,14 @@ BACKGROUND_FAILED: Final = (
 """The note for the user where the check ends before its last round."""
 
 
+@dataclass(kw_only=True, eq=False)
 class InterferenceCheck(Phase):
     """Trains a few configs isolated and co-located, in rounds.
 
     If the judge finds that their speeds differ, all later trials run isolated. Those that were
     trained co-located are trained once more; the search does not receive these results.
 
-    Args:
+    Attributes:
         num_configs: Configs to train: the baseline, then others drawn by the seed. A config that
             was selected for its speed would look slower when it is run again.
         capacity: Trials that fill all nodes.
@@ -48,28 +50,26 @@ class InterferenceCheck(Phase):
         judge: Compares.
     """
 
-    def __init__(
-        self, *, num_configs: int, capacity: int, num_before: int, speed: str, judge: Judge
-    ) -> None:
-        self._num_configs = num_configs
-        self._num_before = num_before
-        self._capacity = capacity
-        self._metric = speed
-        self._judge = judge
-        self._keys: Sequence[Key] = ()
-        self._left: list[Proposal] | None = None
-        self._current: Proposal | None = None
-        self._num_background = self._num_ahead = 0
-        self._background_failed = False
-        self._again: list[Proposal] | None = None
+    num_configs: int
+    capacity: int
+    num_before: int
+    speed: str
+    judge: Judge
+    _keys: Sequence[Key] = field(default=(), init=False)
+    _left: list[Proposal] | None = field(default=None, init=False)
+    _current: Proposal | None = field(default=None, init=False)
+    _again: list[Proposal] | None = field(default=None, init=False)
+
+    _num_background = _num_ahead = 0
+    _background_failed = False
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
         """Return the runs that are compared; background trials, and what may be trained again."""
         if scope.at_most(2) < 2:
             return ()
-        configs = scope.at_most(self._num_configs)
+        configs = scope.at_most(self.num_configs)
         compared = 2 * ROUNDS * configs
-        again = min(self._num_before, sum(stage.least for stage in scope.searched))
+        again = min(self.num_before, sum(stage.least for stage in scope.searched))
         line = (
             f"{compared} trials: {configs} config{'s' * (configs > 1)}, {ROUNDS} runs each "
             f"isolated and {ROUNDS} with background trials on the other cores, in alternation; if "
@@ -81,7 +81,7 @@ class InterferenceCheck(Phase):
                 stage=Stage.PROBE,
             ),
             PlannedStage(
-                name="check", least=0, most=compared * (self._capacity - 1) + again,
+                name="check", least=0, most=compared * (self.capacity - 1) + again,
                 stage=Stage.PROBE,
             ),
         ]  # fmt: skip
@@ -117,9 +117,9 @@ class InterferenceCheck(Phase):
 
     def _next_run(self, left: list[Proposal], ledger: Ledger) -> Proposal | Pause:
         run = self._current or left[0]
-        num_missing = self._capacity - 1 - (ledger.num_out - (self._current is not None))
+        num_missing = self.capacity - 1 - (ledger.num_out - (self._current is not None))
         # A node with less room than expected gets no endless row of background trials.
-        may_ask = self._current is not None or self._num_ahead < self._capacity - 1
+        may_ask = self._current is not None or self._num_ahead < self.capacity - 1
         if not (run.isolated or self._background_failed) and num_missing > 0 and may_ask:
             key = self._keys[self._num_background % len(self._keys)]
             self._num_background += 1
@@ -156,16 +156,16 @@ class InterferenceCheck(Phase):
             for trial, result in ledger.results
             if trial.stage is Stage.TRAIN
             and result.state is TrialState.COMPLETED
-            and self._metric in result.metrics
+            and self.speed in result.metrics
         }
         baseline = key_of(ledger.problem, ledger.problem.baseline)
         first = [baseline] * (baseline in completed)
         others = sorted(completed - set(first), key=repr)
         random.Random(f"interference configs of {ledger.problem.seed}").shuffle(others)
-        return [*first, *others][: self._num_configs] if len(completed) > 1 else []
+        return [*first, *others][: self.num_configs] if len(completed) > 1 else []
 
     def _to_train_again(self, ledger: Ledger) -> list[Proposal]:
-        effect = self._judge.interference(ledger.results)
+        effect = self.judge.interference(ledger.results)
         if not effect:
             return []
         ledger.isolated = True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
@@ -20,6 +21,7 @@ MAX_CONTENDERS: Final = 3
 """Configs repeated together with the best one: the nearest of its near-ties."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Repeating(Phase):
     """Rounds of repeats.
 
@@ -27,27 +29,26 @@ class Repeating(Phase):
     find the best. Each runs once, in random order; then the judge is asked again, until it names
     none or there were as many repeats as planned.
 
-    Args:
+    Attributes:
         runs: Runs of each config by the search.
         max_runs: Runs that a config has at most, those of the search included.
         judge: Names the configs.
     """
 
-    def __init__(self, *, runs: int, max_runs: int, judge: Judge) -> None:
-        self._more = max_runs - runs
-        self._max_runs = max_runs
-        self._judge = judge
-        self._num_rounds = self._num_repeats = 0
+    runs: int
+    max_runs: int
+    judge: Judge
+    _num_rounds = _num_repeats = 0
 
     def planned(self, scope: Scope) -> Sequence[PlannedStage]:
         """Return the most repeats; none of a sole config."""
-        configs = scope.at_most(1 + MAX_CONTENDERS)
-        if configs < 2 or self._more < 1:
+        configs, more = scope.at_most(1 + MAX_CONTENDERS), self.max_runs - self.runs
+        if configs < 2 or more < 1:
             return ()
-        most = configs * self._more
+        most = configs * more
         line = (
             f"up to {most} more: the best config and up to {MAX_CONTENDERS} that are not told from "
-            f"it, until each has {self._max_runs} runs"
+            f"it, until each has {self.max_runs} runs"
         )
         return [PlannedStage(name="repeats", least=0, most=most, lines=[line])]
 
@@ -67,11 +68,11 @@ class Repeating(Phase):
         self._num_repeats = 0
 
     def _next_round(self, ledger: Ledger) -> list[Key]:
-        configs = self._judge.to_repeat(ledger.results, max_runs=self._max_runs)
+        configs = self.judge.to_repeat(ledger.results, max_runs=self.max_runs)
         named = [key_of(ledger.problem, config) for config in configs]
         # A run that failed counts: what never completes must not be repeated for ever.
-        keys = [key for key in named if ledger.num_asked[key] < self._max_runs]
-        most = (1 + MAX_CONTENDERS) * self._more
+        keys = [key for key in named if ledger.num_asked[key] < self.max_runs]
+        most = (1 + MAX_CONTENDERS) * (self.max_runs - self.runs)
         keys = keys[: max(most - self._num_repeats, 0)]
         self._num_repeats += len(keys)
         self._num_rounds += 1

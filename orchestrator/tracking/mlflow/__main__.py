@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -49,28 +50,25 @@ _NUM_LAST_TRIES: Final = 4
 """Tries after which the end of a run waits no longer."""
 
 
+@dataclass
 class Follower:
-    """Runs the mirror: at low priority while trials run, and then to the end."""
+    """Runs the mirror: at low priority while trials run, and then to the end.
 
-    def __init__(
-        self, run_dir: Path, uri: str, experiment: str, report: Callable[[Mapping[str, Any]], None]
-    ) -> None:
-        """Connect to nothing yet.
+    Attributes:
+        run_dir: The run directory.
+        uri: MLflow's tracking URI.
+        experiment: MLflow's experiment, or empty for the sweep's name.
+        report: Takes ``{"failed": text}`` for each failure and at the end ``{"done": True}``
+            with the ids of ``experiment`` and ``parent``.
+    """
 
-        Args:
-            run_dir: The run directory.
-            uri: MLflow's tracking URI.
-            experiment: MLflow's experiment, or empty for the sweep's name.
-            report: Takes ``{"failed": text}`` for each failure and at the end ``{"done": True}``
-                with the ids of ``experiment`` and ``parent``.
-        """
-        self._run_dir = run_dir
-        self._uri = uri
-        self._experiment = experiment
-        self._report = report
-        self._mirror: Mirror | None = None
-        self._num_failures = 0
-        self._finishing = threading.Event()
+    run_dir: Path
+    uri: str
+    experiment: str
+    report: Callable[[Mapping[str, Any]], None]
+    _mirror: Mirror | None = None
+    _num_failures: int = 0
+    _finishing: threading.Event = field(default_factory=threading.Event)
 
     def follow(self, commands: TextIO) -> int:
         """Obey ``commands`` while the journal grows; return as :meth:`finish`.
@@ -105,24 +103,24 @@ class Follower:
             if self._attempt(lambda mirror: mirror.finish(exit_code)):
                 assert self._mirror is not None
                 experiment, parent = self._mirror.ids
-                self._report({"done": True, "experiment": experiment, "parent": parent})
+                self.report({"done": True, "experiment": experiment, "parent": parent})
                 return 0
         return 1
 
     def _attempt(self, action: Callable[[Mirror], None]) -> bool:
         try:
             if self._mirror is None:
-                self._mirror = _new_mirror(self._run_dir, self._uri, self._experiment)
+                self._mirror = _new_mirror(self.run_dir, self.uri, self.experiment)
             action(self._mirror)
         except Exception as error:  # noqa: BLE001 - MLflow raises anything; no sweep fails for it
             trace = "".join(traceback.format_exception(error))
-            sys.stderr.write(without_secrets(trace, self._uri))
+            sys.stderr.write(without_secrets(trace, self.uri))
             if self._mirror is not None:
                 # A request that failed may have been carried out.
                 self._mirror.forget()
             self._num_failures += 1
-            reason = f"{type(error).__name__}: {reason_of(error, self._uri)}"
-            self._report({"failed": f"{shown(self._uri)}: {reason}"})
+            reason = f"{type(error).__name__}: {reason_of(error, self.uri)}"
+            self.report({"failed": f"{shown(self.uri)}: {reason}"})
             return False
         self._num_failures = 0
         return True
