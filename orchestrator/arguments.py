@@ -23,8 +23,6 @@ EXIT_WRONG_REQUEST: Final = 2
 
 _SHOWN: Final = 40
 """Characters of a wrong number that are shown."""
-_HEAD: Final = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})", re.ASCII)
-"""A name or an address of a host, one of IPv6 in brackets, and a port."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -94,11 +92,10 @@ def cluster_address(text: str) -> str:
 
     ``auto`` is refused: it joins any Ray that runs on this machine, of another user too.
     """
-    match = _HEAD.fullmatch(text)
-    if match is None or not 1 <= int(match["port"]) <= 65535:
+    host, _, port = text.rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not allowed: HOST:PORT of the cluster's head, as `ray start --head` "
-            "printed it, 10.0.0.1:6379 say"
+            f"{text!r} is not allowed: HOST:PORT of the cluster's head, 10.0.0.1:6379 say"
         )
     return text
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
-from orchestrator.driver.options.declaration import Group, Option, flag
+from orchestrator.driver.options.declaration import Group, Option, as_today, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
-from orchestrator.driver.options.settings import as_today
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.provenance.version import __version__
 from orchestrator.storage.files import RunFile

@@ -14,8 +14,8 @@ from orchestrator.data import DataFolders
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
-from orchestrator.single_run import add_options, train_once
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
+from orchestrator.standalone import add_options, train_once
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.loading import load_sweep

@@ -87,7 +87,6 @@ SMALL = 60
 
 SHOWN_BY = {
     "orchestrator/execution/ray/remote_ranks.py": "tests/orchestrator/cluster/test_nodes.py",
-    "orchestrator/single_run.py": "tests/orchestrator/test_standalone.py",
     "orchestrator/search/optuna.py": "tests/orchestrator/search/test_optuna_search.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
     "trainables/data/layouts/ogb_graph.py": "tests/trainables/data/sets/test_ogbn_products.py",

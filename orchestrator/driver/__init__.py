@@ -4,7 +4,7 @@
 options         the options of the command line, each declared once
 request         options with their sweep and data, checked before anything starts
 warm            results of earlier runs that a search receives first
-resume          the resumption of a run: its options, its question, its changes
+resume          the earlier processes of a run: its question, and the changes since
 run             the run from top to bottom, and its exit code
 machine_load    the load of this machine: the sweep's own and others'
 trackers        the trackers of a run; its start, tables, report and last lines
@@ -14,10 +14,9 @@ assembly        the parts of a run: executor, factory of trials, search
 phases          the search with the stages around it, which a plan counts too
 trials          from a search's proposal to a trial and its launch
 outputs         files besides the journal, and the room for temporary ones
-analyst         the judge for searches, which uses the analysis
-best_so_far     the best configs so far, for the live console
+analyst         the analysis of the trials so far: judge of searches, best configs
 record          the record of a sweep: its question, and the content of ``sweep.json``
 planning        ``--plan``: what would run, counted
-budgets         limits of time and core-hours: spending and cuts
+budgets         limits of time and core-hours
 ==============  ==================================================================
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, candidates_of
-from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.phases import capacity_of, make_phases
-from orchestrator.driver.planning.durations import expected_trial_s
-from orchestrator.driver.planning.plan import extended, make_plan, make_spending, planned
-from orchestrator.driver.planning.totals import num_rows
-from orchestrator.driver.record import sweep_record
+from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.request import Request
 from orchestrator.driver.signals import has_come
 from orchestrator.driver.trials import TrialFactory
@@ -31,7 +27,6 @@ from orchestrator.kernel.loop import ControlLoop
 from orchestrator.kernel.parts import Gate
 from orchestrator.machine import Machine
 from orchestrator.provenance.source import source_hash
-from orchestrator.replay.setup import marked
 from orchestrator.search.own import started
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
@@ -53,12 +48,13 @@ _NEEDED_LATER: Final = (
 # -- executors: each is imported when it is made, since Ray takes seconds, and ``--help`` must not
 
 
-def make_executor(request: Request, folder: Path) -> Executor:
+def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> Executor:
     """Return the executor asked for, its fork servers already starting.
 
     Args:
         request: The request.
         folder: Private folder for the run's files outside its run directory.
+        plan: Its plan; None for another cluster, whose machine is not known yet.
     """
     if request.replay is not None:
         return request.replay.executor(request.options.max_concurrent)
@@ -71,7 +67,9 @@ def make_executor(request: Request, folder: Path) -> Executor:
     if request.options.address is not None:
         return _started_ray(request, folder, servers)
     servers.warm(_preload(request))  # their imports continue while Ray is imported and starts
-    if _is_long(request):
+    # A resumed run may have no trials left.
+    trial_s = plan.trial_s if plan is not None and request.before is None else None
+    if trial_s is not None and trial_s > SHORT_S:
         return _started_ray(request, folder, servers)
     return LocalExecutor(
         InlineExecutor(servers=servers),
@@ -111,18 +109,6 @@ def _preload(request: Request) -> list[tuple[str, tuple[str, ...]]]:
     """Return the allocator of the first trials, and the modules that its fork server imports."""
     allocator = getattr(request.sweep.baseline, "allocator", "tuned")
     return [(allocator, request.sweep.trainable.imports)]
-
-
-def _is_long(request: Request) -> bool:
-    """Return True if the trials of a new run are known to take longer than short ones.
-
-    A resumed run may have none left.
-    """
-    if request.before is not None:
-        return False
-    num_cores = cores_of_trial(request.sweep.cores_per_trial, request.here)
-    trial_s = expected_trial_s(request, num_cores, request.data)
-    return trial_s is not None and trial_s > SHORT_S
 
 
 @contextmanager
@@ -220,26 +206,6 @@ def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
 
         target = rule_of(record).target
     return DerivedFigures(target=target, prices=record.prices, num_gpus=num_gpus)
-
-
-def make_record(
-    factory: TrialFactory, request: Request, command_line: Sequence[str], configs: int | None
-) -> SweepRecord:
-    """Return the record of the sweep, its search extended to ``configs`` if that is a number."""
-    factory = replace(factory, sweep=extended(request, configs).sweep)
-    plan = make_plan(factory.sweep, factory.machine, num_cores=factory.num_cores)
-    record = sweep_record(factory, request, command_line, num_rows(plan))
-    return record if request.replay is None else marked(record, request.replay)
-
-
-def make_limits(
-    factory: TrialFactory, request: Request, now: Callable[[], float], configs: int | None
-) -> Limits:
-    """Return the limits of a run, with its plan if it has budgets."""
-    plan = None
-    if request.budgets.has_limits:
-        plan = planned(extended(request, configs), factory.machine, factory.data_name)
-    return Limits(make_spending(request, plan, now))
 
 
 # -- the search

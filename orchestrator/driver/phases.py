@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from orchestrator.execution.placement import machine_capacity
 from orchestrator.kernel.problem import SearchProblem
-from orchestrator.kernel.search import PlannedStage, Search
+from orchestrator.kernel.search import Search
 from orchestrator.machine import Machine
 from orchestrator.search.factored import Factored
 from orchestrator.search.factored.search import FactoredSearch
@@ -91,17 +90,6 @@ def _is_checked(sweep: Sweep[Any], capacity: Capacity) -> bool:
     """Return True if co-located trials may slow each other down, and that is to be checked."""
     is_leased = sweep.isolation is Isolation.LEASED
     return bool(sweep.rigor.check_isolated) and capacity.per_node > 1 and is_leased
-
-
-def searched_stages(
-    sweep: Sweep[Any], problem: SearchProblem, num_configs: int | None
-) -> Sequence[PlannedStage]:
-    """Return the stages of a sweep's search: its own, or one of at most ``num_configs``."""
-    if stages := sweep.search.planned(problem):
-        return stages
-    trials = None if num_configs is None else num_configs * sweep.rigor.repeats
-    share = None if sweep.stopping is None else sweep.stopping.least_share(sweep.epochs)
-    return [PlannedStage(name="train", least=trials or 0, most=trials, least_share=share)]
 
 
 def capacity_of(

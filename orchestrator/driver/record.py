@@ -19,6 +19,7 @@ from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective, Published
 from orchestrator.provenance.environment import environment, nodes_record
 from orchestrator.provenance.source import source_text
+from orchestrator.replay.setup import marked
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
@@ -65,7 +66,7 @@ def sweep_record(
 ) -> SweepRecord:
     """Return everything about a sweep that is known before its first trial."""
     words = ("python", "-m", "orchestrator", *shown_words(command_line))
-    return replace(
+    record = replace(
         question_record(factory.sweep, request.file),
         cores_per_trial=factory.num_cores,
         data=factory.data_name,
@@ -82,6 +83,7 @@ def sweep_record(
         started_at=time.time(),
         **environment(request.file),
     )
+    return record if request.replay is None else marked(record, request.replay)
 
 
 def _stored_options(request: Request) -> dict[str, Any]:

@@ -15,13 +15,11 @@ from orchestrator.data import (
     find_data,
     is_path,
 )
-from orchestrator.driver.budgets.budgets import Budgets
-from orchestrator.driver.options.declaration import EXECUTORS
+from orchestrator.driver.budgets import Budgets
+from orchestrator.driver.options.declaration import contradictions
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.options.settings import contradictions
-from orchestrator.driver.resume import options_to_resume, record_to_resume
-from orchestrator.driver.warm import WarmStart, warm_start_of
-from orchestrator.errors import DataError, SweepFileError, raise_all
+from orchestrator.driver.warm import WarmStart, kept_warm_start, warm_start_of
+from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.locations import named_path
@@ -34,10 +32,9 @@ from orchestrator.storage.run_directory import (
     directory_of_this_second,
     require_new,
 )
-from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep, require_modules
-from orchestrator.sweep.overrides import apply_overrides
 from orchestrator.sweep.problem import search_problem
 from orchestrator.system.energy import PackageEnergy
 from orchestrator.tracking.mlflow import checked_uri, default_uri
@@ -89,8 +86,8 @@ class Request:
     @property
     def max_concurrent(self) -> int | None:
         """Return the most trials at the same time; None for as many as there is room for."""
-        one_at_a_time = EXECUTORS[self.options.executor_name].one_at_a_time
-        return 1 if one_at_a_time else self.options.max_concurrent
+        is_inline = self.options.executor_name == "inline"
+        return 1 if is_inline else self.options.max_concurrent
 
     @property
     def here(self) -> Machine:
@@ -105,13 +102,15 @@ def read_request(given: Options) -> Request:
         SweepError: Something is wrong; the message names what is allowed.
     """
     raise_all(list(contradictions(given.given())))
-    before = None if given.resume is None else record_to_resume(given.resume)
-    options = given if before is None else options_to_resume(given, before)
+    options, before = given, None if given.resume is None else _record_to_resume(given.resume)
+    if before is not None:  # its search is extended, not replaced
+        options = replace(given, trials=None).resuming(before.options)
+        options = replace(options, sweep_file=options.sweep_file or Path(before.file))
     if options.sweep_file is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
     if options.address:
         use_token_if_there_is_one()
-    sweep = apply_overrides(load_sweep(options.sweep_file), options.overrides())
+    sweep = options.applied_to(load_sweep(options.sweep_file))
     request = Request(
         options=options,
         file=options.sweep_file,
@@ -120,23 +119,30 @@ def read_request(given: Options) -> Request:
         before=before,
         trials=None if before is None else given.trials,
     )
-    table = options.table
-    replay = None if table is None else read_replay(sweep, table, options.replay)
+    replay = None
+    if options.table is not None:
+        replay = read_replay(sweep, options.table, options.replay)
     request = _measured(request) if replay is None else _replayed(request, replay)
-    warm_start = warm_start_of(
-        request.options,
-        request.sweep,
-        request.here,
-        file=request.file,
-        before=before,
-        replay=replay,
-    )
+    if before is not None and given.resume is not None:
+        warm_start = kept_warm_start(given.resume, before)
+    else:
+        machine = request.here
+        warm_start = warm_start_of(request.options, request.sweep, machine, request.file, replay)
     return replace(
         request,
         options=_with_tracking_uri(request.options),
         warm_start=warm_start,
         notes=(*request.notes, *warm_start.notes),
     )
+
+
+def _record_to_resume(run_dir: Path) -> SweepRecord:
+    record = read_sweep(run_dir)
+    if record.replayed:
+        raise RunDirectoryError(
+            f"--resume {run_dir}: is a replay, which cannot be resumed", "start it again"
+        )
+    return record
 
 
 def _measured(request: Request) -> Request:

@@ -15,34 +15,24 @@ from orchestrator.driver.assembly import (
     fingerprint_of,
     make_executor,
     make_factory,
-    make_limits,
     make_loop,
-    make_record,
     require_nodes,
 )
-from orchestrator.driver.budgets.limits import Limits
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.outputs import Outputs, Room
 from orchestrator.driver.planning.plan import planned
+from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.planning.text import note
-from orchestrator.driver.planning.totals import require_room
-from orchestrator.driver.record import question_record
+from orchestrator.driver.planning.totals import num_rows, require_room
+from orchestrator.driver.record import question_record, sweep_record
 from orchestrator.driver.request import (
     Request,
     prepared_data,
     read_request,
     run_directory_of,
 )
-from orchestrator.driver.resume import (
-    events_of,
-    extension,
-    first_record,
-    last_extension,
-    notes_of_changes,
-    require_more,
-    require_same,
-)
+from orchestrator.driver.resume import Past, read_past
 from orchestrator.driver.signals import (
     Terminated,
     announce_the_end,
@@ -56,7 +46,6 @@ from orchestrator.driver.trackers import Trackers, make_trackers, showing, write
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
-from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
@@ -112,8 +101,8 @@ class _Parts:
     executor: Executor
     factory: TrialFactory
     record: SweepRecord
-    limits: Limits
-    past: Sequence[Event]
+    spending: Spending
+    past: Past
     trials: int | None
     load: MachineLoad | None
 
@@ -133,36 +122,41 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     directory = run_directory_of(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
-    past = events_of(directory.path, question_record(request.sweep, request.file))
-    trials = extension(request.trials, request.sweep, past)
+    past = read_past(directory.path, question_record(request.sweep, request.file))
+    trials = past.extension(request.trials, request.sweep)
+    configs = trials or past.extended_to
     if request.data_note:
         sys.stderr.write(f"{note(request.data_note)}\n")
     with showing(f"preparing {request.data} ..." * (request.dataset is not None)):
         data = prepared_data(request)
     request.warm_start.require_data(fingerprint_of(request, data))
-    if not options.address and request.before is None and request.budgets.has_limits:
-        name = data.name if data is not None else request.data
-        require_room(planned(request, request.here, name), request.budgets)
+    name, plan = data.name if data is not None else "", None
+    if not options.address:
+        plan = planned(request, request.here, name, configs)
+        if request.before is None:
+            require_room(plan, request.budgets)
     # Not in the run directory: the path of a Unix socket has at most 107 characters.
     folder = private_folder()
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     with showing("starting Ray, some seconds ..." * (request.options.executor_name == "ray")):
-        executor = make_executor(request, folder)
+        executor = make_executor(request, folder, plan)
     stack.callback(executor.close)
     raise_if_terminated()  # Ray may have caught it
     factory = make_factory(request, data, executor.machine(), folder)
     with showing("checking the code and the data on every node ..." * bool(options.address)):
         require_nodes(executor, factory)
+    if plan is None:
+        plan = planned(request, factory.machine, name, configs)
     if not options.address:  # on a cluster the run directory may be on this node alone
         factory = replace(factory, paused_dir=directory.paused)
-    configs = trials or last_extension(past)
+    asked = replace(factory, sweep=plan.sweep)
     return _Parts(
         request=request,
         directory=directory,
         executor=executor,
         factory=factory,
-        record=make_record(factory, request, command_line, configs),
-        limits=make_limits(factory, request, executor.now, configs),
+        record=sweep_record(asked, request, command_line, num_rows(plan)),
+        spending=Spending(request.budgets, plan, executor.now),
         past=past,
         trials=trials,
         load=None if options.address or request.replay is not None else load,
@@ -188,25 +182,24 @@ def _explaining_the_end(parts: _Parts) -> int:
 def _run_trials(parts: _Parts) -> int:
     notes = _notes(parts)
     journal = Journal(parts.directory.journal, now=parts.executor.now)
-    limits = parts.limits
+    spending, past = parts.spending, parts.past
     factory = replace(
         parts.factory,
         room=Room(parts.factory.scratch.parent),
-        time_budget=lambda: limits.time_budget,
+        time_budget=lambda: spending.time_budget,
     )
     loop, search, analyst = make_loop(
-        factory, parts.record, journal, limits, parts.request.warm_start
+        factory, parts.record, journal, spending, parts.request.warm_start
     )
-    trackers = make_trackers(parts.request, analyst, parts.load, parts.directory.path, parts.past)
+    trackers = make_trackers(parts.request, analyst, parts.load, parts.directory.path, past.events)
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
         parts.directory.write_sweep(parts.record)
     for fold in (*trackers.all, Outputs(parts.directory.path, factory.scratch, loop.note)):
         loop.follow(fold)
     try:
-        loop.replay(parts.past)
-        where, extends = parts.directory.path, search.extends
-        require_more(where, parts.past, parts.trials, limits, extends=extends)
+        loop.replay(past.events)
+        past.require_more(parts.trials, spending.cut_by, extends=search.extends)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         loop.abandon()
         raise
@@ -216,7 +209,7 @@ def _run_trials(parts: _Parts) -> int:
     analyst.write_candidates(parts.directory.path)
     code = EXIT_UNFINISHED
     try:
-        loop.open(parts.record.to_json(), past=parts.past, notes=notes, trials=parts.trials)
+        loop.open(parts.record.to_json(), past=past.events, notes=notes, trials=parts.trials)
         if parts.load is not None and (busy := parts.load.busy_note()):
             trackers.console.note(busy)
 
@@ -236,7 +229,7 @@ def _run_trials(parts: _Parts) -> int:
             # Before the tables, which are made from the journal.
             loop.close(code)
             trackers.console.phase("no trial runs any more: writing the tables and the report ...")
-            parts.directory.write_sweep(replace(parts.record, cuts=limits.cuts))
+            parts.directory.write_sweep(replace(parts.record, cuts=spending.cuts))
             analyst.write_candidates(parts.directory.path)
             recommends = _print_the_end(parts, trackers, code)
     if late and not code:
@@ -262,10 +255,8 @@ def _lost(executor: Executor, loop: ControlLoop) -> bool:
 
 def _notes(parts: _Parts) -> list[str]:
     """Return notes for the user to know before the first trial."""
-    before, notes = first_record(parts.past, parts.directory.path), [*parts.request.notes]
-    if before is not None:
-        require_same(parts.record, before, "ground", parts.directory.path)
-        notes += notes_of_changes(parts.record, before)
+    parts.past.require_same(parts.record, "ground")
+    notes = [*parts.request.notes, *parts.past.notes(parts.record)]
     cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
     return [*notes, cores] if cores else notes
 

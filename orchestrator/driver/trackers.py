@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from orchestrator.driver.analyst import Analyst
-from orchestrator.driver.best_so_far import best_so_far
+from rich.console import Console
+
+from orchestrator.driver.analyst import Analyst, best_so_far
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.request import Request
 from orchestrator.formats import clock
@@ -27,21 +27,10 @@ MLFLOW_S: Final = 120.0
 """Longest wait for MLflow at the end; ``--resume`` sends it the rest."""
 
 
-@contextmanager
-def showing(text: str) -> Iterator[None]:
+def showing(text: str) -> AbstractContextManager[object]:
     """Show ``text`` on the terminal meanwhile; nothing in a file or a pipe."""
-    stream = sys.stderr
-    if not text or not stream.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield
-        return
-    columns = os.get_terminal_size(stream.fileno()).columns or 80
-    stream.write(text[: columns - 1])
-    stream.flush()
-    try:
-        yield
-    finally:
-        stream.write("\r\x1b[2K")
-        stream.flush()
+    is_shown = text and sys.stderr.isatty()
+    return Console(stderr=True).status(text) if is_shown else nullcontext()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from orchestrator.driver.options.options import Options
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.kernel.events import Asked, Finished
 from orchestrator.kernel.journal import read_journal
-from orchestrator.kernel.problem import EarlierConfig, Key, SearchProblem, key_of, varied_within
+from orchestrator.kernel.problem import EarlierConfig, SearchProblem, key_of, varied_within
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import TIMED_PACKAGES, environment
@@ -26,12 +27,12 @@ from orchestrator.provenance.source import source_hash
 from orchestrator.replay.setup import Replay
 from orchestrator.rules import SelectionRule
 from orchestrator.storage.files import RunFile, replace_file
+from orchestrator.storage.history import read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
-from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Stage, TrialState
 
-_Results = list[tuple[Trial, TrialResult]]
 _HARDWARE: Final = ("cpu_model", "gpus")
 """Fields of ``sweep.json`` that determine the speed of a node."""
 
@@ -58,9 +59,7 @@ class WarmStart:
         Raises:
             RunDirectoryError: One of them was not.
         """
-        if not self.fingerprints:  # checked when the run was started
-            return
-        pairs = zip(self.runs, self.fingerprints, strict=True)
+        pairs = zip(self.runs, self.fingerprints, strict=False)
         other = [run for run, theirs in pairs if theirs != fingerprint]
         raise_all([refused(run, "its data is not this run's, by its content") for run in other])
 
@@ -71,11 +70,10 @@ class WarmStart:
 
     def write(self, run_dir: Path) -> None:
         """Keep it in the run directory, if there is anything."""
-        if not self.runs:
-            return
-        configs = [_to_json(each) for each in self.configs]
-        text = json.dumps({"runs": self.runs, "configs": configs}) + "\n"
-        replace_file(run_dir / RunFile.WARM_START, lambda path: path.write_text(text))
+        if self.runs:
+            content = {"runs": self.runs, "configs": msgspec.to_builtins(self.configs)}
+            text = json.dumps(content) + "\n"
+            replace_file(run_dir / RunFile.WARM_START, lambda path: path.write_text(text))
 
 
 def refused(run: Path | str, text: str) -> RunDirectoryError:
@@ -100,54 +98,38 @@ def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
         return WarmStart()
     path = run_dir / RunFile.WARM_START
     try:
-        configs = tuple(map(_from_json, json.loads(path.read_bytes())["configs"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        content = json.loads(path.read_bytes())["configs"]
+        kept = msgspec.convert(content, tuple[EarlierConfig, ...])
+    except (OSError, ValueError, KeyError, TypeError) as error:
         text = f"{path}: the results that the search received first cannot be read: {error!r}"
         raise RunDirectoryError(text, "restore the file, or start a new run") from None
-    return WarmStart(runs=record.warm_start, configs=configs)
+    return WarmStart(runs=record.warm_start, configs=tuple(map(_with_tuples, kept)))
 
 
-def _to_json(each: EarlierConfig) -> dict[str, Any]:
-    results = [{"state": r.state, "metrics": dict(r.metrics)} for r in each.results]
-    return {"config": dict(each.config), "results": results}
-
-
-def _from_json(plain: Mapping[str, Any]) -> EarlierConfig:
-    config = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["config"].items()}
-    return EarlierConfig(config=config, results=[*map(TrialResult.from_json, plain["results"])])
+def _with_tuples(each: EarlierConfig) -> EarlierConfig:
+    config = {k: tuple(v) if isinstance(v, list) else v for k, v in each.config.items()}
+    return replace(each, config=config)
 
 
 # -- earlier runs
 
 
 def warm_start_of(
-    options: Options,
-    sweep: Sweep[Any],
-    machine: Machine,
-    *,
-    file: Path,
-    before: SweepRecord | None,
-    replay: Replay | None,
+    options: Options, sweep: Sweep[Any], machine: Machine, file: Path, replay: Replay | None
 ) -> WarmStart:
-    """Return the results that a command line's search receives first.
-
-    A resumed run's search receives what it received when it was started.
+    """Return the results that the search of a new run receives first.
 
     Args:
         options: The command line's values.
         sweep: The sweep.
         machine: What its trials run on.
         file: The sweep file.
-        before: The record of the run that is resumed, or None.
         replay: The recorded runs to play instead of measuring, or None.
 
     Raises:
         SweepError: The search does not use results, or a run is not comparable with the sweep or
             has no results for it; all errors are reported at once.
     """
-    if before is not None:
-        assert options.resume is not None, "a run before this one is one that is resumed"
-        return kept_warm_start(options.resume, before)
     if not options.warm_start:
         return WarmStart()
     if not sweep.search.warm_starts:
@@ -155,49 +137,36 @@ def warm_start_of(
             f"--warm-start: {sweep.search!r} asks for the same whatever was measured before",
             "give one that goes by results: --search tpe, nsga2 or gp",
         )
-    versions, known = _here(options, sweep, machine, file, replay)
+    found = environment(file) if replay is None else vars(replay.record)
+    known = {name: found["hardware"].get(name) for name in _HARDWARE}
+    known["cores per trial"] = cores_of_trial(sweep.cores_per_trial, machine)
     # Its own constraints may be about a machine that has not answered yet.
     problem = search_problem(replace(sweep, constraints=()), machine)
     problems: list[SweepError] = []
     records: dict[str, SweepRecord] = {}
-    results: _Results = []
+    configs: dict[Any, EarlierConfig] = {}
     for run in dict.fromkeys(run.absolute() for run in options.warm_start):
         try:
-            record = _comparable_record(run, sweep, known)
-            results += _results(run, problem)
+            record = _comparable_record(run, sweep, {} if options.address else known)
+            for each in _results(run, problem):
+                key = key_of(problem, each.config)
+                before = configs[key].results if key in configs else ()
+                configs[key] = replace(each, results=[*before, *each.results])
             records[str(run)] = record
         except SweepError as error:
             problems.append(error)
     raise_all(problems)
-    configs = _by_config(problem, results)
-    num_used = sum(len(each.results) for each in configs)
+    num_used = sum(len(each.results) for each in configs.values())
     summary = (
         f"the search begins with {num_used} results of {len(configs)} configs from "
         f"{', '.join(records)}. They are in no table and no claim of this run"
     )
     return WarmStart(
         runs=tuple(records),
-        configs=configs,
+        configs=tuple(configs.values()),
         fingerprints=tuple(record.data_fingerprint for record in records.values()),
-        notes=(summary, *_changes(records, sweep, versions)),
+        notes=(summary, *_changes(records, source_hash(sweep.trainable), found["versions"])),
     )
-
-
-# -- what makes an earlier run comparable
-
-
-def _here(
-    options: Options, sweep: Sweep[Any], machine: Machine, file: Path, replay: Replay | None
-) -> tuple[Mapping[str, str], dict[str, Any]]:
-    """Return the versions here, and the hardware and cores where they are known."""
-    if replay is None:
-        found = environment(file)
-        hardware, versions = found["hardware"], found["versions"]
-    else:
-        hardware, versions = replay.record.hardware, replay.record.versions
-    known = {name: hardware.get(name) for name in _HARDWARE}
-    known["cores per trial"] = cores_of_trial(sweep.cores_per_trial, machine)
-    return versions, {} if options.address else known
 
 
 def _comparable_record(run: Path, sweep: Sweep[Any], known: Mapping[str, Any]) -> SweepRecord:
@@ -232,60 +201,36 @@ def _pairs(
         yield name, then.get(name), now
 
 
-# -- its results
-
-
-def _results(run: Path, problem: SearchProblem) -> _Results:
-    """Return the training runs of a run that a search can use, in the order in which they ended.
+def _results(run: Path, problem: SearchProblem) -> list[EarlierConfig]:
+    """Return the training runs of a run in the sweep's space that a search can use, each alone.
 
     Raises:
         RunDirectoryError: There is none, or its journal is missing or damaged.
     """
-    asked: dict[str, Trial] = {}
-    ended: dict[str, TrialResult] = {}
     journal = run / RunFile.JOURNAL
-    for event in read_journal(journal) if journal.exists() else ():
-        if isinstance(event, Asked):
-            asked[event.trial.id] = event.trial
-        elif isinstance(event, Finished):
-            ended.pop(event.trial_id, None)
-            ended[event.trial_id] = event.result
+    history = read_history(read_journal(journal) if journal.exists() else ())
     names = [objective.metric for objective in problem.objectives]
-
-    def is_useful(trial: Trial, result: TrialResult) -> bool:
-        if trial.stage is not Stage.TRAIN or result.state is TrialState.INFEASIBLE:
-            return trial.stage is Stage.TRAIN
+    found: list[EarlierConfig] = []
+    for each in history.trials.values():
+        trial, result = each.trial, each.result
+        if result is None or trial.stage is not Stage.TRAIN:
+            continue
+        is_whole = result.state is TrialState.COMPLETED and trial.budget == problem.budget
         has_all = all(name in result.metrics for name in names)
-        is_whole = trial.budget == problem.budget
-        return result.state is TrialState.COMPLETED and is_whole and has_all
-
-    found = [(asked[name], r) for name, r in ended.items() if is_useful(asked[name], r)]
+        if result.state is TrialState.INFEASIBLE or (is_whole and has_all):
+            found.append(EarlierConfig(config=trial.config, results=[result]))
     if not found:
         raise refused(run, f"no trial of it has {' and '.join(names)}")
-    if not any(varied_within(problem, trial.config) is not None for trial, _ in found):
+    inside = [each for each in found if varied_within(problem, each.config) is not None]
+    if not inside:
         raise refused(run, "none of its configs lies in the sweep's space")
-    return found
-
-
-def _by_config(problem: SearchProblem, found: _Results) -> tuple[EarlierConfig, ...]:
-    """Return the results of each config that lies in the space."""
-    results: dict[Key, list[TrialResult]] = {}
-    configs: dict[Key, Mapping[str, Any]] = {}
-    for trial, result in found:
-        if varied_within(problem, trial.config) is not None:
-            key = key_of(problem, trial.config)
-            configs[key] = trial.config
-            results.setdefault(key, []).append(result)
-    return tuple(
-        EarlierConfig(config=config, results=results[key]) for key, config in configs.items()
-    )
+    return inside
 
 
 def _changes(
-    records: Mapping[str, SweepRecord], sweep: Sweep[Any], versions: Mapping[str, str]
+    records: Mapping[str, SweepRecord], source: str, versions: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield a note for each run with another source or versions; its results are used as well."""
-    source = source_hash(sweep.trainable)
     for run, record in records.items():
         changed = ["the trainable's source has changed"] * (record.source_hash != source)
         for name in TIMED_PACKAGES:

@@ -15,8 +15,8 @@ from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
 from orchestrator.replay.nodes import Nodes, Room
 from orchestrator.replay.recorded import RecordedRun, RecordedRuns, ReplayError
-from orchestrator.replay.segment import Segment, segment_of
-from orchestrator.trial import Report, Trial, TrialResult, TrialState
+from orchestrator.replay.segment import segment_of, shortfall, stopped_at
+from orchestrator.trial import Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 """Real seconds between two calls of the conductor's ``tick``."""
@@ -24,15 +24,7 @@ TICK_S = 0.25
 
 @dataclass(kw_only=True)
 class _Group:
-    """A launch that runs: one trial, or several interleaved ones.
-
-    Attributes:
-        launch: The launch.
-        room: Its node.
-        began_at: Time of its start.
-        held_s: Seconds of all of its trials, one time slice after another.
-        num_left: Trials that have not ended.
-    """
+    """A launch that runs on a node: one trial, or several interleaved ones, some still running."""
 
     launch: Launch
     room: Room
@@ -49,45 +41,42 @@ class _Play:
         group: Its launch.
         trial: The trial.
         run: Its recorded run.
-        segment: The part of the run that it plays.
-        num_reported: Reports of the segment that were handed out.
+        part: The part of the run that it plays.
+        begun: Reports of the run that earlier trials of its curve have played.
+        num_reported: Reports of the part that were handed out.
     """
 
     group: _Group
     trial: Trial
     run: RecordedRun
-    segment: Segment
+    part: RecordedRun
+    begun: int
     num_reported: int = 0
 
     @property
-    def num_played(self) -> int:
-        """Reports of the run that were played by now, by earlier trials of its curve as well."""
-        return self.segment.num_reports - len(self.segment.reports) + self.num_reported
+    def is_too_short(self) -> bool:
+        """True where a search must stop the trial by the end of the recorded run."""
+        return bool(shortfall(self.run, self.trial.budget))
 
     def at(self, own_s: float) -> float:
         """Return the time at which the trial is ``own_s`` seconds from its start.
 
         Interleaved trials advance together: at half of the launch's time each is half done.
         """
-        if not self.segment.held_s:
+        if not self.part.taken_s:
             return self.group.began_at
-        return self.group.began_at + own_s * self.group.held_s / self.segment.held_s
+        return self.group.began_at + own_s * self.group.held_s / self.part.taken_s
 
-    def result(self, stopped_at: Report | None = None) -> TrialResult:
-        """Return the row of the trial at the end of its segment, or stopped at a report."""
-        segment, launch = self.segment, self.group.launch
-        state, reason, wall_s = segment.state, segment.reason, segment.wall_s
-        metrics, tags = segment.metrics, segment.tags
-        if stopped_at is not None:
-            state, reason, wall_s = TrialState.STOPPED, "", stopped_at.elapsed_s
-            metrics, tags = segment.stopped_at(stopped_at)
+    def result(self) -> TrialResult:
+        """Return the row of the trial at the end of its part."""
+        launch = self.group.launch
         return TrialResult(
-            state=state,
-            reason=reason,
-            metrics=metrics,
-            tags=tags,
+            state=self.part.state,
+            reason=self.part.reason,
+            metrics=self.part.metrics,
+            tags=self.part.tags,
             started_at=self.group.began_at,
-            wall_s=round(wall_s, 3),
+            wall_s=round(self.part.wall_s, 3),
             node=self.group.room.node,
             device=self.run.device,
             cores=launch.num_cores,
@@ -184,7 +173,7 @@ class ReplayExecutor(Executor):
                 continue
             room = self._nodes.place(launch)
             if room is None:
-                if not self._nodes.is_idle:
+                if self._nodes.num_held:
                     return
                 raise ReplayError(
                     f"{launch.num_cores} cores and {launch.demand.gpus} GPUs fit on no node",
@@ -195,7 +184,8 @@ class ReplayExecutor(Executor):
 
     def _next(self, conductor: Conductor) -> Launch | None:
         """Return the launch that waits for room, or ask for another where there is some."""
-        if self._pending is None and not self._ended and self._nodes.may_take(self._num_cores):
+        has_room = self._nodes.with_room(self._num_cores) is not None
+        if self._pending is None and not self._ended and has_room:
             answer = conductor.next_launch()
             self._ended = answer is None
             if isinstance(answer, Launch):
@@ -203,33 +193,30 @@ class ReplayExecutor(Executor):
         return self._pending
 
     def _start(self, launch: Launch, room: Room, conductor: Conductor) -> None:
-        played = [(each.trial, *self._played(each.trial)) for each in launch.each()]
         group = _Group(
-            launch=launch,
-            room=room,
-            began_at=self._now,
-            held_s=sum(segment.held_s for _, _, segment in played),
-            num_left=len(played),
+            launch=launch, room=room, began_at=self._now, held_s=0.0, num_left=len(launch.trials)
         )
+        plays = [self._play(each.trial, group) for each in launch.each()]
+        group.held_s = sum(play.part.taken_s for play in plays)
         self.spent.core_s += launch.num_cores * group.held_s
-        for trial, run, segment in played:
-            conductor.started(trial, node=room.node, cores=launch.num_cores)
-            self._push(_Play(group=group, trial=trial, segment=segment, run=run))
+        for play in plays:
+            conductor.started(play.trial, node=room.node, cores=launch.num_cores)
+            self._push(play)
 
-    def _played(self, trial: Trial) -> tuple[RecordedRun, Segment]:
-        """Return the run of a trial, and the part of it that the trial plays."""
+    def _play(self, trial: Trial, group: _Group) -> _Play:
         run, begun = self._paused.pop(trial.curve, (None, 0)) if trial.curve else (None, 0)
         run = run or self._runs.draw(trial)
-        segment = segment_of(run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
-        if segment.too_short and not segment.reports:
-            raise _too_short(trial, segment)
-        return run, segment
+        part = segment_of(run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
+        play = _Play(group=group, trial=trial, run=run, part=part, begun=begun)
+        if not part.reports and play.is_too_short:
+            raise _too_short(play)
+        return play
 
     def _push(self, play: _Play) -> None:
         """Put the next event of a trial on the heap."""
-        segment = play.segment
-        is_end = play.num_reported == len(segment.reports)
-        own_s = segment.held_s if is_end else segment.reports[play.num_reported].elapsed_s
+        part = play.part
+        is_end = play.num_reported == len(part.reports)
+        own_s = part.taken_s if is_end else part.reports[play.num_reported].elapsed_s
         # No trial goes back in time, whatever a recorded table has.
         heapq.heappush(self._heap, (max(play.at(own_s), self._now), is_end, play.trial.id, play))
 
@@ -242,32 +229,33 @@ class ReplayExecutor(Executor):
             _, is_end, _, play = heapq.heappop(self._heap)
             if not is_end:
                 has_ended |= self._report(play, conductor)
-            elif play.segment.too_short:
-                raise _too_short(play.trial, play.segment)
+            elif play.is_too_short:
+                raise _too_short(play)
             else:
-                has_ended |= self._end(play, play.result(), conductor)
+                has_ended |= self._end(play, conductor)
         return has_ended
 
     def _report(self, play: _Play, conductor: Conductor) -> bool:
         """Hand out a report; return True if that has ended its launch."""
-        report = play.segment.reports[play.num_reported]
+        report = play.part.reports[play.num_reported]
         play.num_reported += 1
         # As elsewhere: to stop is to end the whole launch, so none of several is stopped.
         if not conductor.reported(play.trial, report) or play.group.launch.others:
             self._push(play)
             return False
-        unused_s = play.segment.held_s - report.elapsed_s
+        unused_s = play.part.taken_s - report.elapsed_s
         self.spent.core_s -= play.group.launch.num_cores * unused_s
-        return self._end(play, play.result(report), conductor)
+        play.part = stopped_at(play.part, report)
+        return self._end(play, conductor)
 
-    def _end(self, play: _Play, result: TrialResult, conductor: Conductor) -> bool:
+    def _end(self, play: _Play, conductor: Conductor) -> bool:
         """Hand out the row of a trial; return True if its launch has ended with it."""
-        trial, group = play.trial, play.group
+        trial, group, result = play.trial, play.group, play.result()
         if trial.budget.pause_after is not None and result.state is TrialState.STOPPED:
-            self._paused[trial.curve] = play.run, play.num_played
+            self._paused[trial.curve] = play.run, play.begun + play.num_reported
         group.num_left -= 1
         if not group.num_left:
-            self._nodes.release(group.room, group.launch)
+            self._nodes.hold(group.room, group.launch, -1)
         conductor.finished(trial, result)
         return not group.num_left
 
@@ -277,10 +265,11 @@ class ReplayExecutor(Executor):
             conductor.tick()
 
 
-def _too_short(trial: Trial, segment: Segment) -> ReplayError:
+def _too_short(play: _Play) -> ReplayError:
     """Return the error of a trial that continues after the end of its recorded run."""
+    why = shortfall(play.run, play.trial.budget)
     return ReplayError(
-        f"the recorded run of trial {trial.id} was stopped too early: {segment.too_short}",
+        f"the recorded run of trial {play.trial.id} was stopped too early: {why}",
         "a search may decide otherwise than the recorded one: give it that one's seed, "
         "stopping and room, or replay a run whose trials were trained to the end",
     )

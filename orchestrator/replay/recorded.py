@@ -57,6 +57,11 @@ class RecordedRun:
         return self.gave_up or self.state in (TrialState.FAILED, TrialState.INFEASIBLE)
 
     @property
+    def taken_s(self) -> float:
+        """Seconds that it held its cores."""
+        return self.wall_s if self.held_s is None else self.held_s
+
+    @property
     def is_cut_short(self) -> bool:
         """True where a search stopped it."""
         return self.state is TrialState.STOPPED and bool(self.reports)

@@ -6,8 +6,8 @@ figures (memory, busy cores, other load) are of the whole recorded run, since no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from orchestrator.metrics import FIRST_LOSS, is_learned
@@ -27,38 +27,17 @@ _OF_EVALUATED: Final = (
 """Time of evaluations; figures and verdicts of the ceilings, which follow an evaluated run."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Segment:
-    """The part of a recorded run that one trial plays.
-
-    Attributes:
-        reports: Its reports; ``elapsed_s`` is since its own start.
-        wall_s: Seconds from its start to its end.
-        held_s: Seconds that it holds its cores.
-        state: How it ends.
-        reason: Why it is not completed.
-        metrics: Its final figures.
-        tags: Its final verdicts.
-        num_reports: Reports of the run that are played by its end; a later trial of the same
-            curve continues after them.
-        too_short: Why the recorded run is too short for the trial, which must have been stopped
-            by the end of this; empty where it is long enough.
-    """
-
-    reports: Sequence[Report]
-    wall_s: float
-    held_s: float
-    state: TrialState
-    reason: str
-    metrics: Mapping[str, float]
-    tags: Mapping[str, str]
-    num_reports: int = 0
-    too_short: str = ""
-
-    def stopped_at(self, report: Report) -> tuple[Mapping[str, float], Mapping[str, str]]:
-        """Return figures and verdicts of the trial if it is stopped at one of its reports."""
-        whole = {name: self.metrics[name] for name in OF_THE_WHOLE_RUN if name in self.metrics}
-        return {**whole, **report.metrics}, {**self.tags, **report.tags}
+def stopped_at(part: RecordedRun, report: Report) -> RecordedRun:
+    """Return the part of a run that a trial has played if it is stopped at one of its reports."""
+    whole = {name: part.metrics[name] for name in OF_THE_WHOLE_RUN if name in part.metrics}
+    return replace(
+        part,
+        state=TrialState.STOPPED,
+        reason="",
+        metrics={**whole, **report.metrics},
+        tags={**part.tags, **report.tags},
+        wall_s=report.elapsed_s,
+    )
 
 
 def shortfall(run: RecordedRun, budget: Budget) -> str:
@@ -84,8 +63,8 @@ def shortfall(run: RecordedRun, budget: Budget) -> str:
 
 def segment_of(
     run: RecordedRun, budget: Budget, *, begun: int = 0, evaluate_test: bool = True
-) -> Segment:
-    """Return what a trial of ``budget`` plays of ``run``.
+) -> RecordedRun:
+    """Return the part of ``run`` that a trial of ``budget`` plays, on the trial's own clock.
 
     A run that a search stopped, and that is too short, is played to its end: the search may stop
     the trial by then. A trial with a half width plays the run to its end.
@@ -106,7 +85,7 @@ def segment_of(
     if not evaluate_test and any(name.startswith("test_") for name in run.metrics):
         run = run.only(lambda name: not name.startswith("test_"))
     if why:
-        return replace(_rest(run, begun), too_short=why)
+        return _rest(run, begun)
     if budget.steps and not _is_whole(run, budget) and run.reports:
         end = end_of_steps(run, budget.steps)
         if end is not None and end[1].epoch <= (budget.pause_after or budget.epochs):
@@ -123,7 +102,7 @@ def _is_whole(run: RecordedRun, budget: Budget) -> bool:
     return same and budget.pause_after is None and run.state is TrialState.COMPLETED
 
 
-def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> Segment:
+def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> RecordedRun:
     target = budget.pause_after or budget.epochs
     count = sum(report.epoch <= target for report in run.reports)
     is_paused = budget.pause_after is not None and run.num_epochs >= target
@@ -137,23 +116,15 @@ def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> Segme
     return replace(segment, state=TrialState.STOPPED, reason=reason)
 
 
-def _rest(run: RecordedRun, begun: int) -> Segment:
+def _rest(run: RecordedRun, begun: int) -> RecordedRun:
     """Return all of the run that is left."""
-    shift_s = _shift_s(run, begun)
-    wall_s = run.wall_s + shift_s
-    return Segment(
-        reports=_shifted(run, run.reports[begun:], begun),
-        wall_s=wall_s,
-        held_s=wall_s + max((run.held_s or 0.0) - run.wall_s, 0.0),
-        state=run.state,
-        reason=run.reason,
-        metrics=run.metrics,
-        tags=run.tags,
-        num_reports=len(run.reports),
-    )
+    wall_s = run.wall_s + _shift_s(run, begun)
+    held_s = wall_s + max(run.taken_s - run.wall_s, 0.0)
+    reports = _shifted(run, run.reports[begun:], begun)
+    return replace(run, reports=reports, wall_s=wall_s, held_s=held_s)
 
 
-def _cut(run: RecordedRun, reports: Sequence[Report], begun: int) -> Segment:
+def _cut(run: RecordedRun, reports: Sequence[Report], begun: int) -> RecordedRun:
     """Return a part of the run that ends with the last of ``reports``."""
     last = reports[-1] if reports else run.reports[begun - 1]
     wall_s = max(last.elapsed_s + _shift_s(run, begun), 0.0)
@@ -161,7 +132,8 @@ def _cut(run: RecordedRun, reports: Sequence[Report], begun: int) -> Segment:
         wall_s += max(run.wall_s - run.reports[-1].elapsed_s, 0.0)
     kept = (*OF_THE_WHOLE_RUN, FIRST_LOSS)
     whole = {name: run.metrics[name] for name in kept if name in run.metrics}
-    return Segment(
+    return replace(
+        run,
         reports=_shifted(run, reports, begun),
         wall_s=wall_s,
         held_s=wall_s,
@@ -169,7 +141,6 @@ def _cut(run: RecordedRun, reports: Sequence[Report], begun: int) -> Segment:
         reason="",
         metrics={**whole, **last.metrics},
         tags={**run.tags, **last.tags},
-        num_reports=begun + len(reports),
     )
 
 

@@ -51,7 +51,7 @@ class Replay:
     def trials_s(self) -> list[float]:
         """Seconds that each recorded training held its cores."""
         runs = [one.run for one in self.recordings if one.trial.stage is Stage.TRAIN]
-        return [run.held_s or run.wall_s for run in runs]
+        return [run.taken_s for run in runs]
 
     def drawing(self) -> Drawing:
         """Return what hands out its runs."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
-from orchestrator.kernel.search import SearchSpec
 from orchestrator.search import SEARCHES, named_search
 from orchestrator.search.own import with_trials
 from orchestrator.space.configs import parse_setting, replaced
@@ -16,50 +15,34 @@ from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import is_of_rigor, with_setting
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overrides:
-    """Options that were given; None, or empty, where they were not.
-
-    Attributes:
-        settings: ``KNOB=VALUE`` each, which fixes a knob, ``rigor=PRESET`` or
-            ``rigor.NAME=VALUE``.
-        search: Name of another search.
-        trials: Configs to try at most.
-        fields: Other fields of the sweep by name, with their new values.
-    """
-
-    settings: Sequence[str] = ()
-    search: str | None = None
-    trials: int | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-
-def apply_overrides(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
+def overridden(
+    sweep: Sweep[Any],
+    *,
+    settings: Sequence[str] = (),
+    search: str | None = None,
+    trials: int | None = None,
+    fields: Mapping[str, Any] | None = None,
+) -> Sweep[Any]:
     """Return the sweep as the command line wants it.
-
-    Raises:
-        SweepError: Something in the overrides is not allowed; all of it is reported at once.
-    """
-    problems: list[SweepError] = []
-    for change in (_with_settings, _with_search, _with_fields):
-        try:
-            sweep = change(sweep, overrides)
-        except SweepError as error:
-            problems.append(error)
-    raise_all(problems)
-    return sweep
-
-
-def _with_settings(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
-    """Return the sweep with knobs fixed, each by ``KNOB=VALUE``, and its rigor changed.
 
     A knob is fixed in the space and in the baseline. So speed-ups still show the effect of the
     other knobs, and not of this one.
+
+    Args:
+        sweep: The sweep of the file.
+        settings: ``KNOB=VALUE`` each, which fixes a knob, ``rigor=PRESET`` or
+            ``rigor.NAME=VALUE``.
+        search: Name of another search, or None.
+        trials: Configs to try at most, or None.
+        fields: Other fields of the sweep by name, with their new values.
+
+    Raises:
+        SweepError: Something in the changes is not allowed; all of it is reported at once.
     """
-    values: dict[str, Any] = {}
     problems: list[SweepError] = []
-    rigor = sweep.rigor
-    for setting in overrides.settings:
+    values: dict[str, Any] = {}
+    rigor, spec = sweep.rigor, sweep.search
+    for setting in settings:
         try:
             if is_of_rigor(setting):
                 rigor = with_setting(rigor, setting)
@@ -70,42 +53,27 @@ def _with_settings(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
             values[name] = value
         except SweepError as error:
             problems.append(error)
+    if search in SEARCHES:
+        spec = named_search(search, spec)
+    elif search is not None:
+        problem = f"--search {search}: unknown search{nearest(search, SEARCHES)}"
+        problems.append(SweepFileError(problem, f"allowed: {', '.join(SEARCHES)}"))
+    if trials is not None:
+        spec = with_trials(spec, trials)
+    space, baseline = (replaced(each, values) for each in (sweep.space, sweep.baseline))
+    changed = replace(sweep, space=space, baseline=baseline, rigor=rigor, search=spec)
+    if fields:
+        before, changed = set(findings(changed)), replace(changed, **fields)
+        problems += _problems(changed, fields, before)
     raise_all(problems)
-    return replace(
-        sweep,
-        space=replaced(sweep.space, values),
-        baseline=replaced(sweep.baseline, values),
-        rigor=rigor,
-    )
-
-
-def _with_search(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
-    search: SearchSpec = sweep.search
-    if (name := overrides.search) is not None:
-        if name not in SEARCHES:
-            raise SweepFileError(
-                f"--search {name}: unknown search{nearest(name, SEARCHES)}",
-                f"allowed: {', '.join(SEARCHES)}",
-            )
-        search = named_search(name, sweep.search)
-    if overrides.trials is not None:
-        search = with_trials(search, overrides.trials)
-    return replace(sweep, search=search)
-
-
-def _with_fields(sweep: Sweep[Any], overrides: Overrides) -> Sweep[Any]:
-    """Return the sweep with fields replaced; what a sweep file may say, a command line may."""
-    changed = replace(sweep, **overrides.fields)
-    raise_all(list(_problems(sweep, changed, overrides.fields)))
     return changed
 
 
 def _problems(
-    sweep: Sweep[Any], changed: Sweep[Any], fields: Mapping[str, Any]
+    changed: Sweep[Any], fields: Mapping[str, Any], before: set[tuple[str, str, str]]
 ) -> Iterator[SweepError]:
     """Yield what is wrong with the changed sweep alone: also of a field that fits no longer."""
-    before = set(findings(sweep)) if fields else set()
-    for name, text, allowed in findings(changed) if fields else ():
+    for name, text, allowed in findings(changed):
         if name in fields:
             yield SweepFileError(f"--{name.replace('_', '-')}{text}", allowed)
         elif (name, text, allowed) not in before:

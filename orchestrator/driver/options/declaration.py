@@ -1,22 +1,33 @@
-"""The declaration of one option of the command line, readers of values, and the executors."""
+"""The declaration of one option, readers of values, and options that contradict each other."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from orchestrator.arguments import MOST, a_path, one_of, some_text, whole_number
-from orchestrator.errors import nearest
+from orchestrator.errors import SweepError, nearest
 from orchestrator.sweep.checks import PRICES
 from orchestrator.trial import Isolation
 
 _MOST_S: Final = 1e9
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_REPLAY: Final = "replay."
+_MOST_NODES: Final = 10_000
+"""Most simulated nodes: more than any cluster has, and few enough to iterate over."""
+
+EXECUTORS: Final[Mapping[str, str]] = {
+    "ray": "Ray Tune",
+    "inline": "one trial after the other without it",
+    "replay": "recorded runs on a simulated clock",
+}
+"""The executors by name, the default first, with their meaning."""
+DEFAULT_EXECUTOR: Final = "ray"
 
 
 class Group(StrEnum):
@@ -56,11 +67,9 @@ def option(group: Group, text: str, **more: Any) -> Option:  # noqa: ANN401 - of
     return Option(group=group, help=text, **more)
 
 
-def folder(
-    group: Group, text: str, metavar: str = "DIR", *, stored: bool = False, is_list: bool = False
-) -> Option:
-    """Return the declaration of an option that names a folder, for this process alone."""
-    return option(group, text, metavar=metavar, read=a_path, stored=stored, is_list=is_list)
+def folder(group: Group, text: str, metavar: str = "DIR", **more: bool) -> Option:
+    """Return the declaration of an option that names a folder, by default for this process."""
+    return option(group, text, **{"metavar": metavar, "read": a_path, "stored": False} | more)
 
 
 def count(
@@ -73,6 +82,9 @@ def count(
 def flag(name: str) -> str:
     """Return a field of the options as it is typed."""
     return f"--{name.replace('_', '-')}"
+
+
+# -- readers
 
 
 def duration_s(text: str) -> float:
@@ -90,14 +102,8 @@ def hours(text: str) -> float:
     return number
 
 
-def prices(text: str) -> str:
-    """Read prices such as ``cpu_hour=0.04,gpu_hour=2.50``, as text; see :func:`prices_of`."""
-    prices_of(text)
-    return text
-
-
-def prices_of(text: str) -> dict[str, float]:
-    """Return prices by their names, as a sweep file has them."""
+def prices(text: str) -> dict[str, float]:
+    """Read prices such as ``cpu_hour=0.04,gpu_hour=2.50``."""
     found: dict[str, float] = {}
     for part in text.split(","):
         name, _, price = part.partition("=")
@@ -123,31 +129,106 @@ def isolation(text: str) -> Isolation:
     return Isolation(one_of(*map(str, Isolation))(text))
 
 
-# -- executors
+# -- values of --set
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExecutorKind:
-    """An executor that the command line can name.
-
-    Attributes:
-        doc: Meaning, a few words of plain text.
-        on_clusters: True if it runs trials on an existing cluster too.
-        one_at_a_time: True if it never runs two trials at the same time.
-        simulated: True if it plays recorded runs, and nothing is measured.
-    """
-
-    doc: str
-    on_clusters: bool = False
-    one_at_a_time: bool = False
-    simulated: bool = False
+def is_of_replay(text: str) -> bool:
+    """Return True for a value of ``--set`` that is about a replay."""
+    return text.startswith(_REPLAY)
 
 
-DEFAULT_EXECUTOR: Final = "ray"
+def setting(text: str) -> str:
+    """Read one value of ``--set``; a replay's value is checked here, others by the sweep."""
+    replay_settings([text])
+    return some_text(text)
 
-EXECUTORS: Final[Mapping[str, ExecutorKind]] = {
-    "ray": ExecutorKind(doc="Ray Tune", on_clusters=True),
-    "inline": ExecutorKind(doc="one trial after the other without it", one_at_a_time=True),
-    "replay": ExecutorKind(doc="recorded runs on a simulated clock", simulated=True),
+
+def replay_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a replay by name, among all values of ``--set``."""
+    values: dict[str, Any] = {}
+    for text in filter(is_of_replay, settings):
+        name, _, value = text.removeprefix(_REPLAY).partition("=")
+        if name not in _READERS:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not allowed{nearest(name, _READERS)}; allowed: replay. and "
+                f"{', '.join(_READERS)}"
+            )
+        values[name] = _READERS[name](value)
+    return values
+
+
+def _switch(text: str) -> bool:
+    return one_of("true", "1", "false", "0")(text.lower()) in {"true", "1"}
+
+
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "cores": whole_number(1),
+    "nodes": whole_number(1, _MOST_NODES),
+    "reuse_repeats": _switch,
 }
-"""The executors by name. A new one is its file in ``execution``, its entry here and its maker."""
+
+
+# -- options of the last version
+
+_INSTEAD: Final = {
+    "--repeats": "--set rigor.repeats=N",
+    "--confirm": "--set rigor.confirm=N rigor.max_confirm=N",
+    "--retries": "--set rigor.retries=N",
+    "--cores": "--set replay.cores=N",
+    "--nodes": "--set replay.nodes=N",
+    "--reuse-repeats": "--set replay.reuse_repeats=true",
+}
+"""Today's form of an option of the last version."""
+
+
+def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return a command line with options of the last version as they are named today.
+
+    Returns:
+        The words; and a sentence for each old option among them.
+    """
+    kept, added, sentences = list[str](), list[str](), list[str]()
+    left = iter(words)
+    for word in left:
+        name, has_value, value = word.partition("=")
+        if name not in _INSTEAD:
+            kept.append(word)
+            continue
+        today = _INSTEAD[name]
+        sentences.append(f"{name} is now {today}")
+        if not has_value and "N" in today:
+            value = next(left, "")
+        added += [each.replace("=N", f"={value}") for each in today.split()[1:]]
+    return [*kept, *(["--set", *added] if added else [])], sentences
+
+
+# -- contradictions
+
+_HINT: Final = "leave one of them out"
+
+
+def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
+    """Yield an error for each two of the options given that contradict each other."""
+    executor, table = given.get("executor") or DEFAULT_EXECUTOR, given.get("table")
+    for one, two in (
+        ("out", "resume"),
+        ("warm_start", "resume"),
+        ("table", "resume"),
+        ("tracking_uri", "no_mlflow"),
+        ("experiment", "no_mlflow"),
+    ):
+        if given.get(one) and given.get(two):
+            yield SweepError(f"{flag(one)} and {flag(two)} contradict each other", _HINT)
+    if given.get("address") and executor != "ray":
+        yield SweepError(f"--address and --executor {executor} contradict each other", _HINT)
+    if executor == "replay":
+        if not table:
+            hint = "give the directory of a run: --table RUN_DIR"
+            yield SweepError("--executor replay: no table to replay", hint)
+        for name in ("download", "data_root", "data", "cores_per_trial"):
+            if given.get(name):
+                yield SweepError(f"{flag(name)}: a replay has that of its table", "leave it out")
+        return
+    settings = [f"--set {text}" for text in given.get("set", ()) if is_of_replay(text)]
+    for words in ["--table"] * bool(table) + settings:
+        yield SweepError(f"{words} is for replays", "give --executor replay with it")

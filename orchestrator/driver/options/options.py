@@ -6,12 +6,11 @@ resumed run takes the option over, and the option's line of the help.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Final, get_origin, get_type_hints
-
-from msgspec import to_builtins
 
 from orchestrator.arguments import cluster_address, one_of
 from orchestrator.driver.options.declaration import (
@@ -19,29 +18,26 @@ from orchestrator.driver.options.declaration import (
     EXECUTORS,
     Group,
     Option,
+    contradictions,
     count,
     duration_s,
     folder,
     hours,
+    is_of_replay,
     isolation,
     option,
     prices,
-    prices_of,
-)
-from orchestrator.driver.options.settings import (
-    contradictions,
-    is_of_replay,
-    merged,
     replay_settings,
     setting,
 )
 from orchestrator.search import SEARCHES
-from orchestrator.sweep.overrides import Overrides
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.overrides import overridden
 from orchestrator.trial import Isolation
 
 _TRAINED, _SEARCHED, _PLACE, _RESULTS = Group
 *_OTHERS, _LAST = SEARCHES
-_EXECUTORS = ", or ".join(f"{name}: {kind.doc}" for name, kind in EXECUTORS.items())
+_EXECUTORS = ", or ".join(f"{name}: {text}" for name, text in EXECUTORS.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,12 +108,13 @@ class Options:
         ),
     ] = None
     cost: Annotated[
-        str | None,
+        Mapping[str, float] | None,
         option(
             _SEARCHED,
             "prices of a core and of a GPU for one hour",
             metavar="cpu_hour=0.04,gpu_hour=2.50",
             read=prices,
+            replaces="prices",
         ),
     ] = None
     max_concurrent: Annotated[int | None, count("most trials at the same time", _PLACE)] = None
@@ -187,17 +184,22 @@ class Options:
         return self.executor or DEFAULT_EXECUTOR
 
     @property
+    def settings(self) -> list[str]:
+        """Return the values of ``--set`` for the sweep."""
+        return [each for each in self.set if not is_of_replay(each)]
+
+    @property
     def replay(self) -> dict[str, Any]:
         """Return the values of ``--set`` for a replay, by name."""
         return replay_settings(self.set)
 
-    def overrides(self) -> Overrides:
-        """Return the changes that the options make to a sweep."""
+    def applied_to(self, sweep: Sweep[Any]) -> Sweep[Any]:
+        """Return a sweep as the options change it; see :func:`overridden`."""
         options = DECLARATIONS.items()
         replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
-        replaced["prices"] = None if self.cost is None else prices_of(self.cost)
-        return Overrides(
-            settings=[each for each in self.set if not is_of_replay(each)],
+        return overridden(
+            sweep,
+            settings=self.settings,
             search=self.search,
             trials=self.trials,
             fields={name: value for name, value in replaced.items() if value is not None},
@@ -211,10 +213,8 @@ class Options:
     def stored(self) -> dict[str, Any]:
         """Return the options that a resumed run takes over, as JSON values by name."""
         values = {name: getattr(self, name) for name, o in DECLARATIONS.items() if o.stored}
-        return {
-            name: list(value) if isinstance(value, tuple) else to_builtins(value, enc_hook=str)
-            for name, value in values.items()
-        }
+        stored: dict[str, Any] = json.loads(json.dumps(values, default=str))
+        return stored
 
     def resuming(self, stored: Mapping[str, Any]) -> Options:
         """Return these options with the stored values of those that are not given again.
@@ -223,7 +223,10 @@ class Options:
         """
         values = self.given()
         if self.set:
-            values["set"] = merged(stored.get("set") or (), self.set)
+            names = {each.partition("=")[0] for each in self.set}
+            before = stored.get("set") or ()
+            kept = [each for each in before if each.partition("=")[0] not in names]
+            values["set"] = (*kept, *self.set)
         for name, declared in DECLARATIONS.items():
             before = stored.get(name)
             if not declared.stored or name in values or before is None:

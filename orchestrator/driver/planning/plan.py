@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
 from typing import Any
 
-from orchestrator.driver.budgets.budgets import Expectation
-from orchestrator.driver.budgets.spending import Spending
-from orchestrator.driver.phases import capacity_of, make_phases, searched_stages
-from orchestrator.driver.planning.durations import Earlier, earlier_of
-from orchestrator.driver.request import Request
-from orchestrator.errors import SweepFileError
+from orchestrator.driver.phases import capacity_of, make_phases
+from orchestrator.driver.record import question_record
+from orchestrator.driver.request import DEFAULT_RUNS, Request
+from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.placement import cores_of_trial
+from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
@@ -21,25 +23,13 @@ from orchestrator.search.own import with_trials
 from orchestrator.search.stages.confirm import Confirming, FirstRounds
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Scope, Searching
-from orchestrator.space.configs import built, canonical, domains_of, values_of
+from orchestrator.space.configs import built
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import read_history
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
-from orchestrator.trial import Stage
-
-
-@dataclass(frozen=True, kw_only=True)
-class CannotRun:
-    """Configs that cannot run here, all for one reason.
-
-    Attributes:
-        reason: Why.
-        num_configs: How many.
-        example: The varied knobs of one of them.
-    """
-
-    reason: str
-    num_configs: int
-    example: Mapping[str, Any]
+from orchestrator.trial import Stage, TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +46,14 @@ class Plan:
         is_whole: Whether the candidates are all that a search without repetitions could run.
         max_configs: Most configs that get a row, or None for no limit known.
         num_able: Most of them that are trained, infeasible ones left out; or None.
-        cannot_run: What cannot run here among the candidates, the largest group first.
+        cannot_run: The candidates that cannot run here by the reason, the largest group first.
         is_staged: True for a search that knows stages.
         searched: The stages of the search.
         around: The stages of the phases around the search.
         first_rounds: The confirm stage up to its first analysis.
         num_cores: Cores of every trial.
         capacity: Trials that run at the same time.
-        earlier: What earlier trials of the sweep took, or None without any.
+        earlier_s: Seconds that each trial of earlier runs like this one held its cores.
         stated_s: Seconds that a trial on this data takes by the sweep file, or None.
     """
 
@@ -74,20 +64,20 @@ class Plan:
     is_whole: bool
     max_configs: int | None
     num_able: int | None
-    cannot_run: tuple[CannotRun, ...]
+    cannot_run: Mapping[str, Sequence[Mapping[str, Any]]]
     is_staged: bool
     searched: tuple[PlannedStage, ...]
     around: tuple[PlannedStage, ...]
     first_rounds: FirstRounds
     num_cores: int
     capacity: int
-    earlier: Earlier | None = None
+    earlier_s: Sequence[float] = ()
     stated_s: float | None = None
 
     @property
     def num_infeasible(self) -> int:
         """Return the number of candidates that cannot run here: one row each, without a run."""
-        return sum(group.num_configs for group in self.cannot_run)
+        return sum(map(len, self.cannot_run.values()))
 
     @property
     def num_train(self) -> int | None:
@@ -102,7 +92,7 @@ class Plan:
     @property
     def trial_s(self) -> float | None:
         """Return the seconds of a trial: of earlier ones, else as stated, else None."""
-        return self.stated_s if self.earlier is None else self.earlier.median_s
+        return median(self.earlier_s) if self.earlier_s else self.stated_s
 
 
 def make_plan(
@@ -135,8 +125,9 @@ def make_plan(
     if candidates is not None and (exact or is_whole):
         num_configs = len(candidates.keys)
         max_configs = min(max_configs or num_configs, num_configs)
-        num_able = min(max_configs, num_configs - sum(group.num_configs for group in cannot_run))
-    searched = searched_stages(sweep, problem, num_able)
+        num_able = min(max_configs, num_configs - sum(map(len, cannot_run.values())))
+    stages = sweep.search.planned(problem)
+    searched = stages or [_sole_stage(sweep, num_able)]
     scope = Scope(num_configs=num_able, searched=searched)
     capacity = capacity_of(sweep, machine, num_cores, max_concurrent)
     phases = make_phases(
@@ -158,7 +149,7 @@ def make_plan(
         max_configs=max_configs,
         num_able=num_able,
         cannot_run=cannot_run,
-        is_staged=bool(sweep.search.planned(problem)),
+        is_staged=bool(stages),
         searched=tuple(searched),
         around=tuple(stage for phase in around for stage in phase.planned(scope)),
         first_rounds=next(iter(firsts), FirstRounds()),
@@ -180,59 +171,66 @@ def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates |
 
 def _infeasible(
     sweep: Sweep[Any], machine: Machine, candidates: Candidates | None
-) -> tuple[CannotRun, ...]:
+) -> dict[str, list[dict[str, Any]]]:
     """Return the configs that cannot run, by their reasons."""
-    varied = domains_of(sweep.space)
-    examples: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[dict[str, Any]]] = {}
     for values in map(candidates.config, candidates.keys) if candidates else ():
         reason = sweep.trainable.infeasible(built(sweep.trainable.config, values), machine)
         if reason is not None:
-            examples.setdefault(reason, []).append(values)
-    groups = [
-        CannotRun(
-            reason=reason,
-            num_configs=len(configs),
-            example={name: configs[0][name] for name in varied},
-        )
-        for reason, configs in examples.items()
-    ]
-    return tuple(sorted(groups, key=lambda group: -group.num_configs))
+            groups.setdefault(reason, []).append(values)
+    return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
+
+
+def _sole_stage(sweep: Sweep[Any], num_configs: int | None) -> PlannedStage:
+    """Return the stage of a search that knows none, of at most ``num_configs``."""
+    trials = None if num_configs is None else num_configs * sweep.rigor.repeats
+    share = None if sweep.stopping is None else sweep.stopping.least_share(sweep.epochs)
+    return PlannedStage(name="train", least=trials or 0, most=trials, least_share=share)
 
 
 # -- of a request
 
 
-def planned(request: Request, machine: Machine, data: str) -> Plan:
-    """Return the plan of a request on ``machine``; ``data`` is the name of its data set."""
-    sweep, most = request.sweep, request.max_concurrent
-    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    plan = make_plan(sweep, machine, num_cores=num_cores, max_concurrent=most, data=data)
-    return replace(plan, earlier=earlier_of(request, num_cores, data))
-
-
-def extended(request: Request, trials: int | None) -> Request:
-    """Return the request with its search continued to ``trials`` configs, to plan with."""
-    if trials is None:
-        return request
-    sweep = replace(request.sweep, search=with_trials(request.sweep.search, trials))
-    return replace(request, sweep=sweep)
-
-
-def make_spending(request: Request, plan: Plan | None, now: Callable[[], float]) -> Spending:
-    """Return the spending of a run that has not begun.
+def planned(request: Request, machine: Machine, data: str, trials: int | None = None) -> Plan:
+    """Return the plan of a request.
 
     Args:
-        request: The request, with its budgets.
-        plan: Its plan; None if nothing has a limit.
-        now: Unix time now.
+        request: The request.
+        machine: Where it would run.
+        data: Name of its data set, or empty.
+        trials: Configs to which its search is extended, or None.
     """
-    sweep = request.sweep
-    expectation = Expectation(
-        num_cores=cores_of_trial(sweep.cores_per_trial, plan.machine if plan else request.here),
-        budget=sweep.budget,
-        baseline=values_of(canonical(sweep.baseline)),
-        trial_s=plan.trial_s if plan else None,
-        confirm=plan.first_rounds if plan else FirstRounds(),
-        num_configs=plan.num_able if plan else None,
-    )
-    return Spending(request.budgets, expectation, now)
+    sweep, most = request.sweep, request.max_concurrent
+    if trials is not None:
+        sweep = replace(sweep, search=with_trials(sweep.search, trials))
+    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
+    plan = make_plan(sweep, machine, num_cores=num_cores, max_concurrent=most, data=data)
+    if request.replay is not None:
+        return replace(plan, earlier_s=request.replay.trials_s)
+    asked = replace(question_record(sweep, request.file), cores_per_trial=num_cores, data=data)
+    runs = {run.resolve() for run in (DEFAULT_RUNS / request.file.stem).glob("*")}
+    if (resumed := request.options.resume) is not None:
+        runs.add(resumed.resolve())
+    return replace(plan, earlier_s=[s for run in sorted(runs) for s in earlier_s(run, asked)])
+
+
+def earlier_s(run: Path, asked: SweepRecord) -> Iterator[float]:
+    """Yield the seconds that each whole training of an earlier run held its cores.
+
+    Only of a run with the budget, the fixed knobs, the cores and the data of ``asked``.
+    """
+    # A run that cannot be read only means that less is known.
+    with suppress(RunDirectoryError, OSError, KeyError):
+        record = read_sweep(run)
+        alike = all(
+            getattr(record, name) == getattr(asked, name)
+            for name in ("budget", "fixed", "cores_per_trial", "data")
+        )
+        if not alike or record.replayed:
+            return
+        for each in read_history(read_journal(run / RunFile.JOURNAL)).trials.values():
+            trial, result, seconds = each.trial, each.concluded, each.taken_s
+            completed = result is not None and result.state is TrialState.COMPLETED
+            is_whole = trial.budget == asked.budget and not trial.interleaved
+            if completed and is_whole and seconds is not None:
+                yield seconds

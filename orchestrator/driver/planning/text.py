@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
-from orchestrator.driver.budgets.budgets import HOUR_S, Amount, Budgets
+from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.totals import (
-    Total,
-    least,
-    most,
-    share_of_grid,
-)
+from orchestrator.driver.planning.totals import Total, least, most, share_of_grid
 from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.problem import Candidates
 from orchestrator.kernel.search import PlannedStage
@@ -96,7 +92,7 @@ def _stage(stage: PlannedStage) -> str:
     one = "" if stage.most == 1 else "each "
     each = f", {one}about {percent(share)} of a whole training" if share < 1 else ""
     text = f": {stage.text}" if stage.text else ""
-    return f"{trials_between(stage.least, stage.most)}{isolated}{each}{text}"
+    return f"{_trials(stage.least, stage.most)}{isolated}{each}{text}"
 
 
 def _composed(plan: Plan) -> Iterator[str]:
@@ -148,9 +144,10 @@ def _left_out(plan: Plan, candidates: Candidates) -> Iterator[str]:
     if plan.cannot_run:
         what_then = "one row each, not run" if plan.exact else "not run if chosen"
         yield f"cannot run here: {counted(plan.num_infeasible, 'config')}, {what_then}"
-    for group in plan.cannot_run[:_NUM_REASONS]:
-        settings = " ".join(format_setting(name, value) for name, value in group.example.items())
-        yield f"  {group.num_configs:>5,}  {group.reason}{f' (as {settings})' if settings else ''}"
+    varied = domains_of(plan.sweep.space)
+    for reason, configs in islice(plan.cannot_run.items(), _NUM_REASONS):
+        settings = " ".join(format_setting(name, configs[0][name]) for name in varied)
+        yield f"  {len(configs):>5,}  {reason}{f' (as {settings})' if settings else ''}"
 
 
 def _stopping(plan: Plan) -> Iterator[str]:
@@ -187,8 +184,8 @@ def _time(plan: Plan) -> str:
             "this budget, these fixed knobs and cores"
         )
     source = "as the sweep file has it; there is no earlier run like this one"
-    if plan.earlier is not None:
-        source = f"median of {counted(plan.earlier.num_trials, 'earlier trial')}"
+    if plan.earlier_s:
+        source = f"median of {counted(len(plan.earlier_s), 'earlier trial')}"
     return f"{duration(plan.trial_s)} a trial ({source})"
 
 
@@ -209,11 +206,12 @@ def _budget(plan: Plan, budgets: Budgets) -> Iterator[str]:
 def _in_all(plan: Plan) -> str:
     """Return the trials of all stages, least and most, and what they take."""
     low, high = least(plan), most(plan)
-    text = trials_between(low.trials, None if high is None else high.trials)
+    text = _trials(low.trials, None if high is None else high.trials)
     if low.amount is None:
         return f"{text}; how long they take is not known yet: no earlier trials like these"
     times = _span(lambda amount: duration(amount.time_s), low, high)
-    return f"{text}, about {times}, {_span(core_hours, low, high)} core-hours"
+    hours = _span(lambda amount: amount.core_hours, low, high)
+    return f"{text}, about {times}, {hours} core-hours"
 
 
 def _span(words: Callable[[Amount], str], low: Total, high: Total | None) -> str:
@@ -223,12 +221,7 @@ def _span(words: Callable[[Amount], str], low: Total, high: Total | None) -> str
     return " to ".join(texts) + (" and more" if high is None else "")
 
 
-def core_hours(amount: Amount) -> str:
-    """Return core-hours in words, without their unit."""
-    return f"{amount.core_s / HOUR_S:,.2g}"
-
-
-def trials_between(low: int, high: int | None) -> str:
+def _trials(low: int, high: int | None) -> str:
     """Return a range of trials in words; ``high`` is None without a limit."""
     if high is None:
         return f"{low:,} trials and more"

@@ -1,17 +1,22 @@
-"""Totals over the stages of a plan, least and most; what is left of them in a run."""
+"""Totals over the stages of a plan, least and most; what budgets keep back."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from orchestrator.driver.budgets.budgets import LEAST_CONFIGS, Amount, Budgets
+from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.errors import SweepError
-from orchestrator.kernel.events import Asked, Event, Finished, Started
 from orchestrator.kernel.search import PlannedStage
-from orchestrator.trial import Stage, TrialState
+from orchestrator.search.stages.confirm import FirstRounds
+
+LEAST_CONFIGS: Final = 2
+"""Configs that a search must have room for, or nothing is kept back: a baseline and one more."""
+
+MARGIN: Final = 1.1
+"""Factor on the expected confirm stage to be kept back for it: runs differ in length."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,42 +64,7 @@ def share_of_grid(plan: Plan) -> tuple[float, float] | None:
     return low / num_configs, sum(share or 0 for share in high) / num_configs
 
 
-def least_useful(plan: Plan) -> Total:
-    """Return the least that gives an answer: what a budget must have room for.
-
-    The least is that of a search in stages, else two configs. Then the confirm stage up to its
-    first interim analysis.
-    """
-    return _least_of(plan, [*_least_search(plan), *plan.confirm])
-
-
-def require_room(plan: Plan, budgets: Budgets) -> None:
-    """Check that the budgets have room for the least of the plan, where durations are known.
-
-    Raises:
-        SweepError: A budget has no room.
-    """
-    needed = least_useful(plan)
-    if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
-        return
-    searched = "the least of the search" if plan.is_staged else "two configs"
-    confirmed = " and the confirm stage up to its first analysis" if plan.confirm else ""
-    hint = " or --set rigor.confirm=0" if plan.confirm else ""
-    raise SweepError(
-        f"{by} is below the least of this plan: {budgets.in_words(needed.amount)} for {searched}"
-        f"{confirmed}, {needed.trials} trials",
-        f"allowed: more than that{hint}; --plan shows the plan",
-    )
-
-
-def _least_search(plan: Plan) -> list[PlannedStage]:
-    if plan.is_staged:
-        return list(plan.searched)
-    num = min(LEAST_CONFIGS, sum(stage.least for stage in plan.searched))
-    return [PlannedStage(name="", least=num, most=num, isolated=True)]
-
-
-def _least_of(plan: Plan, stages: Iterable[PlannedStage]) -> Total:
+def _least_of(plan: Plan, stages: Sequence[PlannedStage]) -> Total:
     return _total(plan, [(stage, stage.least, _least_share(stage)) for stage in stages])
 
 
@@ -120,47 +90,53 @@ def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Tota
     return Total(trials=trials, amount=amount)
 
 
-# -- of a run that has begun
+# -- budgets
 
 
-def last_states(past: Sequence[Event]) -> dict[str, TrialState]:
-    """Return the state of each trial that has a result, by its id."""
-    return {event.trial_id: event.result.state for event in past if isinstance(event, Finished)}
+def require_room(plan: Plan, budgets: Budgets) -> None:
+    """Check that the budgets have room for the least that gives an answer, if it is known.
+
+    The least is that of a search in stages, else two configs; then the confirm stage up to its
+    first interim analysis.
+
+    Raises:
+        SweepError: A budget has no room.
+    """
+    searched, words = list(plan.searched), "the least of the search"
+    if not plan.is_staged:
+        num, words = min(LEAST_CONFIGS, sum(stage.least for stage in searched)), "two configs"
+        searched = [PlannedStage(name="", least=num, most=num, isolated=True)]
+    needed = _least_of(plan, [*searched, *plan.confirm])
+    if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
+        return
+    confirmed = " and the confirm stage up to its first analysis" if plan.confirm else ""
+    hint = " or --set rigor.confirm=0" if plan.confirm else ""
+    raise SweepError(
+        f"{by} is below the least of this plan: {needed.amount} for {words}{confirmed}, "
+        f"{needed.trials} trials",
+        f"allowed: more than that{hint}; --plan shows the plan",
+    )
 
 
-def what_is_left(plan: Plan, past: Sequence[Event], *, searches: bool) -> list[Total]:
-    """Return the least that is left of a plan, and the most where the search has a known end.
+def kept_back(
+    first: FirstRounds, budgets: Budgets, *, baseline: Amount, typical: Amount
+) -> Amount | None:
+    """Return what budgets keep back for the confirm stage; None if no search would be left.
 
-    A trial leaves one less of its stage, however many trials other stages had.
+    Room for all finalists if there is enough, else only for the selected config.
 
     Args:
-        plan: The plan of the whole run.
-        past: Events of the run.
-        searches: True if its search continues; False if only the confirm stage does.
+        first: The stage up to its first analysis.
+        budgets: The budgets.
+        baseline: Amount of a whole training of the baseline.
+        typical: Amount of a whole training of another config.
     """
-    asked = {event.trial.id: event.trial.stage for event in past if isinstance(event, Asked)}
-    started = {event.trial_id for event in past if isinstance(event, Started)}
-    # A plan that lists its configs has left out those that cannot run.
-    all_count = plan.num_able == plan.max_configs
-    done = Counter(
-        asked[name]
-        for name, state in last_states(past).items()
-        if state is not TrialState.NOT_RUN and (all_count or name in started)
-    )
-    stages = [*plan.searched, *plan.around] if searches else plan.confirm
-    kinds = {kind: [stage for stage in stages if stage.stage is kind] for kind in Stage}
-    rests = [_rest({kind: _least_of(plan, those) for kind, those in kinds.items()}, done)]
-    if _most_of(plan, stages) is not None:
-        highs = {kind: _most_of(plan, those) for kind, those in kinds.items()}
-        rests.append(_rest({kind: high for kind, high in highs.items() if high}, done))
-    return rests
-
-
-def _rest(totals: Mapping[Stage, Total], done: Counter[Stage]) -> Total:
-    trials, amount = 0, Amount()
-    for kind, total in totals.items():
-        if num := max(0, total.trials - done[kind]):
-            trials += num
-            amount += (total.amount or Amount()).times(num / total.trials)
-    is_timed = all(total.amount is not None for total in totals.values())
-    return Total(trials=trials, amount=amount if is_timed else None)
+    if not first.rounds:
+        return None
+    search = baseline + typical.times(LEAST_CONFIGS - 1)
+    for finalists, margin in ((first.finalists, MARGIN), (min(1, first.finalists), 1.0)):
+        compared = (baseline + typical.times(finalists)).times(first.rounds * first.share)
+        kept = (compared + typical).times(margin)  # the last one is the test run
+        if not budgets.exceeded_by(kept + search):
+            return kept
+    return None

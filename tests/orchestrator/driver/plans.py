@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.data import DataFolders
 from orchestrator.driver.planning.plan import Plan, make_plan
 from orchestrator.driver.trials import TrialFactory
+from orchestrator.kernel.events import Asked, Finished, Opened, Started
 from orchestrator.kernel.executor import Needs, Source
+from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search, SearchSpec
 from orchestrator.machine import Machine, Node, requires
@@ -23,7 +23,7 @@ from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import NAMES, Rigor
 from orchestrator.trainable import Demand, Trainable
-from orchestrator.trial import Budget, Stage
+from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.tracking.journals import make_record
 
 CPU = Machine(nodes=(Node(name="cpu", cpus=4),))
@@ -118,32 +118,32 @@ class Staged(SearchSpec):
         return [probes, PlannedStage(name="train", least=1, most=2)]
 
 
+EARLIER = make_record(budget=Budget(epochs=3), cores_per_trial=4)
+"""The record of an earlier run."""
+
+
 def earlier_run(
-    runs: Path,
-    name: str,
-    walls: Mapping[str, str],
-    epochs: int = 3,
-    cores: int = 4,
-    data: str = "digits",
-    between_s: float = 0.0,
-    **fixed: object,
+    run: Path,
+    seconds: Sequence[float],
+    *,
+    state: TrialState = TrialState.COMPLETED,
+    trial_budget: Budget | None = None,
+    after_s: float = 0.0,
+    **changes: object,
 ) -> None:
-    """Write a finished run: its trials, state by wall time, one after the other."""
-    run = runs / name
+    """Write an earlier run of trials, one after the other, ``after_s`` after the end of each."""
     run.mkdir(parents=True)
-    values = {"lr": 0.1, "prefetch": 2, "ranks": 1, "amp": "off", **fixed}
-    record = make_record(budget=Budget(epochs=epochs), data=data, fixed=values)
+    record = replace(EARLIER, **changes)  # type: ignore[arg-type]
     (run / "sweep.json").write_text(json.dumps(record.to_json()))
-    with (run / "trials.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["trial_id", "stage", "state", "cores", "started_at", "wall_s"])
-        at = datetime(2026, 1, 2, 3, 4, 5, 678_000, UTC)
-        for wall, state in walls.items():
-            rows.writerow(["abc", "train", state, str(cores), str(at) if wall else "", wall])
-            at += timedelta(seconds=float(wall or 0) + between_s)
-
-
-def change_record(run: Path, **fields: object) -> None:
-    """Change fields of the record of an earlier run."""
-    path = run / "sweep.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    at = 100.0
+    journal = Journal(run / "journal.jsonl", now=lambda: at)
+    journal.append(Opened(sweep=record.to_json()))
+    for number, wall_s in enumerate(seconds):
+        budget = trial_budget or record.budget
+        made = Trial(id=str(number), stage=Stage.TRAIN, config={}, budget=budget, seed=0)
+        journal.append(Asked(trial=made))
+        journal.append(Started(trial_id=made.id, node="a", cores=4))
+        at += wall_s + after_s
+        result = TrialResult(state=state, wall_s=wall_s)
+        journal.append(Finished(trial_id=made.id, result=result))
+    journal.close()

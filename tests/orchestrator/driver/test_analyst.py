@@ -6,27 +6,31 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.recommendation.choice import choose, finalists, is_decided
 from orchestrator.analysis.recommendation.selection import select, to_repeat
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.derived import DerivedFigures
-from orchestrator.driver.analyst import Analyst
+from orchestrator.driver.analyst import Analyst, best_so_far
 from orchestrator.metrics import maximize, minimize
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.storage.tables import candidates_table, roles_of, write_tables
+from orchestrator.storage.tables import candidates_table, roles_of, trials_of, write_tables
 from orchestrator.sweep.rigor import Rigor
+from orchestrator.tracking.console.view import BestSoFar
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
-from tests.orchestrator.tracking.journals import Scribe, config, make_record
+from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_record, make_trial
 
 RECORD = make_record(rigor=Rigor(repeats=2, max_confirm=12))
 MAX_RUNS = 4
@@ -279,3 +283,54 @@ def test_a_role_that_the_search_has_found_is_composed_by(tmp_path: Path) -> None
     written = pd.read_parquet(tmp_path / RunFile.CANDIDATES)
     assert roles_of(written)["num_workers"] is Role.BOTH
     assert len(written) == 8
+
+
+# -- the best so far
+
+FAST, SLOW = {"samples_per_s": 9e4, "val_acc": 0.9}, {"samples_per_s": 1e4, "val_acc": 0.9}
+
+
+def history_of(run_dir: Path, *results: dict[str, Any], **sweep: object) -> SweepHistory:
+    """Return the history after trials 0, 1, ... (trial 0 is the baseline's) that ended as told."""
+    scribe = Scribe(run_dir)
+    scribe.sweep(**sweep)
+    for number, changes in enumerate(results):
+        trial = scribe.asked(make_trial(number))
+        scribe.started(trial)
+        scribe.finished(trial, **changes)
+    return read_history(events_of(run_dir))
+
+
+def recommended(best: BestSoFar) -> dict[str, Any]:
+    assert best.leaders[0].title == "recommended"
+    return dict(best.leaders[0].config)
+
+
+def test_the_best_so_far_is_what_the_report_recommends(tmp_path: Path) -> None:
+    scribe = Scribe(tmp_path)
+    scribe.sweep()
+    for number in range(8):
+        scribe.whole(make_trial(number))
+    for number in (0, 3):
+        for repeat in (0, 1):
+            scribe.whole(make_trial(number, stage=Stage.CONFIRM, repeat=repeat))
+    history = read_history(events_of(tmp_path))
+    tables = RunTables(trials=trials_of(history), sweep=history.sweep)
+    assert recommended(best_so_far(history)) == findings(tables).config
+
+
+def test_each_objective_has_its_leader_and_no_config_is_named_twice(tmp_path: Path) -> None:
+    accurate = {"samples_per_s": 1e4, "val_acc": 0.99}
+    careless = {"samples_per_s": 9e4, "val_acc": 0.5}
+    history = history_of(tmp_path, {"metrics": accurate}, {"metrics": careless})
+    best = best_so_far(history)
+    titles = {leader.title: leader.config["num_workers"] for leader in best.leaders}
+    assert titles == {"recommended": 0, "fastest": 3}
+    assert best.leaders[1].figures["val_acc"] == 0.5
+    assert best.num_front == 2
+    assert best.baseline == pytest.approx(1e4)
+
+
+def test_before_anything_has_run_nothing_leads(tmp_path: Path) -> None:
+    best = best_so_far(history_of(tmp_path))
+    assert (list(best.leaders), best.baseline) == ([], None)

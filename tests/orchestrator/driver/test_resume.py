@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.driver.options.options import Options
 from orchestrator.driver.record import question_record
-from orchestrator.driver.resume import (
-    extension,
-    first_record,
-    notes_of_changes,
-    options_to_resume,
-    require_same,
-)
+from orchestrator.driver.resume import Past, read_past
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import Continued, Event, Noted, Opened
+from orchestrator.kernel.events import Continued, Event, Noted
+from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.machine import Machine, requires
 from orchestrator.search import Grid, Random
@@ -44,12 +37,8 @@ def asked(**changes: object) -> SweepRecord:
     return question_record(Sweep(TRAINABLE, **ASKED | changes), Path("s.py"))
 
 
-def journalled(record: SweepRecord) -> SweepRecord:
-    """Return the record as a later process finds it."""
-    past: Sequence[Event] = [Opened(sweep=record.to_json())]
-    found = first_record(past, RUN)
-    assert found is not None
-    return found
+def started_with(record: SweepRecord) -> Past:
+    return Past(run_dir=RUN, record=record)
 
 
 @pytest.mark.parametrize(
@@ -64,38 +53,36 @@ def journalled(record: SweepRecord) -> SweepRecord:
 )
 def test_another_question_is_another_run(changes: dict[str, object], said: str) -> None:
     with pytest.raises(RunDirectoryError, match=said):
-        require_same(asked(**changes), journalled(asked()), "question", RUN)
+        started_with(asked()).require_same(asked(**changes), "question")
 
 
 @pytest.mark.parametrize(
     ("name", "then", "now"), [("cores_per_trial", 4, 2), ("data", "mnist", "digits")]
 )
 def test_trials_on_other_cores_or_data_are_another_run(name: str, then: Any, now: Any) -> None:  # noqa: ANN401 - of two fields
-    before = journalled(make_record(**{name: then}))
+    before = started_with(make_record(**{name: then}))
     with pytest.raises(RunDirectoryError, match=f"{name}: {then!r} then, {now!r} now"):
-        require_same(make_record(**{name: now}), before, "ground", RUN)
+        before.require_same(make_record(**{name: now}), "ground")
 
 
 def test_a_changed_source_or_changed_data_is_noted() -> None:
     before = make_record(source_hash="a", data_fingerprint="b")
-    assert notes_of_changes(before, journalled(before)) == []
-    (source,) = notes_of_changes(replace(before, source_hash="c"), before)
-    (data,) = notes_of_changes(replace(before, data_fingerprint="c"), before)
+    past = started_with(before)
+    assert past.notes(before) == []
+    (source,) = past.notes(replace(before, source_hash="c"))
+    (data,) = past.notes(replace(before, data_fingerprint="c"))
     assert source.startswith("the trainable's source has changed since this run was started")
     assert data.startswith("the data has changed since this run was started")
 
 
-def test_a_journal_begins_with_the_sweep() -> None:
+def test_a_journal_begins_with_the_sweep(tmp_path: Path) -> None:
+    record = make_record()
+    assert read_past(tmp_path, record) == Past(run_dir=tmp_path)
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.append(Noted(text="?"))
+    journal.close()
     with pytest.raises(RunDirectoryError, match="its journal does not begin with the sweep"):
-        first_record([Noted(text="?")], RUN)
-
-
-def test_the_sweep_file_is_that_of_the_run_unless_another_is_given() -> None:
-    before = make_record(file="/sweeps/loader.py", options={"trials": 3})
-    options = options_to_resume(Options(resume=RUN), before)
-    assert (options.sweep_file, options.trials) == (Path("/sweeps/loader.py"), 3)
-    other = options_to_resume(Options(resume=RUN, sweep_file=Path("b.py")), before)
-    assert other.sweep_file == Path("b.py")
+        read_past(tmp_path, record)
 
 
 # -- more of it than before
@@ -113,7 +100,7 @@ def test_a_search_goes_on_to_more_configs_than_it_was_asked_for(
     trials: int | None, past: list[Event], goes_on_to: int | None
 ) -> None:
     sweep = Sweep(TRAINABLE, **ASKED, search=Random(5))
-    assert extension(trials, sweep, past) == goes_on_to
+    assert Past(run_dir=RUN, events=past).extension(trials, sweep) == goes_on_to
 
 
 @pytest.mark.parametrize(
@@ -128,4 +115,4 @@ def test_a_search_is_not_made_smaller_nor_a_whole_grid_larger(
     search: SearchSpec, past: list[Event], message: str
 ) -> None:
     with pytest.raises(RunDirectoryError, match=message):
-        extension(4, Sweep(TRAINABLE, **ASKED, search=search), past)
+        Past(run_dir=RUN, events=past).extension(4, Sweep(TRAINABLE, **ASKED, search=search))

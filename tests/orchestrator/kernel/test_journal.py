@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -149,17 +148,6 @@ def test_of_the_times_of_steps_a_damaged_line_is_left_out(tmp_path: Path) -> Non
     lines = [blocks, "{", blocks.replace("80", '"x"'), blocks.replace("0.5, 0", "0.5"), blocks]
     path.write_text("\n".join([*lines, ""]))
     assert len(list(read_steps(path))) == 2
-
-
-def test_a_journal_that_is_removed_meanwhile_takes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "journal.jsonl"
-    path.parent.mkdir()
-    journal = Journal(path)
-    journal.append(Noted(text="one"))
-    shutil.rmtree(path.parent)
-    with pytest.raises(FileNotFoundError, match="it was removed while the run wrote to it"):
-        journal.append(Noted(text="two"))
-    journal.close()
 
 
 A_TRIAL = Trial(

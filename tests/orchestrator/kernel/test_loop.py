@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator import Sweep
-from orchestrator.driver.budgets.budgets import Budgets, Expectation
-from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.budgets.spending import Spending
+from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.outputs import StepTimes
+from orchestrator.driver.planning.plan import make_plan
+from orchestrator.driver.planning.spending import Spending
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted
 from orchestrator.kernel.executor import Launch
@@ -80,11 +80,10 @@ class Loops:
         asked = Sweep(TRAINABLE, question="?", space=SPACE)
         factory = made_factory(self._folder, asked, MACHINE)
         self.journals.append(Journal(self.path))
-        expectation = Expectation(num_cores=1, budget=factory.sweep.budget, baseline={})
-        spending = Spending(Budgets(time_s=time_budget_s), expectation, self.journals[-1].now)
+        plan = make_plan(asked, MACHINE, num_cores=1)
         self.step_times.append(StepTimes(self.journals[-1]))
         folds = [self.step_times[-1], *trackers]
-        gate = Limits(spending)
+        gate = Spending(Budgets(time_s=time_budget_s), plan, self.journals[-1].now)
         return ControlLoop(factory, search, self.journals[-1], folds, gate)
 
     @property

@@ -221,4 +221,4 @@ def test_gpus_and_the_most_at_the_same_time_are_limits_too() -> None:
     with_gpu, one_at_a_time = nodes(8, gpus=1), nodes(8, most=1)
     assert [placed(with_gpu, on_gpu) for _ in range(2)] == ["n0", ""]
     assert [placed(one_at_a_time, PLAIN) for _ in range(2)] == ["n0", ""]
-    assert not one_at_a_time.may_take(2)
+    assert one_at_a_time.with_room(2) is None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.replay.recorded import ReplayError
-from orchestrator.replay.segment import segment_of, shortfall
+from orchestrator.replay.segment import segment_of, shortfall, stopped_at
 from orchestrator.trial import Budget, TrialState
 from tests.orchestrator.replay.made_runs import (
     EVAL_S,
@@ -45,7 +45,7 @@ def test_a_pause_ends_stopped_at_its_epoch() -> None:
     segment = segment_of(made_run(), Budget(epochs=3, pause_after=1))
     assert segment.state is TrialState.STOPPED
     assert segment.reason == "paused after 1 of 3 epochs"
-    assert segment.num_reports == 1
+    assert len(segment.reports) == 1
 
 
 def test_going_on_from_a_pause_plays_the_rest_only() -> None:
@@ -96,11 +96,11 @@ def test_a_trial_of_speed_alone_has_no_ceilings_of_a_run_that_was_evaluated() ->
 
 def test_the_figures_of_a_stopped_trial_are_those_of_its_report() -> None:
     segment = segment_of(made_run(), Budget(epochs=3))
-    metrics, tags = segment.stopped_at(segment.reports[0])
-    assert metrics["val_acc"] == 0.1
-    assert metrics["peak_rss_gib"] == 2.0
-    assert "headroom" not in metrics
-    assert tags == {"cpu_model": "made", "bound": "loader"}
+    stopped = stopped_at(segment, segment.reports[0])
+    assert stopped.metrics["val_acc"] == 0.1
+    assert stopped.metrics["peak_rss_gib"] == 2.0
+    assert "headroom" not in stopped.metrics
+    assert stopped.tags == {"cpu_model": "made", "bound": "loader"}
 
 
 def test_only_a_trial_that_may_look_at_the_test_split_sees_its_figures() -> None:
@@ -125,15 +125,15 @@ def test_a_run_that_a_search_stopped_is_played_up_to_there_and_known_to_be_too_s
     stopped = made_run(2, state=TrialState.STOPPED, budget=Budget(epochs=3))
     segment = segment_of(stopped, Budget(epochs=3))
     assert [report.epoch for report in segment.reports] == [1, 2]
-    assert segment.too_short == "it was recorded for 2 epochs, and 3 are asked for"
-    assert not segment_of(made_run(3), Budget(epochs=3)).too_short
+    short = shortfall(stopped, Budget(epochs=3))
+    assert short == "it was recorded for 2 epochs, and 3 are asked for"
 
 
 def test_a_run_that_a_search_stopped_before_its_last_step_is_too_short() -> None:
     budget = Budget(epochs=9, steps=2500)
     stopped = made_run(2, state=TrialState.STOPPED, budget=budget)
-    assert segment_of(stopped, budget).too_short
-    assert not segment_of(stopped, Budget(epochs=9, steps=1500)).too_short
+    assert shortfall(stopped, budget)
+    assert not shortfall(stopped, Budget(epochs=9, steps=1500))
 
 
 # -- an end within an epoch

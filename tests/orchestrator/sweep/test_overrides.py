@@ -13,7 +13,7 @@ from orchestrator.search import Asha, Grid, Optuna, Random, Sampler
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep
-from orchestrator.sweep.overrides import Overrides, apply_overrides
+from orchestrator.sweep.overrides import overridden
 from orchestrator.sweep.rigor import PRESETS, Rigor, rigor_findings, with_setting
 from orchestrator.trial import Isolation
 from tests.orchestrator.helpers.sweep_files import GOOD, written
@@ -25,7 +25,7 @@ def sweep(tmp_path: Path) -> Sweep[Any]:
 
 
 def test_a_setting_fixes_a_knob_in_the_space_and_in_the_baseline(sweep: Sweep[Any]) -> None:
-    fixed = apply_overrides(sweep, Overrides(settings=["workers=5", "amp=bf16"]))
+    fixed = overridden(sweep, settings=["workers=5", "amp=bf16"])
 
     assert list(domains_of(fixed.space)) == ["lr"]
     for config in (fixed.space, fixed.baseline):
@@ -35,13 +35,11 @@ def test_a_setting_fixes_a_knob_in_the_space_and_in_the_baseline(sweep: Sweep[An
 
 def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
     with pytest.raises(Problems) as refused:
-        apply_overrides(
+        overridden(
             sweep,
-            Overrides(
-                settings=("lr=nan", "wokers=3", "amp", "rigor.confrim=1", "rigor.retries=-1"),
-                search="randm",
-                fields={"seed": -1, "isolation": "alone"},
-            ),
+            settings=("lr=nan", "wokers=3", "amp", "rigor.confrim=1", "rigor.retries=-1"),
+            search="randm",
+            fields={"seed": -1, "isolation": "alone"},
         )
 
     text = str(refused.value)
@@ -58,8 +56,7 @@ def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
 def test_the_command_line_changes_search_and_fields(sweep: Sweep[Any]) -> None:
     fields = {"seed": 3, "isolation": Isolation.EXCLUSIVE}
     settings = ("rigor=quick", "rigor.repeats=2", "rigor.retries=0")
-    overrides = Overrides(settings=settings, search="random", trials=7, fields=fields)
-    changed = apply_overrides(sweep, overrides)
+    changed = overridden(sweep, settings=settings, search="random", trials=7, fields=fields)
 
     assert changed.search == Random(7)
     assert changed.rigor == replace(Rigor.quick(), repeats=2, retries=0)
@@ -89,20 +86,20 @@ def test_another_search_takes_over_the_trials(
     tail = f"from orchestrator.search import Sampler\n{GOOD}".replace("epochs=2", f"search={own}")
     sweep = load_sweep(written(tmp_path, tail))
 
-    assert apply_overrides(sweep, Overrides(search=name, trials=trials)).search == expected
+    assert overridden(sweep, search=name, trials=trials).search == expected
 
 
 def test_only_fields_that_are_changed_are_checked(sweep: Sweep[Any]) -> None:
     """Problems of the file were reported when it was loaded."""
     wrong = replace(sweep, epochs=0)
-    assert apply_overrides(wrong, Overrides(fields={"seed": 1})).seed == 1
+    assert overridden(wrong, fields={"seed": 1}).seed == 1
 
 
 def test_a_field_that_no_longer_fits_the_changed_ones_is_named(sweep: Sweep[Any]) -> None:
     halved = replace(sweep, epochs=9, stopping=Asha(grace=3))
     with pytest.raises(SweepFileError, match=r"--epochs 2: stopping"):
-        apply_overrides(halved, Overrides(fields={"epochs": 2}))
-    assert apply_overrides(halved, Overrides(fields={"epochs": 6})).epochs == 6
+        overridden(halved, fields={"epochs": 2})
+    assert overridden(halved, fields={"epochs": 6}).epochs == 6
 
 
 @pytest.mark.parametrize("name", PRESETS)

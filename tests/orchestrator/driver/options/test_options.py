@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.options.declaration import EXECUTORS, duration_s, flag
+from orchestrator.driver.options.declaration import EXECUTORS, contradictions, duration_s, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
-from orchestrator.driver.options.settings import contradictions
-from orchestrator.search import SEARCHES
+from orchestrator.search import SEARCHES, Random
+from orchestrator.sweep.loading import load_sweep
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT
+from tests.orchestrator.helpers.sweep_files import written
 
 
 def test_every_field_but_the_sweep_file_is_declared() -> None:
@@ -45,11 +46,14 @@ def test_an_option_that_is_not_given_is_absent_from_those_given() -> None:
     }
 
 
-def test_options_override_the_fields_that_they_name() -> None:
-    given = ["--seed", "3", "--isolation", "exclusive", "--search", "grid", "--trials", "4"]
-    overrides = parse([*given, "--max-concurrent", "1"]).overrides()
-    assert overrides.fields == {"seed": 3, "isolation": Isolation.EXCLUSIVE}
-    assert (overrides.search, overrides.trials, overrides.settings) == ("grid", 4, [])
+def test_options_override_the_fields_that_they_name(tmp_path: Path) -> None:
+    given = ["--seed", "3", "--isolation", "exclusive", "--search", "random", "--trials", "4"]
+    sweep = load_sweep(written(tmp_path))
+    changed = parse([*given, "--max-concurrent", "1", "--cost", "cpu_hour=2"]).applied_to(sweep)
+    assert (changed.seed, changed.isolation) == (3, Isolation.EXCLUSIVE)
+    assert changed.search == Random(4)
+    assert changed.prices == {"cpu_hour": 2.0, "gpu_hour": 0.0}
+    assert parse(["--no-mlflow"]).applied_to(sweep) == sweep
 
 
 def test_the_help_names_every_search_and_executor() -> None:
@@ -60,11 +64,6 @@ def test_the_help_names_every_search_and_executor() -> None:
 def test_settings_may_be_repeated_and_the_file_may_stand_behind_them() -> None:
     options = parse(["--set", "a=1", "--set", "b=2", "s.py"])
     assert (options.set, options.sweep_file) == (("a=1", "b=2"), Path("s.py"))
-
-
-def test_prices_are_those_of_the_sweep() -> None:
-    fields = parse(["--cost", "cpu_hour=2"]).overrides().fields
-    assert fields == {"prices": {"cpu_hour": 2.0, "gpu_hour": 0.0}}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +143,7 @@ def test_other_durations_are_refused(text: str) -> None:
 def test_an_option_of_the_last_version_works_and_names_the_new_one(
     given: list[str], settings: list[str], instead: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert parse(["s.py", *given]).overrides().settings == settings
+    assert parse(["s.py", *given]).settings == settings
     assert f"NOTE: {given[0].partition('=')[0]} is now {instead}" in capsys.readouterr().err
 
 
@@ -170,7 +169,7 @@ def test_options_that_contradict_each_other_are_named(given: list[str], message:
 def test_settings_of_a_replay_are_read_apart_from_the_sweep_s() -> None:
     options = parse(["--set", "lr=1", "replay.cores=4", "replay.reuse_repeats=true", "rigor=quick"])
     assert options.replay == {"cores": 4, "reuse_repeats": True}
-    assert options.overrides().settings == ["lr=1", "rigor=quick"]
+    assert options.settings == ["lr=1", "rigor=quick"]
 
 
 @pytest.mark.parametrize("text", ["replay.cores=0", "replay.core=1", "replay.reuse_repeats=2", ""])

@@ -11,18 +11,18 @@ from typing import Any
 import psutil
 import pytest
 
-from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.planning.command import lines_of_the_rest
+from orchestrator.driver.planning.command import lines_of_the_past
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import read_request
+from orchestrator.driver.resume import Past
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.events import Event
-from orchestrator.space.domains import choice
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Stage
+from orchestrator.trial import Budget
 from tests.orchestrator.driver.never import SWEEP, write_never
-from tests.orchestrator.driver.plans import Config, change_record, earlier_run, plan
+from tests.orchestrator.driver.plans import earlier_run
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.journalled import event_of
 from tests.orchestrator.helpers.sweep_files import GOOD, written
@@ -156,8 +156,15 @@ def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
 
 def test_the_time_is_that_of_the_sweep_s_own_earlier_runs(folder: Path) -> None:
     for sweep in ("never", "another"):
-        earlier_run(folder / "runs" / sweep, "a", {"20.0": "completed"}, epochs=1, cores=1, data="")
-        change_record(folder / "runs" / sweep / "a", fixed={"num_workers": 0})
+        run = folder / "runs" / sweep / "a"
+        earlier_run(
+            run,
+            [20.0],
+            budget=Budget(epochs=1),
+            cores_per_trial=1,
+            data="",
+            fixed={"num_workers": 0},
+        )
     (folder / "third.py").write_text(SWEEP)
     planned = {
         name: run_main(f"{name}.py", "--plan", "--cores-per-trial", "1").stdout
@@ -167,32 +174,19 @@ def test_the_time_is_that_of_the_sweep_s_own_earlier_runs(folder: Path) -> None:
     assert "unknown until the first trial has run" in planned["third"]
 
 
-def test_the_rest_of_a_run_is_the_plan_less_what_has_run() -> None:
-    # 9 to 33 trials of 30 s, of which 2 trainings and 1 confirm run have ended
-    made = plan(space=Config(workers=choice(0, 2)), trial_s={"": 30.0})
+def test_a_run_that_has_begun_is_shown_with_what_it_has_spent() -> None:
     past: list[Event] = []
     for name, state in (("a", "completed"), ("b", "failed"), ("c", "completed"), ("d", "not_run")):
-        stage = Stage.CONFIRM if name == "c" else Stage.TRAIN
         past += [
             event_of({"at": 0.0, "trial_id": name, **event})
             for event in (
-                {"event": "asked", "trial": made_trial(name, id=name, stage=stage).to_json()},
-                {"event": "started"},
+                {"event": "asked", "trial": made_trial(name, id=name).to_json()},
                 {"event": "finished", "result": {"state": state}},
             )
         ]
     spent, budgets = Amount(time_s=90.0, core_s=7200.0), Budgets(core_hours=8)
-
-    def lines(events: Sequence[Event], *, searches: bool = True) -> list[str]:
-        return lines_of_the_rest(made, events, spent, budgets, searches=searches)
-
-    assert lines(past) == [
+    assert lines_of_the_past(Past(run_dir=Path("run"), events=past), spent, budgets) == [
         "done        3 trials: 2 completed, 1 failed, 1 not run",
         "spent       1 min 30 s, 2 core-hours",
         "            25 % of the budget of 8 core-hours",
-        "left        6 to 30 trials, about 3 min to 15 min",
-        "            1 trial had no room in the budget",
     ]
-    over = [*past[:-3], event_of({"at": 0.0, "event": "ended", "exit_code": 0})]
-    assert lines(over, searches=False)[-1].endswith("the run has ended")
-    assert "left        6 to 30" in lines(over)[-1]

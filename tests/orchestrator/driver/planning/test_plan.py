@@ -14,7 +14,7 @@ import pytest
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_search
 from orchestrator.driver.phases import capacity_of
-from orchestrator.driver.planning.plan import extended, make_plan, planned
+from orchestrator.driver.planning.plan import earlier_s, make_plan, planned
 from orchestrator.driver.planning.text import plan_lines
 from orchestrator.driver.planning.totals import least, most
 from orchestrator.driver.request import Request, read_request
@@ -26,14 +26,16 @@ from orchestrator.search.stages.judge import Config as Values
 from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.space.domains import choice, integers, uniform
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Isolation, Trial, TrialResult, TrialState
+from orchestrator.trial import Budget, Isolation, Trial, TrialResult, TrialState
 from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.driver.plans import (
     CPU,
+    EARLIER,
     GPUS,
     TRAINABLE,
     WIDE,
     Config,
+    earlier_run,
     made_factory,
     plan,
     sweep,
@@ -184,7 +186,38 @@ def test_a_request_is_planned_by_its_executor_and_its_extension(file: str) -> No
     assert planned(request_of(file, "--executor", "inline"), CPU, "").capacity == 1
     request = request_of(file, "--search", "random", "--trials", "1")
     assert planned(request, CPU, "").max_configs == 1
-    assert planned(extended(request, 2), CPU, "").max_configs == 2
+    assert planned(request, CPU, "", 2).max_configs == 2
+
+
+# -- durations of earlier trials
+
+
+def test_the_trials_that_count_are_completed_whole_trainings(tmp_path: Path) -> None:
+    probe = Budget(epochs=3, steps=9)
+    earlier_run(tmp_path / "a", [20.0, 30.0], after_s=2.0)
+    earlier_run(tmp_path / "b", [999.0], state=TrialState.FAILED)
+    earlier_run(tmp_path / "c", [1.0], trial_budget=probe)
+    runs = sorted(tmp_path.glob("*"))
+    assert [s for run in runs for s in earlier_s(run, EARLIER)] == [22.0, 32.0], "ceilings too"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"budget": Budget(epochs=5)}, {"cores_per_trial": 2}, {"data": "mnist"}, {"fixed": {}},
+     {"replayed": "runs/a"}],
+    ids=str,
+)  # fmt: skip
+def test_runs_of_another_kind_do_not_count(tmp_path: Path, other: dict[str, Any]) -> None:
+    earlier_run(tmp_path / "other", [20.0], **other)
+    assert list(earlier_s(tmp_path / "other", EARLIER)) == []
+
+
+def test_runs_that_cannot_be_read_do_not_hide_those_that_can(tmp_path: Path) -> None:
+    for name, file in (("unfinished", "journal.jsonl"), ("broken", "sweep.json")):
+        earlier_run(tmp_path / name, [20.0])
+        (tmp_path / name / file).write_text("{\n")
+        assert list(earlier_s(tmp_path / name, EARLIER)) == []
+    assert list(earlier_s(tmp_path / "missing", EARLIER)) == []
 
 
 # -- speed

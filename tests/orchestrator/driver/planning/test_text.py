@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.budgets.budgets import Budgets
-from orchestrator.driver.planning.durations import Earlier
+from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.planning.text import note, plan_lines
 from orchestrator.search import Asha, Grid, Random
 from orchestrator.space.domains import choice, loguniform
@@ -109,7 +108,7 @@ def test_the_rungs_are_named_with_what_they_save() -> None:
 def test_the_time_of_a_trial_is_the_median_of_earlier_ones_else_as_stated() -> None:
     stated = plan(trial_s={"": 148.0})
     assert "2 min 28 s a trial (as the sweep file has it" in "\n".join(plan_lines(stated))
-    earlier = replace(stated, earlier=Earlier(num_trials=1, median_s=20.0))
+    earlier = replace(stated, earlier_s=[20.0])
     assert "20 s a trial (median of 1 earlier trial)" in "\n".join(plan_lines(earlier))
 
 

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
-from orchestrator.driver.budgets.budgets import Amount, Budgets
+from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.planning.totals import (
     Total,
     least,
-    least_useful,
     most,
     num_rows,
     require_room,
     share_of_grid,
-    what_is_left,
 )
 from orchestrator.errors import SweepError
-from orchestrator.kernel.events import Event
-from orchestrator.search import Asha, Factored, Grid, Optuna
+from orchestrator.search import Asha, Factored
 from orchestrator.space.domains import choice
-from orchestrator.trial import Budget, Stage
 from tests.orchestrator.driver.plans import Config, Staged, plan
-from tests.orchestrator.helpers.journalled import event_of
-from tests.orchestrator.replay.made_runs import made_trial
 
 THIRTEEN = choice(*range(13))
 
@@ -121,7 +112,6 @@ def test_rows_are_those_of_the_search_and_the_least_to_confirm() -> None:
 
 def test_a_budget_must_have_room_for_the_least_that_gives_an_answer() -> None:
     made = thirteen()
-    assert least_useful(made).trials == 2 + 7
     require_room(made, Budgets(time_s=90.0))
     with pytest.raises(SweepError, match=r"time budget of 89 s is below the least .* for two"):
         require_room(made, Budgets(time_s=89.0))
@@ -130,55 +120,3 @@ def test_a_budget_must_have_room_for_the_least_that_gives_an_answer() -> None:
     with pytest.raises(SweepError, match="for the least of the search and the confirm stage"):
         require_room(thirteen(search=Staged()), Budgets(time_s=80.0))
     require_room(thirteen(search=Staged()), Budgets(time_s=81.0))
-
-
-# -- of a run that has begun
-
-
-def event(kind: str, trial: str = "", **content: Any) -> Event:  # noqa: ANN401 - plain JSON values
-    return event_of({"at": 0.0, "event": kind, "trial_id": trial, **content})
-
-
-def ended(trial: str, state: str) -> Event:
-    return event("finished", trial, result={"state": state})
-
-
-def asked(trial: str, stage: Stage = Stage.TRAIN) -> Event:
-    made = made_trial(trial, id=trial, stage=stage, budget=Budget(epochs=9))
-    return event_of({"at": 0.0, "event": "asked", "trial": made.to_json()})
-
-
-def left(
-    made: Plan, ran: Mapping[Stage, int], *, unable: int = 0, searches: bool = True
-) -> list[int]:
-    """Return the trials that are left, least and most, once so many of each stage have run."""
-    past: list[Event] = [asked("running"), event("started", "running"), asked("late")]
-    past.append(ended("late", "not_run"))
-    for stage, num in ran.items():
-        for name in (f"{stage}{number}" for number in range(num)):
-            past += [asked(name, stage), event("started", name), ended(name, "completed")]
-    for name in (f"unable{number}" for number in range(unable)):
-        past += [asked(name), ended(name, "infeasible")]
-    return [rest.trials for rest in what_is_left(made, past, searches=searches)]
-
-
-def test_what_one_stage_had_more_of_is_not_taken_from_another() -> None:
-    made = plan(search=Staged(), confirm=2, max_confirm=2, finalists=1, max_repeats=1)
-    # 2 to 8 probes, 1 or 2 trainings, 4 runs to confirm and the test run
-    assert left(made, {}) == [8, 15]
-    assert left(made, {Stage.PROBE: 8}) == [6, 7]
-    assert left(made, {Stage.PROBE: 8, Stage.TRAIN: 2, Stage.CONFIRM: 30}) == [0, 0]
-    ran = {Stage.PROBE: 3, Stage.TRAIN: 1, Stage.CONFIRM: 1}
-    assert left(made, ran) == [4, 10]
-    assert left(made, ran, searches=False) == [4, 4]
-
-
-def test_a_search_that_chooses_has_spent_a_config_on_each_that_cannot_run() -> None:
-    short: Any = {"confirm": 0, "max_repeats": 1, "check_isolated": 0}
-    made = plan(space=Config(workers=choice(*range(20))), search=Optuna(9), **short)
-    assert left(made, {Stage.TRAIN: 3}, unable=2) == [4, 4]
-    # 4 of 6 configs cannot run, each of which has its row: as many are left as can.
-    space = Config(workers=choice(0, 1), ranks=choice(1, 2, 4))
-    for search in (Optuna(9), Grid()):
-        known = plan(space=space, search=search, **short)
-        assert left(known, {Stage.TRAIN: 1}, unable=4) == [1, 1]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator import Sweep
-from orchestrator.driver.budgets.budgets import Budgets, Expectation
-from orchestrator.driver.budgets.limits import Limits
-from orchestrator.driver.budgets.spending import Spending
+from orchestrator.driver.budgets import Budgets
+from orchestrator.driver.planning.plan import make_plan
+from orchestrator.driver.planning.spending import Spending
 from orchestrator.kernel.events import Cut, Event, Noted
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal, read_journal
@@ -57,13 +58,12 @@ class Run:
             ending=stopping.start(problem) if stopping else None,
         )
         stages = Stages(problem, [searching, _confirming(last, runs)])
-        expectation = Expectation(
-            num_cores=1, budget=problem.budget, baseline=problem.baseline,
-            confirm=FirstRounds(rounds=2), num_configs=6,
-        )  # fmt: skip
+        asked = replace(ASKED, epochs=problem.budget.epochs)
+        plan = replace(
+            make_plan(asked, MACHINE, num_cores=1), first_rounds=FirstRounds(rounds=2), num_able=6
+        )
         journal = Journal(self.path, now=lambda: self.at)
-        spending = Spending(budgets, expectation, journal.now)
-        self.limits = Limits(spending)
+        self.limits = Spending(budgets, plan, journal.now)
         made = made_factory(folder, ASKED, MACHINE)
         self.loop = ControlLoop(made, stages, journal, gate=self.limits)
         self.loop.replay(past)
@@ -196,7 +196,7 @@ def test_a_time_budget_counts_the_processes_and_not_the_nights_between(tmp_path:
 def test_with_a_larger_budget_the_search_goes_on_where_it_was_cut(tmp_path: Path) -> None:
     first = Run(tmp_path, hours(9.9)).to_the_end()
     again = Run(tmp_path, hours(9.9))
-    assert again.limits.is_cut
+    assert again.limits.cut_by
     assert again.to_the_end() == []
 
     more = Run(tmp_path, hours(100))

@@ -1,0 +1,299 @@
+"""Spending: what the trials of a run have taken, and what its budgets still have room for.
+
+It is counted from the journal's events alone, those of earlier processes included. A decision that
+rests on it depends on the clock, so it is an event of the journal before it takes effect. A resumed
+run takes the same decisions from its journal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.totals import kept_back
+from orchestrator.formats import counted
+from orchestrator.kernel.events import (
+    Asked,
+    Continued,
+    Cut,
+    Event,
+    Finished,
+    Noted,
+    Opened,
+    Resumed,
+    Started,
+)
+from orchestrator.kernel.executor import TimeBudget
+from orchestrator.kernel.parts import Gate
+from orchestrator.space.configs import canonical, values_of
+from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
+
+Config = Mapping[str, Any]
+
+
+@dataclass(kw_only=True)
+class _Held:
+    """A trial that holds its cores: since when, and how many."""
+
+    trial: Trial
+    since: float
+    cores: int
+
+
+class Spending(Gate):
+    """Gate that cuts a search short at a budget's end, and lets it continue with a larger one.
+
+    Args:
+        budgets: The limits.
+        plan: What is known beforehand.
+        now: Unix time now.
+    """
+
+    def __init__(self, budgets: Budgets, plan: Plan, now: Callable[[], float]) -> None:
+        super().__init__()
+        self._budgets = budgets
+        self._plan = plan
+        self._now = now
+        self._baseline = values_of(canonical(plan.sweep.baseline))
+        self._began: float | None = None
+        self._last: float | None = None
+        self._asked: dict[str, Trial] = {}
+        self._held: dict[str, _Held] = {}
+        self._begun: set[str] = set()
+        self._to_start: dict[str, Trial] = {}
+        self._ended = Amount()
+        self._interleaved_since: float | None = None
+        self._seconds: dict[str, float] = defaultdict(float)  # of all trials of a kind
+        self._num_timed: Counter[str] = Counter()
+        self._tried: set[str] = set()
+        self._cuts: dict[str, Cut] = {}
+
+    # -- decisions
+
+    @property
+    def cut_by(self) -> str:
+        """Return the limits that have cut the run short, in words; "" if a limit is larger now."""
+        by = dict.fromkeys(cut.by for cut in self._cuts.values())
+        return "" if self.has_more else " and ".join(by)
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Return what was left out for want of a budget, a sentence each."""
+        return tuple(cut.text for cut in self._cuts.values())
+
+    @property
+    def has_more(self) -> bool:
+        """Return True if a budget has cut the run short, and one is larger now."""
+        limits = [cut.limits for cut in self._cuts.values()]
+        return bool(limits) and self._budgets.has_more_than(limits[-1])
+
+    @property
+    def time_budget(self) -> TimeBudget | None:
+        """Return the time until which trials may start; None without such a limit."""
+        if (seconds := self._budgets.time_s) is None:
+            return None
+        began = (self._began or self._now()) - self._ended.time_s  # as if without a pause
+        return TimeBudget(seconds=seconds, ends_at=began + seconds)
+
+    def not_run(self, trial: Trial) -> TrialResult | None:
+        """Return the row of a trial without room in the budgets; None if it may start."""
+        by = self._exhausted_by()
+        reason = f"{by} had ended"
+        if trial.stage is not Stage.CONFIRM:
+            # A trial that ran at the cut continues to its end, also after an interruption.
+            is_cut = "search" in self._cuts and trial.id not in self._begun
+            by = self._cuts["search"].by if is_cut else self._too_much(trial)
+            reason = f"{by} had no room for it"
+            if by and "search" not in self._cuts:
+                tried = self._plan.num_able
+                num = 0 if tried is None else max(0, tried - len(self._tried))
+                left_out = f": {counted(num, 'config')} not tried" if num else ""
+                self._cut("search", by, f"ended the search{left_out}")
+        return TrialResult(state=TrialState.NOT_RUN, reason=reason) if by else None
+
+    def launched(self, trials: Sequence[Trial]) -> None:
+        """Count trials that are about to start."""
+        self._to_start |= {trial.id: trial for trial in trials}
+
+    def may_start(self, configs: Sequence[Config], *, kept_back: bool) -> bool:
+        """Return True if the confirm stage may begin, or continue with another round."""
+        if "confirm" in self._cuts:
+            return False
+        if self.replaying:
+            return True
+        by = self._exhausted_by()
+        if not by and self._budgets.has_limits and not (kept_back and self._kept_back()):
+            needs = [need for config in configs if (need := self._of_config(config)) is not None]
+            by = self._budgets.exceeded_by(sum(needs, self.spent))
+        if by:
+            text = "ended the confirm stage: its later runs were left out"
+            none = "had no room for a confirm stage, so no speed-up is claimed"
+            self._cut("confirm", by, none if kept_back else text)
+        return not by
+
+    def _cut(self, part: str, by: str, text: str) -> None:
+        text = f"{by} {text}"
+        self.record(Cut(part=part, by=by, limits=self._budgets.limits, text=text))
+        self.record(Noted(text=text))
+
+    # -- what is counted
+
+    def apply(self, event: Event) -> None:
+        """Count one event of the journal, and apply the decision that it records."""
+        at = event.at
+        if isinstance(event, Opened | Resumed):
+            self._break_off()
+            self._began = at
+        elif isinstance(event, Asked):
+            self._asked[event.trial.id] = event.trial
+        elif isinstance(event, Started):
+            self._start(self._asked[event.trial_id], at, event.cores)
+        elif isinstance(event, Finished):
+            self._finish(self._asked[event.trial_id], at, event.result)
+        elif isinstance(event, Cut):
+            self._cuts[event.part] = event
+        elif isinstance(event, Continued):
+            self._cuts.clear()
+        self._last = at
+
+    def _break_off(self) -> None:
+        """End trials that an earlier process left running, at their last known time."""
+        if self._began is None or self._last is None:
+            return
+        self._ended += Amount(time_s=self._last - self._began)
+        for held in list(self._held.values()):
+            self._release(held, self._last)
+
+    def _start(self, trial: Trial, at: float, cores: int) -> None:
+        if trial.stage is Stage.TRAIN:
+            self._tried.add(_key(trial.config))
+        self._begun.add(trial.id)
+        self._to_start.pop(trial.id, None)
+        if trial.id in self._held:  # another attempt
+            return
+        self._held[trial.id] = _Held(trial=trial, since=at, cores=cores)
+        if trial.interleaved and self._interleaved_since is None:
+            self._interleaved_since = at
+
+    def _finish(self, trial: Trial, at: float, result: TrialResult) -> None:
+        self._begun.discard(trial.id)
+        self._to_start.pop(trial.id, None)
+        if (held := self._held.get(trial.id)) is None:
+            return
+        paused = result.state is TrialState.STOPPED and trial.budget.pause_after is not None
+        seconds = result.wall_s if trial.interleaved else at - held.since
+        if seconds is not None and (paused or result.state is TrialState.COMPLETED):
+            kind = repr(trial.budget)
+            for name in (kind, kind + _key(trial.config)):
+                self._seconds[name] += seconds
+                self._num_timed[name] += 1
+        self._release(held, at)
+
+    def _release(self, held: _Held, at: float) -> None:
+        del self._held[held.trial.id]
+        since: float | None = held.since
+        if held.trial.interleaved:
+            # They share the same cores: those are held from the first start to the last end.
+            if any(other.trial.interleaved for other in self._held.values()):
+                return
+            since, self._interleaved_since = self._interleaved_since, None
+        assert since is not None, "the trial was started"
+        self._ended += Amount(core_s=held.cores * (at - since))
+
+    # -- what is spent
+
+    @property
+    def spent(self) -> Amount:
+        """Return what was spent so far, running trials and earlier processes included."""
+        now = self._now()
+        spent = self._ended + Amount(time_s=now - (self._began or now))
+        for held in self._held_once():
+            since = self._interleaved_since if held.trial.interleaved else held.since
+            spent += Amount(core_s=held.cores * (now - (since or now)))
+        return spent
+
+    def of_the_past(self) -> Amount:
+        """Return what was spent by processes that have ended."""
+        self._break_off()
+        self._began = None
+        return self._ended
+
+    def _held_once(self) -> list[_Held]:
+        """Return the running trials, only one of the interleaved ones."""
+        alone = [held for held in self._held.values() if not held.trial.interleaved]
+        return alone + [held for held in self._held.values() if held.trial.interleaved][:1]
+
+    def _exhausted_by(self) -> str:
+        """Return the limit that has been reached, in words; empty where none is."""
+        # Counting what is spent takes longer the more trials run.
+        return (
+            self._budgets.exceeded_by(self.spent, reached=True) if self._budgets.has_limits else ""
+        )
+
+    # -- what there is room for
+
+    def _too_much(self, trial: Trial) -> str:
+        """Return the limit, in words, that has no room for another trial of the search.
+
+        Room is left for what runs, and for the confirm stage up to its first interim analysis if
+        the budget has enough for both. Empty where there is room, or while no duration is known.
+        """
+        seconds = self._trial_s(trial.budget)
+        if seconds is None or not self._budgets.has_limits:
+            return self._exhausted_by()
+        need, rest = self._one(seconds), self._running_rest()
+        # Trials that run meanwhile do not lengthen the run.
+        need = Amount(time_s=max(need.time_s, rest.time_s), core_s=need.core_s + rest.core_s)
+        return self._budgets.exceeded_by(self.spent + need + (self._kept_back() or Amount()))
+
+    def _running_rest(self) -> Amount:
+        """Return what launched trials will still take; the time is that of the longest trial."""
+        rest, now, cores = Amount(), self._now(), self._plan.num_cores
+        held_now = [
+            *self._held_once(),
+            *(_Held(trial=trial, since=now, cores=cores) for trial in self._to_start.values()),
+        ]
+        for held in held_now:
+            expected = self._trial_s(held.trial.budget) or 0.0
+            seconds = max(0.0, expected - (now - held.since))
+            core_s = rest.core_s + held.cores * seconds
+            rest = Amount(time_s=max(rest.time_s, seconds), core_s=core_s)
+        return rest
+
+    def _kept_back(self) -> Amount | None:
+        """Return what is kept for the confirm stage; None while no duration is known, too."""
+        baseline, typical_s = self._of_config(self._baseline), self._trial_s(self._whole)
+        if baseline is None or typical_s is None:
+            return None
+        rounds = self._plan.first_rounds
+        return kept_back(rounds, self._budgets, baseline=baseline, typical=self._one(typical_s))
+
+    @property
+    def _whole(self) -> Budget:
+        return self._plan.sweep.budget
+
+    def _of_config(self, config: Config) -> Amount | None:
+        """Return what a whole training of a config takes, by its own runs where there are any."""
+        own_s = self._mean_s(repr(self._whole) + _key(config))
+        seconds = own_s or self._trial_s(self._whole)
+        return None if seconds is None else self._one(seconds)
+
+    def _one(self, seconds: float) -> Amount:
+        return Amount(time_s=seconds, core_s=self._plan.num_cores * seconds)
+
+    def _trial_s(self, budget: Budget) -> float | None:
+        """Return the mean seconds of a trial with a budget: measured, else that of a whole one."""
+        seen = self._mean_s(repr(budget)) or self._mean_s(repr(self._whole))
+        return self._plan.trial_s if seen is None else seen
+
+    def _mean_s(self, name: str) -> float | None:
+        num = self._num_timed[name]
+        return self._seconds[name] / num if num else None
+
+
+def _key(config: Config) -> str:
+    return repr(sorted(config.items()))
