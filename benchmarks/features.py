@@ -44,7 +44,7 @@ FEATURES: Final = (
     Feature(
         name="budgets",
         words=r"budgets|\bspen[dt]|core.h|\bcut\b",
-        own=r"budgets",
+        own=r"budgets|spending",
     ),
     Feature(name="stopping, pausing", words=r"paus|halving", own=r"stopping"),
     Feature(

@@ -129,24 +129,21 @@ class DerivedFigures:
     progress: dict[str, tuple[int, int]] = field(default_factory=dict)
     _curves: dict[str, list[Point]] = field(default_factory=dict)
     _bests: dict[str, float] = field(default_factory=dict)
-    _bests_up_to: dict[str, list[float]] = field(default_factory=dict)
 
     def reported(self, trial: Trial, report: Report) -> None:
         """Take a report of a trial; what its curve had from that epoch on is void."""
         self.progress[trial.id] = report.epoch, report.samples
         if self.target is None:
             return
-        key, sign = _key(trial), self.target.sign
-        curve, bests = self._curves.setdefault(key, []), self._bests_up_to.setdefault(key, [])
+        key = _key(trial)
+        curve = self._curves.setdefault(key, [])
         while curve and curve[-1].epoch >= report.epoch:
             curve.pop()
-            bests.pop()
         point = point_of(report, self.target.metric)
         if point is not None:
             curve.append(point)
-            bests.append(sign * max(sign * value for value in (point.value, *bests[-1:])))
         if trial.stage is Stage.TRAIN:
-            self._bests[key] = bests[-1] if bests else math.nan
+            self._bests[key] = best_of(self.target, curve)
 
     def completed(self, trial: Trial, result: TrialResult) -> TrialResult:
         """Return the result of a trial with the figures that are made of it, as they are by now."""

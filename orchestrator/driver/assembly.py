@@ -31,7 +31,7 @@ from orchestrator.search.own import started
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
-from orchestrator.sweep.problem import search_problem
+from orchestrator.sweep.problem import search_problem, target_of
 from orchestrator.system.cgroup import node_bytes
 
 if TYPE_CHECKING:
@@ -190,21 +190,13 @@ def capacity_of_request(request: Request, machine: Machine) -> Capacity:
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
-    """Return the computation of the figures that are not measured: to a target, cost.
-
-    A target near the best is as near as in the report. The analysis is imported only if there is a
-    target, since it takes a second.
-    """
-    trainable = factory.sweep.trainable
+    """Return the computation of the figures that are not measured: to a target, cost."""
+    sweep, trainable = factory.sweep, factory.sweep.trainable
 
     def num_gpus(config: Mapping[str, Any]) -> int:
         return trainable.demand_of(trainable.config(**config), factory.machine).gpus
 
-    target = record.target
-    if target is not None:
-        from orchestrator.analysis.rule import rule_of
-
-        target = rule_of(record).target
+    target = None if record.target is None else target_of(sweep)
     return DerivedFigures(target=target, prices=record.prices, num_gpus=num_gpus)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, cast
 
@@ -15,9 +14,6 @@ from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile
 from orchestrator.trial import TrialResult, TrialState
-
-MOST_TOTAL_BYTES: Final = 256 * 2**20
-"""Most bytes that the outputs of a run's trials have together."""
 
 LOOK_S: Final = 1.0
 """Least time between two checks for room, except after a failure."""
@@ -37,7 +33,6 @@ class Outputs(Fold):
         self._note = note
         self._folder = run_dir / RunFile.OUTPUT
         self._scratch = scratch
-        self._num_bytes: int | None = None
 
     def apply(self, event: Event) -> None:
         """Keep the output of a trial that has ended."""
@@ -51,25 +46,12 @@ class Outputs(Fold):
             text = output_of(log_in(self._scratch, trial_id))
         if not text:
             return ""
-        if self._num_bytes is None:
-            self._num_bytes = sum(_sizes(self._folder))
-        content = text.encode(errors="replace")
-        if self._num_bytes + len(content) > MOST_TOTAL_BYTES:
-            most = MOST_TOTAL_BYTES >> 20
-            return f"output of further trials is not kept: {self._folder} has {most} MiB already"
-        self._num_bytes += len(content)
         try:
             self._folder.mkdir(exist_ok=True)
-            (self._folder / f"{trial_id}.txt").write_bytes(content)
+            (self._folder / f"{trial_id}.txt").write_bytes(text.encode(errors="replace"))
         except OSError as error:
             return f"output of trials cannot be kept in {self._folder}: {error.strerror or error}"
         return ""
-
-
-def _sizes(folder: Path) -> Iterator[int]:
-    for path in folder.glob("*.txt"):
-        with suppress(OSError):
-            yield path.stat().st_size
 
 
 class StepTimes(Fold):

@@ -55,6 +55,7 @@ class Request:
         file: The sweep file.
         sweep: The sweep in this file, changed by the command line.
         folders: Where data sets live.
+        here: The machine that trials run on, unless another cluster's: this one, or a simulated.
         dataset: The set to train on, or None for a trainable without data.
         data: Its name, a variant included, or empty.
         data_note: Set if an embedded set stands in for an absent one.
@@ -69,6 +70,7 @@ class Request:
     file: Path
     sweep: Sweep[Any]
     folders: DataFolders
+    here: Machine
     dataset: DataSet | None = None
     data: str = ""
     data_note: str = ""
@@ -89,11 +91,6 @@ class Request:
         is_inline = self.options.executor_name == "inline"
         return 1 if is_inline else self.options.max_concurrent
 
-    @property
-    def here(self) -> Machine:
-        """The machine that trials run on, unless another cluster's: this one, or a simulated."""
-        return local_machine() if self.replay is None else self.replay.machine
-
 
 def read_request(given: Options) -> Request:
     """Load and check everything that can be wrong before data is touched or anything starts.
@@ -106,33 +103,49 @@ def read_request(given: Options) -> Request:
     if before is not None:  # its search is extended, not replaced
         options = replace(given, trials=None).resuming(before.options)
         options = replace(options, sweep_file=options.sweep_file or Path(before.file))
-    if options.sweep_file is None:
+    if (file := options.sweep_file) is None:
         raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
     if options.address:
         use_token_if_there_is_one()
-    sweep = options.applied_to(load_sweep(options.sweep_file))
-    request = Request(
-        options=options,
-        file=options.sweep_file,
-        sweep=sweep,
-        folders=DataFolders.default(options.data_root),
-        before=before,
-        trials=None if before is None else given.trials,
-    )
-    replay = None
+    sweep = options.applied_to(load_sweep(file))
+    folders = DataFolders.default(options.data_root)
+    dataset: DataSet | None = None
+    replay: Replay | None = None
+    data = data_note = ""
+    notes: list[str] = []
     if options.table is not None:
         replay = read_replay(sweep, options.table, options.replay)
-    request = _measured(request) if replay is None else _replayed(request, replay)
+        sweep, notes = as_recorded(sweep, replay)
+        data, machine = replay.record.data, replay.machine
+        _check_search(sweep, machine)
+        require_recorded(sweep, replay)
+        # A replay needs no data, and MLflow only where asked.
+        options = replace(options, no_mlflow=options.tracking_uri is None)
+    else:
+        machine = local_machine()
+        dataset, data, data_note = _chosen_data(sweep, options, folders)
+        if not options.address:  # another cluster's machine is known once it has answered
+            require_modules(sweep.trainable)
+            _check_search(sweep, machine)
+            _require_counters(sweep, machine)
     if before is not None and given.resume is not None:
         warm_start = kept_warm_start(given.resume, before)
     else:
-        machine = request.here
-        warm_start = warm_start_of(request.options, request.sweep, machine, request.file, replay)
-    return replace(
-        request,
-        options=_with_tracking_uri(request.options),
+        warm_start = warm_start_of(options, sweep, machine, file, replay)
+    return Request(
+        options=_with_tracking_uri(options),
+        file=file,
+        sweep=sweep,
+        folders=folders,
+        here=machine,
+        dataset=dataset,
+        data=data,
+        data_note=data_note,
+        before=before,
+        trials=None if before is None else given.trials,
+        replay=replay,
+        notes=(*notes, *warm_start.notes),
         warm_start=warm_start,
-        notes=(*request.notes, *warm_start.notes),
     )
 
 
@@ -143,29 +156,6 @@ def _record_to_resume(run_dir: Path) -> SweepRecord:
             f"--resume {run_dir}: is a replay, which cannot be resumed", "start it again"
         )
     return record
-
-
-def _measured(request: Request) -> Request:
-    """Return a request to run trials, with its data set, checked as far as possible."""
-    sweep, options = request.sweep, request.options
-    dataset, name, note = _chosen_data(sweep, options, request.folders)
-    if not options.address:  # another cluster's machine is known once it has answered
-        require_modules(sweep.trainable)
-        _check_search(sweep, request.here)
-        _require_counters(sweep, request.here)
-    return replace(request, dataset=dataset, data=name, data_note=note)
-
-
-def _replayed(request: Request, replay: Replay) -> Request:
-    """Return the request of a replay, which needs no data, and MLflow only where asked."""
-    sweep, notes = as_recorded(request.sweep, replay)
-    _check_search(sweep, replay.machine)
-    require_recorded(sweep, replay)
-    options = replace(request.options, no_mlflow=request.options.tracking_uri is None)
-    data = replay.record.data
-    return replace(
-        request, replay=replay, options=options, sweep=sweep, data=data, notes=tuple(notes)
-    )
 
 
 def _require_counters(sweep: Sweep[Any], machine: Machine) -> None:

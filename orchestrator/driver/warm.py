@@ -25,12 +25,11 @@ from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import TIMED_PACKAGES, environment
 from orchestrator.provenance.source import source_hash
 from orchestrator.replay.setup import Replay
-from orchestrator.rules import SelectionRule
 from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.history import read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
-from orchestrator.sweep.problem import search_problem
+from orchestrator.sweep.problem import search_problem, target_of
 from orchestrator.trial import Stage, TrialState
 
 _HARDWARE: Final = ("cpu_model", "gpus")
@@ -191,9 +190,7 @@ def _pairs(
     if metrics.intersection(OF_THE_TARGET):
         from orchestrator.analysis.rule import rule_of  # it takes a second
 
-        rule = sweep.rule if isinstance(sweep.rule, SelectionRule) else SelectionRule()
-        asked = replace(record, target=sweep.aim, rule=rule, rigor=sweep.rigor)
-        yield "target", rule_of(record).target, rule_of(asked).target
+        yield "target", rule_of(record).target, target_of(sweep)
     if "cost" in metrics:
         yield "prices", dict(record.prices), dict(sweep.prices)
     then = {**record.hardware, "cores per trial": record.cores_per_trial}

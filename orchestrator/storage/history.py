@@ -35,21 +35,9 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 TRIAL_COLUMNS = (
-    "trial_id",
-    "stage",
-    "state",
-    "reason",
-    "seed",
-    "repeat",
-    "data",
-    "node",
-    "device",
-    "cores",
-    "isolation",
-    "started_at",
-    "wall_s",
-    "curve",
-)
+    "trial_id", "stage", "state", "reason", "seed", "repeat", "data", "node", "device", "cores",
+    "isolation", "started_at", "wall_s", "curve",
+)  # fmt: skip
 """Columns of the trials table before those of knobs, metrics and tags."""
 _TEXTS = ("reason", "node", "device", "isolation")
 

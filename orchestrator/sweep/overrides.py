@@ -53,7 +53,7 @@ def overridden(
             values[name] = value
         except SweepError as error:
             problems.append(error)
-    if search in SEARCHES:
+    if search is not None and search in SEARCHES:
         spec = named_search(search, spec)
     elif search is not None:
         problem = f"--search {search}: unknown search{nearest(search, SEARCHES)}"

@@ -31,6 +31,7 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
             without prices.
     """
     config_class = sweep.trainable.config
+    metrics = {objective.metric for objective in sweep.objectives}
     _require_prices(sweep)
 
     def reason_against(values: Mapping[str, Any]) -> str | None:
@@ -56,17 +57,15 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         roles={name: knob.role for name, knob in knobs_of(config_class).items()},
         accuracy_tolerance=sweep.rigor.accuracy_tolerance,
         tie_margin=sweep.rigor.tie_margin,
-        target=_target(sweep),
+        target=target_of(sweep) if metrics.intersection(OF_THE_TARGET) else None,
         costs=tuple(sweep.costs),
     )
     _require_some(problem, sweep, reason_against)
     return problem
 
 
-def _target(sweep: Sweep[Any]) -> Objective | None:
-    """Return what times are counted to, as near to the best as in the report; None for none."""
-    if not any(objective.metric in OF_THE_TARGET for objective in sweep.objectives):
-        return None
+def target_of(sweep: Sweep[Any]) -> Objective:
+    """Return what times are counted to, as near to the best as in the report."""
     return with_tolerance(
         sweep.aim,
         rule=sweep.rule if isinstance(sweep.rule, SelectionRule) else SelectionRule(),

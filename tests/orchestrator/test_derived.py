@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 
 from orchestrator.derived import DerivedFigures, cost_of, target_value
-from orchestrator.metrics import Objective, at_least, maximize, minimize
+from orchestrator.metrics import at_least, maximize
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 NEAR = maximize("val_acc", tolerance=0.01)
@@ -90,18 +89,3 @@ def test_a_cost_is_of_cores_and_gpus() -> None:
     assert cost_of(TrialResult(state=TrialState.INFEASIBLE), 2, prices) is None
     figures = DerivedFigures(prices=prices, num_gpus=lambda config: config["gpus"])
     assert figures.completed(trial("a"), DONE).metrics["cost"] == pytest.approx(2.58)
-
-
-@pytest.mark.parametrize("target", [NEAR, minimize("val_acc", tolerance=0.01)])
-def test_the_best_of_a_curve_is_that_of_the_reports_that_are_not_void(target: Objective) -> None:
-    draw, figures, one = random.Random(0), DerivedFigures(target=target), trial("a")
-    curve: dict[int, float] = {}
-    for _ in range(300):
-        epoch, accuracy = draw.randint(1, 30), draw.random()
-        curve = {before: value for before, value in curve.items() if before < epoch}
-        curve[epoch] = accuracy
-        figures.reported(one, report(epoch, accuracy))
-        best = max(curve.values()) if target is NEAR else min(curve.values())
-        other = figures.completed(one, DONE).metrics["time_to_accuracy_s"]
-        near = [e for e, v in curve.items() if abs(v - best) <= 0.01 + 1e-9]
-        assert other == 5.0 * min(near)

@@ -33,11 +33,12 @@ def print_plan(given: Options) -> int:
         if dataset is not None and dataset.present(folders):
             headers = dataset.headers(folders)
     options, machine, sweep = request.options, request.here, request.sweep
-    question, past = question_record(sweep, request.file), None
+    question = question_record(sweep, request.file)
+    past = trials = configs = None
     if options.resume is not None:
         past = read_past(options.resume, question)
-    trials = None if past is None else past.extension(request.trials, sweep)
-    configs = trials or (past and past.extended_to)
+        trials = past.extension(request.trials, sweep)
+        configs = trials or past.extended_to
     plan = planned(request, machine, headers.name if headers else "", configs)
     if past is None:
         require_room(plan, request.budgets)

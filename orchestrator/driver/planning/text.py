@@ -7,9 +7,8 @@ from itertools import islice
 
 from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.totals import Total, least, most, share_of_grid
+from orchestrator.driver.planning.totals import Total, least, most
 from orchestrator.formats import counted, duration, percent
-from orchestrator.kernel.problem import Candidates
 from orchestrator.kernel.search import PlannedStage
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
 
@@ -75,7 +74,7 @@ def _search(plan: Plan) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {}
     for stage in plan.searched:
         lines.setdefault(stage.name, []).append(_stage(stage))
-    return {**lines, "": list(_composed(plan))}
+    return {**lines, "": list(_left_out(plan))}
 
 
 def _around(plan: Plan) -> dict[str, list[str]]:
@@ -95,42 +94,28 @@ def _stage(stage: PlannedStage) -> str:
     return f"{_trials(stage.least, stage.most)}{isolated}{each}{text}"
 
 
-def _composed(plan: Plan) -> Iterator[str]:
-    """Yield how the stages together compare with the grid, and what is left out."""
-    if plan.candidates is None:
-        return
-    if shares := share_of_grid(plan):
-        low, high = (percent(share, digits=int(share < 0.1)) for share in shares)
-        both = low if low == high else f"{low} to {high}"
-        num_configs = counted(len(plan.candidates.keys), "config")
-        yield f"about {both} of the core-time of the grid of {num_configs}"
-    yield from _left_out(plan, plan.candidates)
-
-
 def _train(plan: Plan) -> Iterator[str]:
-    candidates, configs, trials = plan.candidates, plan.max_configs, plan.num_train
+    configs, trials = plan.max_configs, plan.num_train
     each = f", {plan.sweep.rigor.repeats} runs each" if plan.sweep.rigor.repeats > 1 else ""
     counts = "as many trials as it asks for"
     if trials is not None and configs is not None:
         up_to, of = ("", ":") if plan.exact else ("up to ", " of")
         counts = f"{up_to}{counted(trials, 'trial')}{of} {counted(configs, 'config')}"
     if plan.exact:
-        yield f"{counts}{', the baseline added' if _adds_baseline(plan) else ''}{each}"
+        is_added = plan.candidates is not None and plan.candidates.baseline_added
+        yield f"{counts}{', the baseline added' if is_added else ''}{each}"
     else:
         yield f"{counts}{each}: {type(plan.sweep.search).__name__} chooses as results come"
     limit = getattr(plan.sweep.search, "trials", None)
     if limit is not None and configs is not None and configs < limit:
         yield f"fewer than the {limit:,} asked for: the space has no more"
-    if candidates is not None:
-        yield from _left_out(plan, candidates)
+    yield from _left_out(plan)
 
 
-def _adds_baseline(plan: Plan) -> bool:
-    return plan.candidates is not None and plan.candidates.baseline_added
-
-
-def _left_out(plan: Plan, candidates: Candidates) -> Iterator[str]:
+def _left_out(plan: Plan) -> Iterator[str]:
     """Yield the configs that are not run, of the space or of those that the search knows."""
+    if (candidates := plan.candidates) is None:
+        return
     if not plan.exact and plan.num_infeasible + candidates.num_excluded:
         num_configs = len(candidates.keys) + candidates.num_excluded
         middle = "" if plan.is_whole else " (the middle of each interval taken)"

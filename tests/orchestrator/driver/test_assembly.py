@@ -29,7 +29,7 @@ def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa
     fields = {"question": "?", "space": SPACE, "cores_per_trial": 1} | of_sweep
     return Request(
         options=options or Options(), file=Path("s.py"), sweep=Sweep(TRAINABLE, **fields),
-        folders=DataFolders.default(None),
+        folders=DataFolders.default(None), here=TWO_NODES,
     )  # fmt: skip
 
 
@@ -76,17 +76,18 @@ def test_the_inline_executor_is_made_without_a_cluster(tmp_path: Path) -> None:
 
 
 def test_a_target_is_as_near_the_best_for_the_search_as_for_the_report(tmp_path: Path) -> None:
-    factory = made_factory(tmp_path, request().sweep, TWO_NODES)
+    rigor = Rigor(accuracy_tolerance=0.02)
 
-    def tolerance(target: Objective) -> float | None:
-        record = make_record(target=target, rigor=Rigor(accuracy_tolerance=0.02))
-        made = make_derived(factory, record).target
+    def tolerance(target: Objective | None) -> float | None:
+        sweep = request(target=target, rigor=rigor).sweep
+        record = make_record(target=sweep.aim, rigor=rigor)
+        made = make_derived(made_factory(tmp_path, sweep, TWO_NODES), record).target
         assert made is not None
         assert made == rule_of(record).target
         return made.tolerance
 
     assert tolerance(maximize("val_acc", tolerance=0.1)) == 0.1
     assert tolerance(at_least("val_acc", 0.9)) is None
-    assert tolerance(maximize("val_acc")) == 0.02
-    record = make_record(target=None)
-    assert make_derived(factory, record).target is None
+    assert tolerance(None) == 0.02
+    factory = made_factory(tmp_path, request().sweep, TWO_NODES)
+    assert make_derived(factory, make_record(target=None)).target is None

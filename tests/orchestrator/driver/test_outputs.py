@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.driver import outputs
 from orchestrator.driver.outputs import Outputs, Room
 from orchestrator.execution.process.ranks import log_in
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
@@ -35,17 +34,6 @@ def test_what_a_stopped_trial_printed_is_read_where_it_ran(tmp_path: Path) -> No
     kept = Outputs(tmp_path, tmp_path / "scratch", print)
     kept.keep("stopped", TrialResult(state=TrialState.STOPPED))
     assert (tmp_path / "output/stopped.txt").read_text() == "epoch 1\n"
-
-
-def test_all_outputs_together_are_bounded_over_resumed_runs_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(outputs, "MOST_TOTAL_BYTES", 100)
-    assert Outputs(tmp_path, tmp_path, print).keep("a", completed("x" * 60)) == ""
-    again = Outputs(tmp_path, tmp_path, print)
-    assert "output of further trials is not kept" in again.keep("b", completed("x" * 60))
-    assert again.keep("c", completed("x" * 40)) == ""
-    assert [path.name for path in sorted((tmp_path / "output").iterdir())] == ["a.txt", "c.txt"]
 
 
 def test_a_folder_that_has_gone_is_named(tmp_path: Path) -> None:

@@ -203,6 +203,7 @@ def test_a_run_leaves_the_times_of_its_steps(finished_run: FinishedRun) -> None:
     for trial_id, row in completed.iterrows():
         blocks = steps[steps["trial_id"] == trial_id]
         assert set(blocks["dropped"].dropna()) >= {"epoch_start"}
+        assert blocks["num_steps"].sum() == 2 * 20 or row["stage"] != "train"
         steady = blocks[blocks["dropped"].isna()]
         rate = steady["samples"].sum() / steady["duration_s"].sum()
         assert rate == pytest.approx(row["metrics.samples_per_s"], rel=0.01)
