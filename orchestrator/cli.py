@@ -74,13 +74,10 @@ def parse(arguments: Sequence[str]) -> Options:
     given: dict[str, Any] = vars(_parser().parse_args(words))
     for name in [name for name, option in DECLARATIONS.items() if option.is_list]:
         values = given.get(name, [])
-        if given["sweep_file"] is None and values and values[-1].endswith(".py"):
+        if given["sweep_file"] is None and values and str(values[-1]).endswith(".py"):
             # The option has taken the file behind its values as one of them.
             given["sweep_file"] = Path(values.pop())
-        try:
-            given[name] = tuple(map(DECLARATIONS[name].read, values))
-        except argparse.ArgumentTypeError as error:
-            _parser().error(f"argument {flag(name)}: {error}")
+        given[name] = tuple(values)
     return Options(**given)
 
 
@@ -114,9 +111,7 @@ def _add(group: argparse._ArgumentGroup, name: str, option: Option) -> None:
     text = option.help.replace("%", "%%")
     if not option.metavar:
         group.add_argument(flag(name), action="store_true", help=text)
-    elif option.is_list:
-        group.add_argument(
-            flag(name), metavar=option.metavar, nargs="+", action="extend", help=text
-        )
-    else:
-        group.add_argument(flag(name), metavar=option.metavar, type=option.read, help=text)
+        return
+    several: dict[str, Any] = {"nargs": "+", "action": "extend"} if option.is_list else {}
+    metavar = option.metavar
+    group.add_argument(flag(name), metavar=metavar, type=option.read, help=text, **several)

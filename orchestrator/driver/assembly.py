@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.data import PreparedData
@@ -109,17 +107,6 @@ def _preload(request: Request) -> list[tuple[str, tuple[str, ...]]]:
     """Return the allocator of the first trials, and the modules that its fork server imports."""
     allocator = getattr(request.sweep.baseline, "allocator", "tuned")
     return [(allocator, request.sweep.trainable.imports)]
-
-
-@contextmanager
-def closing(executor: Executor) -> Iterator[None]:
-    """Close ``executor`` meanwhile: for a second or two Ray only waits for its processes."""
-    thread = Thread(target=executor.close)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
 
 
 # -- trials

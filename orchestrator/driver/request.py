@@ -25,7 +25,7 @@ from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.locations import named_path
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
-from orchestrator.replay.setup import Replay, as_recorded, read_replay, require_recorded
+from orchestrator.replay.setup import Replay, read_replay
 from orchestrator.search.own import require_start
 from orchestrator.storage.run_directory import (
     RunDirectory,
@@ -112,13 +112,12 @@ def read_request(given: Options) -> Request:
     dataset: DataSet | None = None
     replay: Replay | None = None
     data = data_note = ""
-    notes: list[str] = []
+    notes: Sequence[str] = ()
     if options.table is not None:
         replay = read_replay(sweep, options.table, options.replay)
-        sweep, notes = as_recorded(sweep, replay)
-        data, machine = replay.record.data, replay.machine
+        sweep, machine, notes = replay.sweep, replay.machine, replay.notes
+        data = replay.record.data
         _check_search(sweep, machine)
-        require_recorded(sweep, replay)
         # A replay needs no data, and MLflow only where asked.
         options = replace(options, no_mlflow=options.tracking_uri is None)
     else:

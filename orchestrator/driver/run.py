@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.arguments import typed
 from orchestrator.driver.assembly import (
-    closing,
     fingerprint_of,
     make_executor,
     make_factory,
@@ -225,7 +225,9 @@ def _run_trials(parts: _Parts) -> int:
         if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing left to run
             shutil.rmtree(parts.directory.paused, ignore_errors=True)
     finally:
-        with first_signal(announce_the_end) as late, closing(parts.executor):
+        with first_signal(announce_the_end) as late, ThreadPoolExecutor(1) as pool:
+            # Meanwhile: for a second or two Ray only waits for its processes.
+            pool.submit(parts.executor.close)
             # Before the tables, which are made from the journal.
             loop.close(code)
             trackers.console.phase("no trial runs any more: writing the tables and the report ...")

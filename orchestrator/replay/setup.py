@@ -36,7 +36,9 @@ class Replay:
         record: Its sweep.
         recordings: Its recorded runs.
         machine: The simulated machine.
-        seed: Seed of the order in which runs are drawn.
+        sweep: The sweep as it can be replayed: a trial has as many cores as the recorded ones
+            had, and the interference check needs its isolated runs in the table.
+        notes: What of it differs from the sweep that was asked for.
         reuse_repeats: True where a run may be drawn again once all were.
     """
 
@@ -44,19 +46,19 @@ class Replay:
     record: SweepRecord
     recordings: Sequence[Recording]
     machine: Machine
-    seed: int = 0
+    sweep: Sweep[Any]
+    notes: Sequence[str] = ()
     reuse_repeats: bool = False
 
     @property
     def trials_s(self) -> list[float]:
         """Seconds that each recorded training held its cores."""
-        runs = [one.run for one in self.recordings if one.trial.stage is Stage.TRAIN]
-        return [run.taken_s for run in runs]
+        return [one.run.taken_s for one in self.recordings if one.trial.stage is Stage.TRAIN]
 
     def drawing(self) -> Drawing:
         """Return what hands out its runs."""
-        source = f"--table {self.path}"
-        return Drawing(self.recordings, source=source, seed=self.seed, reuse=self.reuse_repeats)
+        source, seed = f"--table {self.path}", self.sweep.seed
+        return Drawing(self.recordings, source=source, seed=seed, reuse=self.reuse_repeats)
 
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
         """Return its executor. The clock begins when the recorded sweep began."""
@@ -78,6 +80,7 @@ def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> 
 
     Raises:
         RunDirectoryError: It cannot be replayed for this sweep.
+        ReplayError: A config that is trained whatever the results was not recorded.
     """
     record, recordings = read_recorded(table)
     name, known = record.trainable, {each.name for each in DERIVED}
@@ -94,47 +97,32 @@ def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> 
                 f"{nearest(objective.metric, known)}",
                 f"recorded: {', '.join(sorted(known))}",
             )
-    return Replay(
-        path=table,
-        record=record,
-        recordings=recordings,
-        machine=machine_of(record, cores=settings.get("cores"), nodes=settings.get("nodes")),
-        seed=sweep.seed,
-        reuse_repeats=settings.get("reuse_repeats", False),
-    )
-
-
-def as_recorded(sweep: Sweep[Any], replay: Replay) -> tuple[Sweep[Any], list[str]]:
-    """Return the sweep as it can be replayed, and notes on what differs from what it asks for.
-
-    A trial has as many cores as the recorded ones had. The interference check is left out unless
-    the table has its isolated runs.
-    """
-    recorded, notes = replay.record, list[str]()
-    cores = recorded.cores_per_trial
+    machine = machine_of(record, cores=settings.get("cores"), nodes=settings.get("nodes"))
+    cores, notes = record.cores_per_trial, list[str]()
     if sweep.cores_per_trial is not NODE and sweep.cores_per_trial != cores:
         notes.append(f"trials have {cores} cores each, as the recorded ones had")
     sweep = replace(sweep, cores_per_trial=cores)
-    trials = [one.trial for one in replay.recordings]
+    trials = [one.trial for one in recordings]
     checked = any(trial.isolated and trial.stage is Stage.TRAIN for trial in trials)
     if sweep.rigor.check_isolated and not checked:
         sweep = replace(sweep, rigor=replace(sweep.rigor, check_isolated=0))
-        if replay.machine.cpus // cores > 1 and sweep.isolation is Isolation.LEASED:
+        if machine.cpus // cores > 1 and sweep.isolation is Isolation.LEASED:
             notes.append("no interference check: the recorded run has no isolated runs for it")
-    return sweep, notes
-
-
-def require_recorded(sweep: Sweep[Any], replay: Replay) -> None:
-    """Check the configs that are trained whatever the results.
-
-    Raises:
-        ReplayError: One was not recorded, or not long enough.
-    """
-    candidates = sweep.search.candidates(search_problem(sweep, replay.machine))
+    replay = Replay(
+        path=table,
+        record=record,
+        recordings=recordings,
+        machine=machine,
+        sweep=sweep,
+        notes=notes,
+        reuse_repeats=settings.get("reuse_repeats", False),
+    )
+    candidates = sweep.search.candidates(search_problem(sweep, machine))
     drawing = replay.drawing()
     for config in map(candidates.config, candidates.keys) if candidates else ():
-        if not sweep.trainable.infeasible(built(sweep.trainable.config, config), replay.machine):
+        if not sweep.trainable.infeasible(built(sweep.trainable.config, config), machine):
             drawing.able(config, Stage.TRAIN, sweep.budget)
+    return replay
 
 
 def marked(record: SweepRecord, replay: Replay) -> SweepRecord:

@@ -136,7 +136,7 @@ def _left_out(plan: Plan) -> Iterator[str]:
 
 
 def _stopping(plan: Plan) -> Iterator[str]:
-    """Yield the rungs, what happens there, what it saves, and what ``stopped`` rows are."""
+    """Yield the rungs, and what happens there."""
     sweep, stopping = plan.sweep, plan.sweep.stopping
     if stopping is None:
         return
@@ -144,12 +144,6 @@ def _stopping(plan: Plan) -> Iterator[str]:
     goals = " and ".join(goal.metric for goal in stopping.goals(sweep.objectives))
     yield f"after {rungs} of {counted(sweep.epochs, 'epoch')} configs are compared by {goals}"
     yield f"a trial that is not among the best 1 in {stopping.factor} so far ends there"
-    if plan.num_train:
-        baseline = sweep.rigor.repeats
-        others = (plan.num_train - baseline) * stopping.least_share(sweep.epochs)
-        trained = round((baseline + others) * sweep.epochs)
-        yield f"about {trained:,} of {plan.num_train * sweep.epochs:,} epochs of the search"
-    yield "the baseline trains to the end; rows that are stopped are results up to where they ended"
 
 
 def _cores(plan: Plan) -> Iterator[str]:

@@ -98,10 +98,6 @@ def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--executor", "replay"], "no table to replay"),
-        (["--table", "RUN"], "--table is for replays"),
-        (["--set", "replay.cores=4"], "--set replay.cores=4 is for replays"),
-        (["--executor", "replay", "--table", "RUN", "--set", "replay.cores=0"], "--set"),
         (["--executor", "replay", "--table", "nowhere"], "is not a run directory"),
         (["--executor", "replay", "--table", "RUN", "--cores-per-trial", "2"], "that of its table"),
         (["--executor", "replay", "--table", "RUN", "--epochs", "5"], "for 2 epochs, and 5"),

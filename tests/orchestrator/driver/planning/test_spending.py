@@ -120,18 +120,6 @@ def test_without_a_duration_a_trial_may_start_until_the_budget_is_spent() -> Non
     assert "core-hours" in run.refused(trial(1))
 
 
-@pytest.mark.parametrize(("confirm", "most"), [(0, 20), (3, 20 - 8)])
-def test_the_confirm_stage_s_part_is_kept_back(confirm: int, most: int) -> None:
-    # up to the first analysis: 3 of the baseline, 3 of one finalist, 1 test run; and a tenth more
-    run = Clock(HOURS_20_TRIALS, confirm=FirstRounds(rounds=confirm, finalists=1))
-    num = 0
-    while not run.refused(trial(num)):
-        run.ran(trial(num), 60.0)
-        num += 1
-    assert num == most
-    assert run.spending.may_start([BASELINE] * 7, kept_back=True) is bool(confirm)
-
-
 def test_what_was_planned_counts_until_there_are_durations() -> None:
     run = Clock(HOURS_20_TRIALS, trial_s=60.0 * 21)
     assert "core-hours" in run.refused(trial())

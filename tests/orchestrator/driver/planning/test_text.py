@@ -96,12 +96,9 @@ def test_a_search_that_knows_its_stages_is_shown_by_them() -> None:
     ]
 
 
-def test_the_rungs_are_named_with_what_they_save() -> None:
-    space = Config(workers=choice(0, 1, 2), lr=choice(0.1, 0.2, 0.3))
-    lines = plan_lines(plan(space=space, epochs=9, stopping=Asha("val_acc", grace=1)))
-    rungs = lines.index("stopping    after 1 and 3 of 9 epochs configs are compared by val_acc")
-    # 8 of 9 configs and the baseline: 8 epochs, 2 go on to the third and 1 of these to the end
-    assert f"about {9 + 8 + 5 + 6} of 81 epochs of the search" in lines[rungs + 2]
+def test_the_rungs_are_named() -> None:
+    lines = plan_lines(plan(epochs=9, stopping=Asha("val_acc", grace=1)))
+    assert "stopping    after 1 and 3 of 9 epochs configs are compared by val_acc" in lines
 
 
 def test_the_time_of_a_trial_is_the_median_of_earlier_ones_else_as_stated() -> None:
