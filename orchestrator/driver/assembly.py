@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, candidates_of
-from orchestrator.driver.outputs import StepTimes
+from orchestrator.driver.outputs import Room, StepTimes
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.request import Request
@@ -134,6 +134,7 @@ def make_factory(
         source_hash=recorded.source_hash if recorded else source_hash(sweep.trainable),
         data_name=data.name if data else "",
         capacity=capacity_of_request(request, machine),
+        room=Room(folder),
     )
 
 

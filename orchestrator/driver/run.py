@@ -20,7 +20,7 @@ from orchestrator.driver.assembly import (
 )
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.outputs import Outputs, Room
+from orchestrator.driver.outputs import Outputs
 from orchestrator.driver.planning.plan import planned
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.planning.text import note
@@ -119,6 +119,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     """Check the request and make the parts of its run; ``stack`` takes them down."""
     load = MachineLoad()
     request = read_request(options)
+    is_here = not request.options.address
     directory = run_directory_of(request)
     # Taken down in reverse: the executor, its folder, and the run directory's lock last.
     stack.callback(directory.release)
@@ -131,7 +132,7 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
         data = prepared_data(request)
     request.warm_start.require_data(fingerprint_of(request, data))
     name, plan = data.name if data is not None else "", None
-    if not options.address:
+    if is_here:
         plan = planned(request, request.here, name, configs)
         if request.before is None:
             require_room(plan, request.budgets)
@@ -143,23 +144,25 @@ def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) ->
     stack.callback(executor.close)
     raise_if_terminated()  # Ray may have caught it
     factory = make_factory(request, data, executor.machine(), folder)
-    with showing("checking the code and the data on every node ..." * bool(options.address)):
+    with showing("checking the code and the data on every node ..." * (not is_here)):
         require_nodes(executor, factory)
     if plan is None:
         plan = planned(request, factory.machine, name, configs)
-    if not options.address:  # on a cluster the run directory may be on this node alone
-        factory = replace(factory, paused_dir=directory.paused)
+    spending = Spending(request.budgets, plan, executor.now)
     asked = replace(factory, sweep=plan.sweep)
+    factory = replace(factory, time_budget=lambda: spending.time_budget)
+    if is_here:  # on a cluster the run directory may be on this node alone
+        factory = replace(factory, paused_dir=directory.paused)
     return _Parts(
         request=request,
         directory=directory,
         executor=executor,
         factory=factory,
         record=sweep_record(asked, request, command_line, num_rows(plan)),
-        spending=Spending(request.budgets, plan, executor.now),
+        spending=spending,
         past=past,
         trials=trials,
-        load=None if options.address or request.replay is not None else load,
+        load=load if is_here and request.replay is None else None,
     )
 
 
@@ -182,12 +185,7 @@ def _explaining_the_end(parts: _Parts) -> int:
 def _run_trials(parts: _Parts) -> int:
     notes = _notes(parts)
     journal = Journal(parts.directory.journal, now=parts.executor.now)
-    spending, past = parts.spending, parts.past
-    factory = replace(
-        parts.factory,
-        room=Room(parts.factory.scratch.parent),
-        time_budget=lambda: spending.time_budget,
-    )
+    spending, past, factory = parts.spending, parts.past, parts.factory
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )

@@ -89,7 +89,7 @@ def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
         tree = ast.parse(source)
     except SyntaxError:  # a module that is not imported after all
         return
-    for node in _statements(tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _with_packages(alias.name)
@@ -99,14 +99,6 @@ def _imports(source: bytes, name: str, *, is_package: bool) -> Iterator[str]:
                 yield from _with_packages(base)
                 for alias in node.names:  # a name, or a module of the package
                     yield f"{base}.{alias.name}"
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements below ``node``, without expressions, which are most of the tree."""
-    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
-        for child in getattr(node, block, ()):
-            yield child
-            yield from _statements(child)
 
 
 def _with_packages(name: str) -> Iterator[str]:

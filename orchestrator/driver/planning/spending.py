@@ -37,7 +37,7 @@ Config = Mapping[str, Any]
 
 @dataclass(kw_only=True)
 class _Held:
-    """A trial that holds its cores: since when, and how many."""
+    """A trial that holds its cores, or all interleaved ones, which share them."""
 
     trial: Trial
     since: float
@@ -66,7 +66,6 @@ class Spending(Gate):
         self._begun: set[str] = set()
         self._to_start: dict[str, Trial] = {}
         self._ended = Amount()
-        self._interleaved_since: float | None = None
         self._seconds: dict[str, float] = defaultdict(float)  # of all trials of a kind
         self._num_timed: Counter[str] = Counter()
         self._tried: set[str] = set()
@@ -165,19 +164,18 @@ class Spending(Gate):
         if self._began is None or self._last is None:
             return
         self._ended += Amount(time_s=self._last - self._began)
-        for held in list(self._held.values()):
-            self._release(held, self._last)
+        for name in list(self._held):
+            self._release(name, self._last)
 
     def _start(self, trial: Trial, at: float, cores: int) -> None:
         if trial.stage is Stage.TRAIN:
             self._tried.add(_key(trial.config))
         self._begun.add(trial.id)
         self._to_start.pop(trial.id, None)
-        if trial.id in self._held:  # another attempt
-            return
-        self._held[trial.id] = _Held(trial=trial, since=at, cores=cores)
-        if trial.interleaved and self._interleaved_since is None:
-            self._interleaved_since = at
+        if trial.id not in self._held:  # else it is another attempt
+            shared = (each for each in self._held.values() if each.trial.interleaved)
+            held = next(shared, None) if trial.interleaved else None
+            self._held[trial.id] = held or _Held(trial=trial, since=at, cores=cores)
 
     def _finish(self, trial: Trial, at: float, result: TrialResult) -> None:
         self._begun.discard(trial.id)
@@ -191,18 +189,13 @@ class Spending(Gate):
             for name in (kind, kind + _key(trial.config)):
                 self._seconds[name] += seconds
                 self._num_timed[name] += 1
-        self._release(held, at)
+        self._release(trial.id, at)
 
-    def _release(self, held: _Held, at: float) -> None:
-        del self._held[held.trial.id]
-        since: float | None = held.since
-        if held.trial.interleaved:
-            # They share the same cores: those are held from the first start to the last end.
-            if any(other.trial.interleaved for other in self._held.values()):
-                return
-            since, self._interleaved_since = self._interleaved_since, None
-        assert since is not None, "the trial was started"
-        self._ended += Amount(core_s=held.cores * (at - since))
+    def _release(self, trial_id: str, at: float) -> None:
+        held = self._held.pop(trial_id)
+        # Those of interleaved trials are held from the first start to the last end.
+        if all(other is not held for other in self._held.values()):
+            self._ended += Amount(core_s=held.cores * (at - held.since))
 
     # -- what is spent
 
@@ -211,10 +204,8 @@ class Spending(Gate):
         """Return what was spent so far, running trials and earlier processes included."""
         now = self._now()
         spent = self._ended + Amount(time_s=now - (self._began or now))
-        for held in self._held_once():
-            since = self._interleaved_since if held.trial.interleaved else held.since
-            spent += Amount(core_s=held.cores * (now - (since or now)))
-        return spent
+        held_now = self._held_now()
+        return spent + Amount(core_s=sum(held.cores * (now - held.since) for held in held_now))
 
     def of_the_past(self) -> Amount:
         """Return what was spent by processes that have ended."""
@@ -222,17 +213,12 @@ class Spending(Gate):
         self._began = None
         return self._ended
 
-    def _held_once(self) -> list[_Held]:
-        """Return the running trials, only one of the interleaved ones."""
-        alone = [held for held in self._held.values() if not held.trial.interleaved]
-        return alone + [held for held in self._held.values() if held.trial.interleaved][:1]
+    def _held_now(self) -> list[_Held]:
+        return list({id(held): held for held in self._held.values()}.values())
 
     def _exhausted_by(self) -> str:
         """Return the limit that has been reached, in words; empty where none is."""
-        # Counting what is spent takes longer the more trials run.
-        return (
-            self._budgets.exceeded_by(self.spent, reached=True) if self._budgets.has_limits else ""
-        )
+        return self._budgets.exceeded_by(self.spent, reached=True)
 
     # -- what there is room for
 
@@ -254,7 +240,7 @@ class Spending(Gate):
         """Return what launched trials will still take; the time is that of the longest trial."""
         rest, now, cores = Amount(), self._now(), self._plan.num_cores
         held_now = [
-            *self._held_once(),
+            *self._held_now(),
             *(_Held(trial=trial, since=now, cores=cores) for trial in self._to_start.values()),
         ]
         for held in held_now:

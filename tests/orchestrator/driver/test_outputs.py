@@ -1,18 +1,19 @@
-"""What trials have printed, as it is kept in the run directory."""
+"""What trials have printed, the room for it, and what is printed while MLflow is waited for."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
 from orchestrator.driver.outputs import Outputs, Room
+from orchestrator.driver.trackers import Trackers
 from orchestrator.execution.process.ranks import log_in
-from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
-
-
-def trial(name: str) -> Trial:
-    return Trial(id=name, stage=Stage.TRAIN, config={}, budget=Budget(epochs=1), seed=0)
+from orchestrator.tracking.console.live import Lines
+from orchestrator.tracking.mlflow import MlflowMirror
+from orchestrator.trial import TrialResult, TrialState
+from tests.orchestrator.tracking.journals import Scribe
 
 
 def completed(output: str) -> TrialResult:
@@ -48,3 +49,37 @@ def test_a_folder_that_has_gone_is_named(tmp_path: Path) -> None:
 def test_no_room_is_an_error() -> None:
     with pytest.raises(OSError, match="/dev/null"):
         Room(Path("/dev/null")).require()
+
+
+# -- the trackers
+
+
+@pytest.fixture
+def log() -> io.StringIO:
+    return io.StringIO()
+
+
+def test_without_mlflow_nothing_is_waited_for(log: io.StringIO, tmp_path: Path) -> None:
+    trackers = Trackers(console=Lines(log), mlflow=None)
+    (view,) = trackers.all
+    Scribe(tmp_path / "run", view.apply).sweep()
+    assert trackers.close(0) == []
+    assert "MLflow" not in log.getvalue()
+
+
+def test_mlflow_is_closed_last_and_that_is_said_first(
+    log: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror = MlflowMirror(tmp_path, f"sqlite:///{tmp_path}/mlflow.db", say=pytest.fail)
+    trackers = Trackers(console=Lines(log), mlflow=mirror, uri="http://host:5000")
+    said_before: list[str] = []
+
+    def close(_: int) -> list[str]:
+        said_before.append(log.getvalue())
+        return ["MLflow:      where"]
+
+    monkeypatch.setattr(mirror, "close", close)
+    assert trackers.all == [trackers.console, mirror]
+    assert trackers.close(0) == ["MLflow:      where"]
+    wait = "waiting for MLflow to take the last trials, at most 2:00: http://host:5000 ..."
+    assert wait in said_before[0]
