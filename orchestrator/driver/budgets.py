@@ -56,15 +56,15 @@ class Budgets:
     def shares(self, amount: Amount) -> Iterator[tuple[float, str]]:
         """Yield an amount's share of each limit, and the limit in words."""
         if self.time_s is not None:
-            yield amount.time_s / self.time_s, f"the time budget of {self.time_s:g} s"
+            yield _share(amount.time_s, self.time_s), f"the time budget of {self.time_s:g} s"
         if self.core_hours is not None:
-            share = amount.core_s / HOUR_S / self.core_hours
+            share = _share(amount.core_s / HOUR_S, self.core_hours)
             yield share, f"the budget of {self.core_hours:g} core-hours"
 
     def exceeded_by(self, amount: Amount, *, reached: bool = False) -> str:
         """Return in words the limit that an amount exceeds most, or has ``reached``; else ""."""
         share, words = max(self.shares(amount), default=(0.0, ""))
-        return words if share > 1 or (reached and share == 1) else ""
+        return words if share > 1 or (reached and share >= 1) else ""
 
     @property
     def has_limits(self) -> bool:
@@ -80,3 +80,7 @@ class Budgets:
         """Return True if one of the limits is larger than it was, or gone."""
         pairs = ((limit, before.get(name)) for name, limit in self.limits.items())
         return any(then is not None and (now or math.inf) > then for now, then in pairs)
+
+
+def _share(amount: float, limit: float) -> float:
+    return amount / limit if limit > 0 else math.inf

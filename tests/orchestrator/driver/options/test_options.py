@@ -13,10 +13,9 @@ from orchestrator.cli import parse
 from orchestrator.driver.options.declaration import EXECUTORS, contradictions, duration_s, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.search import SEARCHES, Random
-from orchestrator.sweep.loading import load_sweep
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT
-from tests.orchestrator.helpers.sweep_files import written
+from tests.orchestrator.driver.plans import sweep
 
 
 def test_every_field_but_the_sweep_file_is_declared() -> None:
@@ -46,14 +45,14 @@ def test_an_option_that_is_not_given_is_absent_from_those_given() -> None:
     }
 
 
-def test_options_override_the_fields_that_they_name(tmp_path: Path) -> None:
+def test_options_override_the_fields_that_they_name() -> None:
     given = ["--seed", "3", "--isolation", "exclusive", "--search", "random", "--trials", "4"]
-    sweep = load_sweep(written(tmp_path))
-    changed = parse([*given, "--max-concurrent", "1", "--cost", "cpu_hour=2"]).applied_to(sweep)
+    asked = sweep()
+    changed = parse([*given, "--max-concurrent", "1", "--cost", "cpu_hour=2"]).applied_to(asked)
     assert (changed.seed, changed.isolation) == (3, Isolation.EXCLUSIVE)
     assert changed.search == Random(4)
     assert changed.prices == {"cpu_hour": 2.0, "gpu_hour": 0.0}
-    assert parse(["--no-mlflow"]).applied_to(sweep) == sweep
+    assert parse(["--no-mlflow"]).applied_to(asked) == asked
 
 
 def test_the_help_names_every_search_and_executor() -> None:

@@ -101,7 +101,7 @@ def one_line(lines: list[str]) -> str:
 def test_the_view_stands_below_a_line_for_each_end(watched: Watched) -> None:
     text = one_line(watched.wide)
     assert max(map(len, watched.wide)) <= 80
-    assert watched.wide[0].startswith("speed: workload, 20 trials, 1 core a trial")
+    assert "speed: workload, 20 trials, 1 core a trial" in watched.wide[0]
     assert "1/20" in text
     assert text.index("1/20") < text.index("of 20 done")
     assert text.count("of 20 done") == 1
