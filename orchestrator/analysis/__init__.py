@@ -7,7 +7,7 @@
 
 No module imports a trainable, Ray or torch. Each folder rests on those below it:
 
-- ``__main__.py``, ``commands/``: the command line.
+- ``__main__.py``, ``commands.py``: the command line.
 - ``api/``: the functions of ``an``, each from a run or a frame to a frame.
 - ``report/``: pages, pictures, the terminal.
 - ``findings/``: the results that page, terminal and MLflow show first.
@@ -26,9 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchestrator.analysis.api import plot
-    from orchestrator.analysis.api.knobs import effects, importance, interactions
     from orchestrator.analysis.api.runs import (
-        compare,
         configs,
         describe,
         export,
@@ -38,6 +36,9 @@ if TYPE_CHECKING:
     )
     from orchestrator.analysis.api.scaling import goodput, scaling, time_to_accuracy
     from orchestrator.analysis.columns import TableError
+    from orchestrator.analysis.comparison.compare import compare
+    from orchestrator.analysis.knobs.effects import effects, interactions
+    from orchestrator.analysis.knobs.importance import importance
     from orchestrator.analysis.tables.run_tables import RunTables
     from orchestrator.metrics import maximize, minimize
 
@@ -50,10 +51,11 @@ __all__ = [
 _ELSEWHERE = {
     "RunTables": "analysis.tables.run_tables",
     "TableError": "analysis.columns",
-    "effects": "analysis.api.knobs",
+    "compare": "analysis.comparison.compare",
+    "effects": "analysis.knobs.effects",
     "goodput": "analysis.api.scaling",
-    "importance": "analysis.api.knobs",
-    "interactions": "analysis.api.knobs",
+    "importance": "analysis.knobs.importance",
+    "interactions": "analysis.knobs.effects",
     "maximize": "metrics",
     "minimize": "metrics",
     "scaling": "analysis.api.scaling",

@@ -2,16 +2,141 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
-from orchestrator.analysis.commands.parser import parse
-from orchestrator.arguments import EXIT_WRONG_REQUEST
-from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
+from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED: Final = 130
+
+COMMANDS: Final = {
+    "show": "print a run's answer and front, and write its report and tables again",
+    "front": "the configs that no other one beats, by figures of your choice",
+    "export": "write a run's tables as CSV or Parquet",
+    "open": "open a run's report in the browser, or print its path where there is none",
+    "compare": "compare two runs; exits with 1 where a regression is shown",
+}
+"""Each command with its line of help."""
+
+_TOLERANCE: Final = 0.03
+"""As :data:`orchestrator.analysis.comparison.changes.TOLERANCE`, which is slow to import."""
+
+_COMPARE: Final = (
+    "Compare two runs of a sweep config by config, in speed and in accuracy, stage by stage: the "
+    "change that all configs have in common, and each config's own. The first line is the verdict: "
+    "regression, improvement, no change beyond the tolerance, or not decided. A regression is "
+    "shown where its 95 % interval lies beyond the tolerance, by Holm's correction over all "
+    "changes. Exit code 1: a regression is shown; 0: none is."
+)
+
+_RUN: Final[dict[str, Any]] = {"metavar": "RUN_DIR", "help": "folder of a run: runs/SWEEP/TIME"}
+_ARGUMENTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
+    "show": {
+        "run": _RUN,
+        "--out": {
+            "metavar": "DIR",
+            "type": a_path,
+            "help": "write the files there (default: RUN_DIR; none are written of a run from "
+            "MLflow)",
+        },
+    },
+    "front": {
+        "run": _RUN,
+        "--objectives": {
+            "metavar": "NAME,NAME",
+            "help": "one to three figures of the table (default: the sweep's own). Rates and "
+            "accuracies are maximised, times, memory and losses minimised; write maximize:NAME or "
+            "minimize:NAME for another direction",
+        },
+    },
+    "export": {
+        "run": _RUN,
+        "--format": {"metavar": "NAME", "default": "csv", "help": "csv (default) or parquet"},
+        "--out": {
+            "metavar": "DIR",
+            "type": a_path,
+            "help": "folder to write to (default: export in RUN_DIR; needed for a run from MLflow)",
+        },
+    },
+    "open": {"run": _RUN},
+    "compare": {
+        "run": {"metavar": "FIRST", "help": "run that changes are counted from"},
+        "second": {"metavar": "SECOND", "help": "the other run"},
+        "--tolerance": {
+            "metavar": "SHARE",
+            "type": float,
+            "default": _TOLERANCE,
+            "help": "share of the speed that may be lost before that is a regression (default: "
+            f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's",
+        },
+        "--across": {
+            "metavar": "KEY",
+            "action": "append",
+            "default": [],
+            "help": "compare although the runs differ in KEY, because that is what is being "
+            "compared: versions.torch, say; may be given several times",
+        },
+        "--again": {
+            "metavar": ("FIRST", "SECOND"),
+            "nargs": 2,
+            "action": "append",
+            "default": [],
+            "help": "two more runs of the same two versions, from another session; may be given "
+            "several times. One pair of runs cannot tell the host on the day from a change between "
+            "the versions, several pairs can",
+        },
+    },
+}
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line; ends the program where it is wrong.
+
+    A run directory without a command is shown.
+    """
+    parser = Parser(
+        prog="python -m orchestrator.analysis",
+        usage="python -m orchestrator.analysis [COMMAND] RUN_DIR [options]",
+        description="Ask a finished run: what to set, how much faster that is, and how sure.",
+        epilog="RUN_DIR is the folder that a run printed, runs/SWEEP/TIME. Without a command it "
+        "is shown. COMMAND --help has the options of each. Exit codes: 0 done, 1 compare has "
+        "found a regression, 2 the request was wrong.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            prog=f"python -m orchestrator.analysis {name}",
+            help=text,
+            description=_COMPARE if name == "compare" else f"{text.capitalize()}.",
+        )
+        command.set_defaults(command=name)
+        for argument, settings in _ARGUMENTS[name].items():
+            command.add_argument(argument, **settings)
+        if name != "open":
+            command.add_argument(
+                "--tracking-uri",
+                metavar="URI",
+                help="read from this MLflow server or database; a run is then the name of an "
+                "experiment (its latest sweep) or the id of a sweep's parent run",
+            )
+        command.add_argument(
+            "--json", action="store_true", help="print one JSON document and nothing else"
+        )
+    first = words[0] if words else ""
+    if first in ("-h", "--help"):
+        parser.parse_args(words)
+    if first not in COMMANDS:
+        close = nearest(first, COMMANDS)
+        if close and not Path(first).exists():
+            parser.error(f"{first!r} is neither a command nor a folder{close}")
+        words = ["show", *words]
+    return commands.choices[words[0]].parse_args(words[1:])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(list(sys.argv[1:] if arguments is None else arguments))
     try:
         with refusing_os_errors():
-            from orchestrator.analysis.commands.actions import ACTIONS  # pandas takes a second
+            from orchestrator.analysis.commands import ACTIONS  # pandas takes a second
 
             return ACTIONS[options.command](options)
     except SweepError as error:

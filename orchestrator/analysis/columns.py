@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,27 @@ def _equal(cells: pd.Series[Any], value: object) -> npt.NDArray[np.bool_]:
         if isinstance(same, np.ndarray):
             return same
     return (cells == wanted).fillna(False).to_numpy(dtype=bool)
+
+
+def plain(value: Any, *, digits: int | None = None) -> Any:  # noqa: ANN401 - whatever it is
+    """Return a value as JSON has it: lists, plain figures, None for a figure that is not known.
+
+    Args:
+        value: Any value.
+        digits: Significant digits of a figure; None for all.
+    """
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, Mapping):
+        return {str(key): plain(part, digits=digits) for key, part in value.items()}
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Iterable):
+        return [plain(part, digits=digits) for part in value]
+    if isinstance(value, float) and math.isfinite(value):
+        return value if digits is None else float(f"{value:.{digits}g}")
+    if value is None or value is pd.NaT or value is pd.NA or isinstance(value, float):
+        return None
+    return value if isinstance(value, (bool, int)) else str(value)
 
 
 def text_of(cell: object) -> str:

@@ -35,12 +35,8 @@ from orchestrator.system.cgroup import node_bytes
 if TYPE_CHECKING:
     from orchestrator.execution.process.fork_servers import ForkServers
 
-_NEEDED_LATER: Final = (
-    "orchestrator.analysis.report.write",
-    "orchestrator.analysis.report.page",
-    "orchestrator.analysis.report.plot",
-)
-"""Modules that the driver imports while Ray starts or short trials run: they take a second."""
+_NEEDED_LATER: Final = "orchestrator.analysis.report.write"
+"""Module that the driver imports while Ray starts or short trials run: it takes a second."""
 
 
 # -- executors: each is imported when it is made, since Ray takes seconds, and ``--help`` must not
@@ -72,7 +68,7 @@ def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> E
     return LocalExecutor(
         InlineExecutor(servers=servers),
         lambda: _started_ray(request, folder, servers),
-        imports=["orchestrator.execution.ray.executor", *_NEEDED_LATER],
+        imports=["orchestrator.execution.ray.executor", _NEEDED_LATER],
     )
 
 

@@ -1,4 +1,4 @@
-"""A run: load it, its columns, configs, front, recommendation; compare it; export its tables."""
+"""A run: load it, its columns, configs, front, recommendation; export its tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.api.checks import (
+from orchestrator.analysis.columns import TableError
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.statistics import pareto
+from orchestrator.analysis.tables.checks import (
     Source,
     checked_configs,
     checked_trials,
@@ -19,22 +22,86 @@ from orchestrator.analysis.api.checks import (
     objectives_of,
     run_of,
 )
-from orchestrator.analysis.api.meanings import meaning_of
-from orchestrator.analysis.columns import TableError
-from orchestrator.analysis.comparison.changes import TOLERANCE
-from orchestrator.analysis.comparison.compare import Comparison
-from orchestrator.analysis.comparison.compare import compare as compare_runs
-from orchestrator.analysis.findings.findings import Findings, findings
-from orchestrator.analysis.statistics import pareto
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest, refusing_os_errors
+from orchestrator.metric_table import METRICS
 from orchestrator.metrics import Objective
 from orchestrator.storage.files import replace_file
 
 FORMATS: Final = ("csv", "parquet")
 
+_MEANINGS: Final = {
+    "trial_id": "name of the trial, the same when a run is resumed",
+    "stage": "purpose of the trial: probe, train or confirm",
+    "state": "how it ended: completed, stopped, infeasible, failed or not_run",
+    "reason": "why it did not complete",
+    "seed": "seed of the trial",
+    "repeat": "number of the run among those of its config and stage",
+    "data": "data set",
+    "node": "machine that it ran on",
+    "device": "cpu, or the GPUs' names",
+    "cores": "cores that it had",
+    "isolation": "exclusive: the node to itself; leased: cores of its own; shared: neither",
+    "started_at": "time of its last start",
+    "wall_s": "time from the start of its process to its end",
+    "curve": "learning curve that it is a part of, where that was paused",
+    "step": "optimizer steps so far",
+    "epoch": "epochs so far",
+    "samples": "training samples so far",
+    "elapsed_s": "time since its process began",
+    "first_step": "first step of the block",
+    "num_steps": "steps of the block",
+    "duration_s": "duration of the block",
+    "dropped": "why the block counts for no rate; empty where it counts",
+    "group": "conditions that rows are comparable under; ranked within one only",
+    "num_runs": "runs that the speed is of",
+    "num_all_runs": "runs that the accuracy is of",
+    "num_left_out": "contaminated runs that the speed is not of",
+    "num_lost": "runs of the config that were infeasible or failed",
+    "trial_ids": "trials of the config",
+    "timed_ids": "trials that the speed is of",
+    "speed_ids": "trials that a composed speed is of",
+    "curve_ids": "trials that a composed accuracy is of",
+    "contaminated": "true where the runs that the speed is of had foreign load",
+    "variance": "variance of the mean log speed over fresh runs",
+    "df": "degrees of freedom of the variance",
+    "interval": "what the speed's interval is over",
+    "composed": "true where the config was not itself trained and probed",
+    "verdict": "best, tied, worse or unresolved against the best; empty: not acceptable",
+    "ratio_to_best": "speed over that of the best",
+    "ratio_low": "its 95 % interval over all configs together, low end",
+    "ratio_high": "its 95 % interval over all configs together, high end",
+    "on_front": "true where no other config of its group beats it in every objective",
+    "tags.bound": "part of a step that it waits for most: loader, transfer, compute or host",
+    "tags.contaminated": "foreign load on its cores, and how much; `false`: none; empty: not known",
+    "tags.oversubscribed": "more processes than cores",
+    "tags.interval": "`narrow` or `wide`: the interval of the speed within the run",
+    "tags.interval_over": "what the interval of the row's speed is over",
+    "tags.rate": "steady: over steady steps; epochs: over whole epochs, which are too short",
+    "tags.idle": "knobs without an effect in this config",
+    "tags.interleaved": "true where it shared its cores in time slices with the runs of its round",
+    "tags.no_ceilings": "why no ceilings were measured",
+    "tags.batches": "hash of the first batches; the same where only systems knobs differ",
+    "tags.core_ids": "cores of the trial",
+    "tags.rerun": "why it was run again, and what became of that",
+    "tags.attempts": "runs of the trial, retries included",
+    "tags.gpus": "its GPUs by UUID",
+    "tags.gpu_settings": "driver and power limit of its GPUs",
+    "tags.throttled": "why a GPU was slowed",
+    "tags.cpu_model": "processor of its node",
+    "tags.clocks": "how the processor's clocks are governed",
+    "tags.versions": "versions of what runs inside a step",
+    "tags.allocator": "memory allocator of its process",
+    "tags.threads": "threads as torch had them at the end",
+    "tags.deterministic": "deterministic algorithms as torch had them at the end",
+}
+"""Meaning of each column that is neither a knob nor a metric."""
+
+_UNITS: Final = {"started_at": "UTC", "wall_s": "s", "elapsed_s": "s", "duration_s": "s"}
+
 load = load_run
+recommend = findings
 
 
 def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
@@ -56,12 +123,34 @@ def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
     frame = tables.trials if isinstance(source, RunTables) else source
     known = [frame[column].dropna() for column in frame.columns]
     rows = [
-        meaning_of(str(column), tables)
+        _meaning_of(str(column), tables)
         | {"num_measured": len(cells), "num_values": cells.map(str).nunique()}
         for column, cells in zip(frame.columns, known, strict=True)
     ]
     columns = ["column", "kind", "role", "unit", "meaning", "num_measured", "num_values"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _meaning_of(column: str, run: RunTables) -> dict[str, str]:
+    prefix, _, name = column.partition(".")
+    kind, role, unit = "trial", "", _UNITS.get(column, "")
+    meaning = _MEANINGS.get(column, "")
+    if prefix == "params":
+        kind = "knob"
+        if name in run.sweep.knobs:
+            knob = run.sweep.knobs[name]
+            role, unit, meaning = str(run.roles[name]), knob.unit, knob.doc
+    elif prefix == "metrics":
+        kind, meaning = "metric", "reported by the trainable"
+        base = name.removesuffix("_low").removesuffix("_high")
+        if name in METRICS:
+            unit, meaning = METRICS[name].unit, METRICS[name].doc
+        elif base in METRICS:
+            end = name.removeprefix(f"{base}_")
+            unit, meaning = METRICS[base].unit, f"95 % interval of {base}, {end} end"
+    elif prefix == "tags":
+        kind, meaning = "tag", meaning or "set by the trainable"
+    return {"column": column, "kind": kind, "role": role, "unit": unit, "meaning": meaning}
 
 
 def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
@@ -122,53 +211,6 @@ def pareto_front(
     if all(objective.bound is not None for objective in asked):
         raise TableError("pareto_front: every objective has a bound: none is to be improved")
     return pareto.in_order(frame[pareto.pareto_front(frame, asked)], asked)
-
-
-def recommend(run: RunTables) -> Findings:
-    """Recommend a config by the rule of the run's sweep.
-
-    Args:
-        run: A run.
-
-    Returns:
-        ``config``, a value for every knob, None if nothing can be recommended; the answer's
-        ``sentence``, ``why`` this config and ``how_sure`` the speed-up is; ``speedup`` over the
-        baseline with its 95 % interval; ``figures`` of the config by metric; ``notes``, its
-        weaknesses. See :class:`~orchestrator.analysis.findings.findings.Findings`.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule.
-    """
-    return findings(run)
-
-
-def compare(
-    first: RunTables,
-    second: RunTables,
-    *,
-    tolerance: float = TOLERANCE,
-    across: tuple[str, ...] = (),
-) -> Comparison:
-    """Compare two runs of a sweep config by config, and determine whether anything got worse.
-
-    Args:
-        first: The run from which changes are counted.
-        second: The other run.
-        tolerance: Share of the speed that a config may lose before that is a regression. The
-            tolerance of the accuracy is the sweep's own.
-        across: Keys of the environment that may differ, since they are what is compared.
-
-    Returns:
-        ``verdict`` (``regression``, ``improvement``, ``no change beyond the tolerance`` or ``not
-        decided``) and its ``sentence``; ``changes``, a row a figure, stage and config, with its
-        95 % interval; ``table``, a row a config and stage with the figures of both runs. See
-        :class:`~orchestrator.analysis.comparison.compare.Comparison`.
-
-    Raises:
-        SweepError: The machines, versions or data differ, no config is in both, or the tolerance
-            is no share.
-    """
-    return compare_runs(first, second, tolerance=tolerance, across=across)
 
 
 def export(

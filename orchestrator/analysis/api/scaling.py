@@ -8,19 +8,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.api.checks import (
-    Source,
-    checked_configs,
-    require,
-    run_of,
-)
-from orchestrator.analysis.columns import TableError, params_of, text_of
+from orchestrator.analysis.columns import TableError, params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.rule import limit_of
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED
 from orchestrator.analysis.statistics.curves import CURVE_IDS, accuracy_asked
 from orchestrator.analysis.statistics.curves import time_to_accuracy as times_of
 from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.analysis.tables.checks import Source, checked_configs, require, run_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
 from orchestrator.metrics import Objective, is_accuracy
@@ -34,9 +29,6 @@ def scaling(
     source: Source, knob: str = "num_workers", *, run: RunTables | None = None
 ) -> pd.DataFrame:
     """Return the speeds of configs that differ in one knob alone, over that knob.
-
-    A knob without meaning at a value (such as how many batches are fetched ahead, without workers)
-    does not exclude that config: it is in each family that it may begin.
 
     Args:
         source: A run; or a frame of its configs, with ``run``.
@@ -69,8 +61,8 @@ def scaling(
             f"knobs: {', '.join(tables.sweep.knobs)}",
         )
     column = f"params.{name}"
-    frame = _frame(source, tables, "scaling")
-    require(frame, [GROUP, SPEED, "variance", "df", "num_runs", "interval", "trial_ids"], "scaling")
+    needed = (GROUP, SPEED, "variance", "df", "num_runs", "interval", "trial_ids")
+    frame = _frame(source, tables, "scaling", *needed)
     frame = frame[frame[SPEED].notna()].reset_index(drop=True)
     if tables.rule.speed_column != SPEED:  # the spread belongs to another figure
         frame = frame.assign(variance=np.nan)
@@ -84,10 +76,10 @@ def scaling(
     return table.sort_values([FAMILY, column]).reset_index(drop=True)
 
 
-def _frame(source: Source, tables: RunTables, function: str) -> pd.DataFrame:
+def _frame(source: Source, tables: RunTables, function: str, *needed: str) -> pd.DataFrame:
     """Return the configs of a run, or a frame of some of them, with every knob."""
     frame = tables.configs if isinstance(source, RunTables) else checked_configs(source, function)
-    require(frame, [f"params.{name}" for name in tables.sweep.knobs], function)
+    require(frame, [*(f"params.{name}" for name in tables.sweep.knobs), *needed], function)
     return frame
 
 
@@ -99,22 +91,11 @@ def _families(frame: pd.DataFrame, column: str) -> pd.DataFrame:
         values = ", ".join(map(str, frame[column].unique())) or "none, since no config completed"
         raise TableError(f"scaling: {column} was not varied; its values: {values}")
     others = [*(name for name in params_of(frame) if name != column), GROUP]
-    idle = frame.get("tags.idle", pd.Series("", index=frame.index)).map(text_of)
     rows = frame.assign(**{FAMILY: frame.groupby(others, sort=False, dropna=False).ngroup()})
-    kin = rows[idle == ""].drop_duplicates(FAMILY)
-    parts = [rows[idle == ""]]
-    for text, own in rows[idle != ""].groupby(idle[idle != ""], sort=False):
-        names = {f"params.{name}" for name in text.split(", ")}
-        if column not in names:
-            on = [name for name in others if name not in names]
-            matched = own.drop(columns=FAMILY).merge(kin[[*on, FAMILY]], on=on)
-            parts += [matched, own[~own["trial_ids"].isin(matched["trial_ids"])]]
-    families = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    several = families.groupby(FAMILY)[column].transform("nunique") > 1
-    if not several.any():
+    rows = rows[rows.groupby(FAMILY)[column].transform("nunique") > 1].reset_index(drop=True)
+    if rows.empty:
         raise TableError(f"scaling: no two configs differ in {column} alone")
-    families = families[several].reset_index(drop=True)
-    return families.assign(**{FAMILY: pd.factorize(families[FAMILY])[0]})
+    return rows.assign(**{FAMILY: pd.factorize(rows[FAMILY])[0]})
 
 
 def _with_speedups(rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -164,8 +145,8 @@ def time_to_accuracy(
     """
     tables = run_of(source, run, "time_to_accuracy")
     rule, curves = tables.rule, tables.whole_curves
-    frame = _frame(source, tables, "time_to_accuracy")
-    require(frame, [GROUP, "timed_ids", rule.accuracy_column], "time_to_accuracy")
+    needed = (GROUP, "timed_ids", rule.accuracy_column)
+    frame = _frame(source, tables, "time_to_accuracy", *needed)
     target = _target(target, frame, tables, "time_to_accuracy")
     runs = CURVE_IDS if CURVE_IDS in frame.columns else "timed_ids"
     times = times_of(frame, curves, tables.grouped, rule, target=target)

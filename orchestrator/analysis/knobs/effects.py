@@ -5,20 +5,19 @@ The configs of a pair differ in the knob alone, those of a block in the two knob
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from enum import StrEnum
 from itertools import combinations, product
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.knobs.figures import Figures
+from orchestrator.analysis.knobs.figures import Figures, Verdict
+from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.intervals import CONFIDENCE
 from orchestrator.analysis.statistics.matched_pairs import Rows, holm
+from orchestrator.analysis.tables.checks import Source
+from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_setting
 
 MAX_VALUES: Final = 10
@@ -26,38 +25,84 @@ MAX_VALUES: Final = 10
 
 _CELLS: Final = ("metric", "kind", "effect", "low", "high", "p", "verdict")
 _MORE: Final = ("smallest", "largest", "basis", "composed", "contaminated", "group")
-_NOTHING: Final[dict[str, Any]] = {"p": math.nan, "composed": False, "contaminated": False}
-"""Cells of a row without a pair or a block."""
 
 
-class Verdict(StrEnum):
-    """Result of matched pairs for a figure, corrected for all rows that are shown."""
+def effects(source: Source, on: str | None = None, *, run: RunTables | None = None) -> pd.DataFrame:
+    """Return each knob's effect on a figure, by matched pairs: configs that differ in it alone.
 
-    HIGHER = "higher"
-    LOWER = "lower"
-    EQUAL = "equal in every pair"
-    OPEN = "not decided"
-    NO_PAIR = "no pair"
-    NO_BLOCK = "not tried together"
-    SAME_RUNS = "of the same runs"
-    """Composed figures that the knob does not change, by its role: nothing was measured."""
+    Pairs are within one group of comparable rows. For speeds, pairs with a contaminated run count
+    only if there is no other; for what was learned they always do. A factored search's configs
+    count by the runs from which their figures are composed: none twice.
+
+    Args:
+        source: A run; or rows of its ``trials``, with ``run``.
+        on: The figure, such as ``samples_per_s``, for all knobs. None: the speed for ``systems``
+            knobs, the accuracy for ``learning`` knobs and the two for ``both``.
+        run: The run of a frame: its baseline is the reference.
+
+    Returns:
+        One row a knob, pair of values and figure. ``reference`` and ``value``, the baseline's first
+        if it was tried; ``kind`` ``ratio`` (for speeds and times: value over reference) or
+        ``difference`` (for shares and what was learned, in their own unit); ``effect``, the mean
+        over ``num_pairs`` pairs, between ``smallest`` and ``largest``; ``low`` and ``high``, its
+        95 % interval, and ``basis``, its source. Without repeats a single pair has none.
+        ``verdict`` is ``higher``, ``lower``, ``equal in every pair``, ``not decided`` or ``no
+        pair``, by ``p``, which is corrected for all rows of the frame. ``composed``: a config was
+        not itself measured. ``contaminated``: no pair has clean runs alone.
+
+    Raises:
+        TableError: The figure is unknown, or a frame lacks a needed column or has a trial twice.
+        SweepError: The sweep's objectives state no rule.
+
+    Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
+    noise of repeats pooled in; Holm, Scandinavian Journal of Statistics 6, 1979.
+    """
+    return effects_in(asked_figures(source, on, run, "effects"))
+
+
+def interactions(
+    source: Source, on: str | None = None, *, run: RunTables | None = None
+) -> pd.DataFrame:
+    """Return the joint effect of two knobs beyond the effect of each.
+
+    From complete 2 x 2 blocks only: four configs that differ in the two knobs alone.
+
+    Args:
+        source: As :func:`effects` takes it.
+        on: The figure, for all knobs. None: the speed for two knobs that change it by their roles,
+            the accuracy for two that change the accuracy.
+        run: As for :func:`effects`.
+
+    Returns:
+        One row two knobs, a value of each with its reference, and figure. ``effect`` is a ratio
+        of ratios over ``num_blocks`` blocks: the change from both, over the product of the changes
+        from each alone. For shares and what was learned it is a difference of differences. 1, or
+        0: neither changes the other's effect. The other columns are those of :func:`effects`. Two
+        knobs without a block have one row, ``not tried together``, with the options of the config
+        with both changed, ``to_try``.
+
+    Raises:
+        TableError: As :func:`effects`.
+
+    Source: contrasts of a factorial design (Box, Hunter and Hunter, "Statistics for
+    Experimenters", 2nd edition 2005, chapter 5); intervals as :func:`effects`.
+    """
+    return interactions_in(asked_figures(source, on, run, "interactions"))
 
 
 def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
-    """Return the table of :func:`orchestrator.analysis.effects` for some figures."""
+    """Return the table of :func:`effects` for some figures."""
     rows = [
         row
         for figures in asked
         for knob in figures.knobs
-        for row in _found(
-            figures, {"knob": knob}, _pairs(figures, knob), "num_pairs", Verdict.NO_PAIR
-        )
+        for row in _found(figures, {"knob": knob}, _pairs(figures, knob), Verdict.NO_PAIR)
     ]
     return _table_of(rows, ("knob",), ("reference", "value"), "num_pairs")
 
 
 def interactions_in(asked: Sequence[Figures]) -> pd.DataFrame:
-    """Return the table of :func:`orchestrator.analysis.interactions` for some figures."""
+    """Return the table of :func:`interactions` for some figures."""
     rows = [row for figures in asked for row in _block_rows(figures)]
     values = ("reference_a", "value_a", "reference_b", "value_b")
     table = _table_of(rows, ("knob_a", "knob_b"), values, "num_blocks")
@@ -68,7 +113,8 @@ def _table_of(
     rows: Sequence[Mapping[str, Any]], knobs: Sequence[str], values: Sequence[str], number: str
 ) -> pd.DataFrame:
     """Return the table of rows, with ``p`` corrected by Holm's method and the ``verdict``."""
-    table = pd.DataFrame(rows, columns=[*knobs, *values, *_CELLS, number, *_MORE])
+    table = pd.DataFrame(rows, columns=[*knobs, *values, *_CELLS, "num", *_MORE])
+    table = table.rename(columns={"num": number})
     cells = {name: [row.get(name) for row in rows] for name in values}
     table = table.assign(**{name: pd.Series(each, dtype="object") for name, each in cells.items()})
     nothing = table["kind"].map({"ratio": 1.0, "difference": 0.0})
@@ -90,29 +136,13 @@ def _found(
     figures: Figures,
     knobs: Mapping[str, str],
     comparisons: Iterable[Comparison],
-    number: str,
     nothing: Verdict,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row a comparison that has configs; if there is none, one row that states it."""
-    same: dict[str, Any] = {
-        "metric": figures.metric,
-        "kind": str(figures.kind),
-        "group": figures.group,
-        **knobs,
-    }
-    found, verdict = False, nothing
-    for values, corners, signs in comparisons:
-        mean = figures.mean(corners, signs)
-        if mean is not None:
-            found = True
-            cells = asdict(mean)
-            cells |= {"basis": str(mean.basis), number: cells.pop("num")}
-            yield same | values | cells
-        elif len(corners[0]):
-            verdict = Verdict.SAME_RUNS
-    if not found:
-        is_composed = verdict is Verdict.SAME_RUNS
-        yield same | _NOTHING | {number: 0, "verdict": str(verdict), "composed": is_composed}
+    found = [(v, figures.effect(corners, signs)) for v, corners, signs in comparisons]
+    known = [{**knobs, **values, **row} for values, row in found if row and row["num"]]
+    verdict = Verdict.SAME_RUNS if any(row for _, row in found) else nothing
+    yield from known or [dict(knobs) | figures.nothing(verdict)]
 
 
 def _pairs(figures: Figures, knob: str) -> Iterator[Comparison]:
@@ -132,15 +162,10 @@ def _pairs_of_values(figures: Figures, knob: str) -> list[tuple[int, int]]:
 
 
 def _block_rows(figures: Figures) -> Iterator[dict[str, Any]]:
-    partners = {
-        (knob, code): _partners(figures, knob, code)
-        for knob in figures.knobs
-        for code in _others(figures, knob)
-    }
     for one, other in combinations(figures.knobs, 2):
-        knobs, blocks = {"knob_a": one, "knob_b": other}, _blocks(figures, one, other, partners)
-        for row in _found(figures, knobs, blocks, "num_blocks", Verdict.NO_BLOCK):
-            if row.get("verdict") == Verdict.NO_BLOCK:
+        knobs, blocks = {"knob_a": one, "knob_b": other}, _blocks(figures, one, other)
+        for row in _found(figures, knobs, blocks, Verdict.NO_BLOCK):
+            if row["verdict"] == Verdict.NO_BLOCK:
                 row["to_try"] = " ".join(
                     f"--set {format_setting(knob, figures.points.values[knob][code])}"
                     for knob in (one, other)
@@ -157,33 +182,20 @@ def _others(figures: Figures, knob: str) -> list[int]:
     return sorted(int(code) for code in most if counts[code])
 
 
-def _partners(figures: Figures, knob: str, code: int) -> npt.NDArray[np.int32]:
-    """Return the row of each config at the reference with another value; -1 if there is none."""
-    partners = np.full(len(figures.points), -1, dtype=np.int32)
-    reference = figures.references[knob]
-    rows = np.flatnonzero(figures.known & (figures.points.codes[knob] == reference))
-    partners[rows] = figures.partners(rows, knob, code)
-    return partners
-
-
-def _blocks(
-    figures: Figures,
-    one: str,
-    other: str,
-    partners: Mapping[tuple[str, int], npt.NDArray[np.int32]],
-) -> Iterator[Comparison]:
+def _blocks(figures: Figures, one: str, other: str) -> Iterator[Comparison]:
     """Yield the complete blocks of two knobs, by their corners: none, one, other, both changed."""
-    values, references = figures.points.values, figures.references
+    values, references, codes = figures.points.values, figures.references, figures.points.codes
+    is_start = (codes[one] == references[one]) & (codes[other] == references[other])
     for first, second in product(_others(figures, one), _others(figures, other)):
-        ones, others = partners[one, first], partners[other, second]
-        start = np.flatnonzero((ones >= 0) & (others >= 0))
-        both = others[ones[start]]
-        start, both = start[both >= 0], both[both >= 0]
-        corners = [start, *(rows.astype(np.intp) for rows in (ones[start], others[start], both))]
+        start = np.flatnonzero(is_start & figures.known)
+        ones = figures.partners(start, one, first)
+        others = figures.partners(start, other, second)
+        start, ones, others = (rows[(ones >= 0) & (others >= 0)] for rows in (start, ones, others))
+        both = figures.partners(ones, other, second)
         ends = {
             "reference_a": values[one][references[one]],
             "value_a": values[one][first],
             "reference_b": values[other][references[other]],
             "value_b": values[other][second],
         }
-        yield ends, corners, (1, -1, -1, 1)
+        yield ends, [rows[both >= 0] for rows in (start, ones, others, both)], (1, -1, -1, 1)

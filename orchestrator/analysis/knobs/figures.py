@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -35,6 +35,19 @@ class Kind(StrEnum):
     DIFFERENCE = "difference"
 
 
+class Verdict(StrEnum):
+    """Result of matched pairs for a figure; in a table, corrected for all rows that are shown."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    EQUAL = "equal in every pair"
+    OPEN = "not decided"
+    NO_PAIR = "no pair"
+    NO_BLOCK = "not tried together"
+    SAME_RUNS = "of the same runs"
+    """Composed figures that the knob does not change, by its role: nothing was measured."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Figures:
     """One figure of the configs of a group of comparable rows.
@@ -54,10 +67,10 @@ class Figures:
             shared in too many ways for an interval.
         kind: The comparison that is made.
         baseline: The baseline's value of each knob; empty where not known.
+        idle: For each config a place in ``idle_sets``.
+        idle_sets: Knobs without effect in a config, such as those of a loader without workers.
         sign: +1 if larger is better, -1 if smaller is.
         asked: The requested knobs; None for all.
-        idle: For each config a place in ``idle_sets``; None if that is not known.
-        idle_sets: Knobs without effect in a config, such as those of a loader without workers.
     """
 
     metric: str
@@ -72,10 +85,10 @@ class Figures:
     is_mixed: bool
     kind: Kind
     baseline: Mapping[str, Any]
+    idle: npt.NDArray[np.intp]
+    idle_sets: Sequence[frozenset[str]]
     sign: float = 1.0
     asked: Collection[str] | None = None
-    idle: npt.NDArray[np.intp] | None = None
-    idle_sets: Sequence[frozenset[str]] = ()
 
     @cached_property
     def knobs(self) -> list[str]:
@@ -146,14 +159,12 @@ class Figures:
 
     def _ever_idle(self, knob: str, rows: Rows) -> list[str]:
         """Return the other knobs that vary and are without effect in any of some configs."""
-        if self.idle is None or not len(rows):
-            return []
-        names = frozenset().union(*(self.idle_sets[place] for place in np.unique(self.idle[rows])))
+        names = frozenset[str]().union(
+            *(self.idle_sets[place] for place in np.unique(self.idle[rows]))
+        )
         return [name for name in self.points.varied if name in names and name != knob]
 
     def _is_idle(self, name: str) -> npt.NDArray[np.bool_]:
-        if self.idle is None:
-            return np.zeros(len(self.points), dtype=np.bool_)
         places = [place for place, names in enumerate(self.idle_sets) if name in names]
         return np.isin(self.idle, places)
 
@@ -166,8 +177,8 @@ class Figures:
                 usual &= codes == np.bincount(codes).argmax()
         return usual
 
-    def mean(self, corners: Sequence[Rows], signs: Sequence[int]) -> Mean | None:
-        """Return the mean difference of configs, as it is shown; None if there is none.
+    def effect(self, corners: Sequence[Rows], signs: Sequence[int]) -> dict[str, Any] | None:
+        """Return the mean difference of configs as a row of effects; None if there is no config.
 
         Differences of composed configs count once if they are from the same runs, and not at all if
         their own corners are. Those with a contaminated corner count only if all have one.
@@ -175,27 +186,46 @@ class Figures:
         Args:
             corners: The rows of the configs of each difference, an array a corner.
             signs: +1 or -1 for each corner.
+
+        Returns:
+            ``metric``, ``kind``, ``group``, the attributes of
+            :class:`~orchestrator.analysis.statistics.matched_pairs.Mean`, and its ``verdict`` by
+            its own interval alone.
         """
+        if not len(corners[0]):
+            return None
         corners, is_contaminated = self._clean(corners)
         if self.runs is not None:
             corners = self._of_distinct_runs(self.runs, corners)
         if not len(corners[0]):
-            return None
+            return self.nothing(Verdict.SAME_RUNS)
         differences = np.zeros(len(corners[0]))
         for rows, sign in zip(corners, signs, strict=True):
             differences += sign * self.levels[rows]
         sides = np.column_stack(corners)
-        noise = noise_of(self.variances[sides], self.df[sides])
-        mean = mean_difference(differences, noise)
+        mean = mean_difference(differences, noise_of(self.variances[sides], self.df[sides]))
         if self._tells_nothing(mean):
             mean = replace(mean, low=math.nan, high=math.nan)
         if self.is_mixed:
             mean = replace(mean, p=math.nan, basis=Basis.UNKNOWN)
-        return replace(
-            mean.as_ratio() if self.kind is Kind.RATIO else mean,
-            composed=any(bool(self.composed[rows].any()) for rows in corners),
-            contaminated=is_contaminated,
+        verdict = (
+            Verdict.HIGHER if mean.low > 0 else Verdict.LOWER if mean.high < 0 else Verdict.OPEN
         )
+        cells = asdict(mean.as_ratio() if self.kind is Kind.RATIO else mean)
+        are_composed = any(bool(self.composed[rows].any()) for rows in corners)
+        cells |= {"basis": str(mean.basis), "composed": are_composed}
+        cells |= {"contaminated": is_contaminated, "verdict": str(verdict)}
+        return self._same | cells
+
+    def nothing(self, verdict: Verdict) -> dict[str, Any]:
+        """Return the row of effects for no difference."""
+        is_composed = verdict is Verdict.SAME_RUNS
+        cells = {"p": math.nan, "num": 0, "composed": is_composed, "contaminated": False}
+        return self._same | cells | {"verdict": str(verdict)}
+
+    @property
+    def _same(self) -> dict[str, Any]:
+        return {"metric": self.metric, "kind": str(self.kind), "group": self.group}
 
     def _clean(self, corners: Sequence[Rows]) -> tuple[Sequence[Rows], bool]:
         """Return the differences of clean runs, and False; if there are none, all, and True."""

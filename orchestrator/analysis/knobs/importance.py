@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.knobs.effects import MAX_VALUES
 from orchestrator.analysis.knobs.figures import Figures
+from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.matched_pairs import Rows
+from orchestrator.analysis.tables.checks import Source, run_of
+from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
 
 if TYPE_CHECKING:
@@ -23,68 +27,68 @@ BEST: Final = 0.1
 """Share of the configs that count as good: Optuna's default."""
 _WIDE: Final = 20.0
 
-COLUMNS: Final = (
-    "knob", "importance", "metric", "num_configs", "composed", "contaminated", "group",
-)  # fmt: skip
+
+def importance(
+    source: Source, on: str | None = None, *, run: RunTables | None = None
+) -> pd.DataFrame:
+    """Return how much each knob matters for being among the best tenth of the configs.
+
+    Importances are shares of 1. They show neither direction nor confidence, and they mix knobs
+    that vary together, unlike :func:`effects`. At most 10,000 configs count, always the same.
+
+    Args:
+        source: As for :func:`effects`.
+        on: The figure. None: the sweep's first objective.
+        run: As for :func:`effects`.
+
+    Returns:
+        ``knob, importance, metric, num_configs, composed, contaminated, group``, the most important
+        first, for the main group.
+
+    Raises:
+        TableError: As :func:`effects`; or fewer than 50 configs have the figure.
+
+    Source: Watanabe, Bansal and Hutter, "PED-ANOVA", IJCAI 2023, as implemented in Optuna.
+    """
+    on = on or run_of(source, run, "importance").rule.speed.metric
+    return importance_in(asked_figures(source, on, run, "importance"))
 
 
 def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
-    """Return the table of :func:`orchestrator.analysis.importance` for the first figure.
+    """Return the table of :func:`importance` for the first figure.
 
-    The others are of other groups: their speeds are not comparable.
+    The other figures are of other groups: their speeds are not comparable.
     """
-    if note := _none_since(asked):
-        table = pd.DataFrame(columns=list(COLUMNS))
-    else:
-        figures, rows = asked[0], _sample(asked[0])
-        shares = _ped_anova(figures, rows)
-        table = pd.DataFrame(
-            {
-                "knob": list(shares),
-                "importance": list(shares.values()),
-                "metric": figures.metric,
-                "num_configs": len(rows),
-                "composed": bool(figures.composed[rows].any()),
-                "contaminated": bool(figures.contaminated[rows].any()),
-                "group": figures.group,
-            }
-        )
-        note = f"of {len(rows):,} configs of {int(figures.known.sum()):,}"
-    table.attrs["note"] = note
-    return table
+    if not asked:
+        raise TableError("importance: no config completed")
+    figures, rows = asked[0], _rows(asked[0])
+    if len(rows) < MIN_CONFIGS:
+        have = f"{counted(len(rows), 'config')} with {figures.metric}"
+        raise TableError(f"importance: too few: {have}, {MIN_CONFIGS} are needed")
+    figure = figures.sign * figures.levels[rows]
+    num_worst = int((figure == figure.min()).sum())
+    if not figures.knobs or len(rows) - num_worst < BEST * len(rows):
+        same = f"{num_worst} of {len(rows)} configs have the same {figures.metric}"
+        raise TableError(f"importance: {same if figures.knobs else 'no knob varies'}")
+    shares = _ped_anova(figures, rows)
+    return pd.DataFrame({"knob": list(shares), "importance": list(shares.values())}).assign(
+        metric=figures.metric,
+        num_configs=len(rows),
+        composed=bool(figures.composed[rows].any()),
+        contaminated=bool(figures.contaminated[rows].any()),
+        group=figures.group,
+    )
 
 
 def _rows(figures: Figures) -> Rows:
-    """Return the configs with a figure: those of clean runs if they are enough."""
-    clean = np.flatnonzero(figures.known & ~figures.contaminated)
-    return clean if len(clean) >= MIN_CONFIGS else np.flatnonzero(figures.known)
+    """Return the configs with a figure: those of clean runs if they are enough.
 
-
-def _none_since(asked: Sequence[Figures]) -> str:
-    """Return why there is no importance; "" if there is one."""
-    if not asked:
-        return "too few: no config completed"
-    figures, rows = asked[0], _rows(asked[0])
-    if len(rows) < MIN_CONFIGS:
-        have = counted(len(rows), "config")
-        return f"too few: {have} with {figures.metric}, {MIN_CONFIGS} are needed"
-    if not figures.knobs:
-        return "no knob varies"
-    figure = figures.sign * figures.levels[rows]
-    num_better = int((figure > figure.min()).sum())
-    if num_better < BEST * len(rows):
-        return f"{len(rows) - num_better} of {len(rows)} configs have the same {figures.metric}"
-    return ""
-
-
-def _sample(figures: Figures) -> Rows:
-    """Return at most :data:`MAX_CONFIGS` rows: those of the smallest keys, in their order.
-
-    Keys are random sums with a fixed seed, so that the sample does not depend on the table's order.
+    At most :data:`MAX_CONFIGS`: those of the smallest keys, which are random sums with a fixed
+    seed, so that the sample does not depend on the table's order.
     """
-    rows = _rows(figures)
-    order = np.argsort(figures.points.keys[rows], kind="stable")
-    return rows[order[:MAX_CONFIGS]]
+    clean = np.flatnonzero(figures.known & ~figures.contaminated)
+    rows = clean if len(clean) >= MIN_CONFIGS else np.flatnonzero(figures.known)
+    return rows[np.argsort(figures.points.keys[rows], kind="stable")[:MAX_CONFIGS]]
 
 
 def _ped_anova(figures: Figures, rows: Rows) -> dict[str, float]:

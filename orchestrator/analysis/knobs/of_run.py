@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import params_of
+from orchestrator.analysis.columns import metrics_of, params_of
 from orchestrator.analysis.comparable import ALL, GROUP
 from orchestrator.analysis.composition.compose import COMPOSED, rate_of
 from orchestrator.analysis.composition.parts import COMBINATION, UNTOLD, with_keys
@@ -17,6 +17,7 @@ from orchestrator.analysis.knobs.figures import Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
 from orchestrator.analysis.statistics.pooling import config_ids
+from orchestrator.analysis.tables.checks import Source, checked_trials, column_named, run_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import is_share
 from orchestrator.metric_table import OF_THE_TARGET
@@ -24,8 +25,25 @@ from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
-IDLE: Final = "tags.idle"
-_BESIDE: Final = ("variance", "df", "contaminated", COMPOSED, "runs")
+_IDLE: Final = "tags.idle"
+_IF_UNKNOWN: Final[dict[str, Any]] = {
+    GROUP: ALL, _IDLE: "", "variance": np.nan, "df": np.nan, "contaminated": False,
+    COMPOSED: False, "runs": -1,
+}  # fmt: skip
+"""Columns beside a figure, each with its cell if it is not known."""
+
+
+def asked_figures(
+    source: Source, on: str | None, run: RunTables | None, function: str
+) -> list[Figures]:
+    """Return the figures of a run, or of one made of some of its trials."""
+    tables = run_of(source, run, function)
+    if isinstance(source, pd.DataFrame):
+        tables = replace(tables, trials=checked_trials(source, tables, function))
+    if on is not None:
+        on = on.removeprefix("metrics.")
+        column_named(tables.grouped[metrics_of(tables.grouped)], on, function)
+    return figures_by_role(tables, on)
 
 
 def figures_by_role(tables: RunTables, on: str | None = None) -> list[Figures]:
@@ -57,13 +75,12 @@ def figures_of(tables: RunTables, metric: str) -> list[Figures]:
     A figure of what was learned does not depend on the group, and is one.
     """
     objectives = (*tables.rule.objectives, *tables.sweep.objectives)
-    signs = [objective.sign for objective in objectives if objective.metric == metric]
     return figures_in(
         _with_noise(tables, metric),
         metric,
         baseline=tables.sweep.baseline,
         main=tables.main_group,
-        sign=next(iter(signs), 1.0),
+        sign=next((o.sign for o in objectives if o.metric == metric), 1.0),
     )
 
 
@@ -86,21 +103,42 @@ def figures_in(
         main: The group that comes first.
         sign: +1 if larger is better, -1 if smaller is.
     """
-    column = f"metrics.{metric}"
-    needed = (*params_of(configs), column, GROUP, IDLE, *_BESIDE)
-    configs = configs[[name for name in needed if name in configs.columns]]
-    groups = _cells(configs, GROUP, ALL)
+    params, column = params_of(configs), f"metrics.{metric}"
+    is_composed = "runs" in configs.columns
+    kept = [name for name in (*params, column, *_IF_UNKNOWN) if name in configs.columns]
+    absent = {name: cell for name, cell in _IF_UNKNOWN.items() if name not in kept}
+    configs = configs[kept].fillna({n: c for n, c in _IF_UNKNOWN.items() if n in kept and c == c})
+    configs = configs.assign(**absent)
     if is_learned(metric):
-        if groups.nunique() > 1:
-            configs = configs.iloc[(groups != main).argsort(kind="stable")]
-            configs = configs[~configs.duplicated(params_of(configs))]
-        groups = pd.Series(ALL, index=configs.index)
-        configs = configs.drop(columns="contaminated", errors="ignore")
-    kind = kind_of(metric, configs[column].dropna())
-    return [
-        _of_group(configs[groups == name], metric, kind, group=name, baseline=baseline, sign=sign)
-        for name in sorted(groups.unique(), key=lambda name: name != main)
-    ]
+        if configs[GROUP].nunique() > 1:
+            configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
+            configs = configs[~configs.duplicated(params)]
+        configs = configs.assign(contaminated=False).assign(**{GROUP: ALL})
+    kind, found = kind_of(metric, configs[column].dropna()), []
+    for group in sorted(configs[GROUP].unique(), key=lambda name: name != main):
+        rows = configs[configs[GROUP] == group]
+        levels = rows[column].to_numpy(dtype=np.float64)
+        composed, contaminated = (rows[n].to_numpy(np.bool_) for n in (COMPOSED, "contaminated"))
+        idle, sets = pd.factorize(rows[_IDLE])
+        figures = Figures(
+            metric=metric,
+            group=group,
+            points=Points(rows[params].rename(columns=lambda name: name.removeprefix("params."))),
+            levels=np.log(levels) if kind is Kind.RATIO else levels,
+            variances=rows["variance"].to_numpy(dtype=np.float64),
+            df=rows["df"].to_numpy(dtype=np.float64),
+            runs=rows["runs"].to_numpy(dtype=np.int64) if is_composed else None,
+            composed=composed,
+            contaminated=contaminated,
+            is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),
+            kind=kind,
+            baseline=baseline,
+            idle=idle,
+            idle_sets=[frozenset(filter(None, str(text).split(", "))) for text in sets],
+            sign=sign,
+        )
+        found.append(figures)
+    return found
 
 
 def kind_of(metric: str, figures: pd.Series[Any]) -> Kind:
@@ -112,68 +150,23 @@ def kind_of(metric: str, figures: pd.Series[Any]) -> Kind:
     return Kind.RATIO if is_ratio else Kind.DIFFERENCE
 
 
-def _of_group(configs: pd.DataFrame, metric: str, kind: Kind, **of_all: Any) -> Figures:  # noqa: ANN401
-    columns = params_of(configs)
-    params = configs[columns].rename(columns=lambda name: name.removeprefix("params."))
-    levels = configs[f"metrics.{metric}"].to_numpy(dtype=np.float64)
-    composed, contaminated = (
-        _cells(configs, name, False).fillna(False).to_numpy(dtype=np.bool_)
-        for name in (COMPOSED, "contaminated")
-    )
-    idle, sets = pd.factorize(_cells(configs, IDLE, "").fillna(""))
-    return Figures(
-        metric=metric,
-        points=Points(params),
-        levels=np.log(levels) if kind is Kind.RATIO else levels,
-        variances=_cells(configs, "variance", np.nan).to_numpy(dtype=np.float64),
-        df=_cells(configs, "df", np.nan).to_numpy(dtype=np.float64),
-        runs=configs["runs"].fillna(-1).to_numpy(dtype=np.int64)
-        if "runs" in configs.columns
-        else None,
-        composed=composed,
-        contaminated=contaminated,
-        is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),
-        kind=kind,
-        idle=idle,
-        idle_sets=[frozenset(filter(None, str(text).split(", "))) for text in sets],
-        **of_all,
-    )
-
-
-def _cells(configs: pd.DataFrame, column: str, otherwise: object) -> pd.Series[Any]:
-    if column in configs.columns:
-        return configs[column]
-    return pd.Series(otherwise, index=configs.index)
-
-
 def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
-    """Return the run's configs with the noise of this figure, and the figure's runs."""
-    configs, speed = tables.configs, tables.rule.speed.metric
-    if f"metrics.{metric}" not in configs.columns:
-        return configs.assign(**{f"metrics.{metric}": np.nan})
+    """Return the run's configs with the noise of this figure, and its runs if it is composed."""
+    configs, speed, column = tables.configs, tables.rule.speed, f"metrics.{metric}"
+    if column not in configs.columns:
+        return configs.assign(**{column: np.nan})
+    if "speed_ids" in configs.columns:
+        of_all = "trial_ids" if metric in UNTOLD else "speed_ids"
+        ids = configs["curve_ids" if is_learned(metric) else of_all]
+        configs = configs.assign(runs=pd.factorize(ids)[0])
     if is_learned(metric):
-        return _spread_over_seeds(_with_runs(configs, metric), tables, metric)
-    if metric == speed or tables.is_composed:
-        return _with_runs(configs, metric, noise_is_of=(speed, rate_of(tables.rule.speed)))
-    if kind_of(metric, configs[f"metrics.{metric}"].dropna()) is Kind.DIFFERENCE:
-        return _with_runs(configs, metric)
+        return _spread_over_seeds(configs, tables, metric)
+    if metric == speed.metric or (tables.is_composed and metric == rate_of(speed)):
+        return configs
+    if tables.is_composed or kind_of(metric, configs[column].dropna()) is Kind.DIFFERENCE:
+        return configs.assign(variance=np.nan, df=np.nan)
     spread = by_config(tables.grouped, speed=metric)  # the same configs, in the same order
     return configs.assign(variance=spread["variance"], df=spread["df"])
-
-
-def _with_runs(
-    configs: pd.DataFrame, metric: str, *, noise_is_of: Collection[str] = ()
-) -> pd.DataFrame:
-    """Return a table of configs with the ``runs`` of a figure, if it is composed.
-
-    The columns ``variance`` and ``df`` are emptied unless the figure is one of ``noise_is_of``.
-    """
-    if metric not in noise_is_of:
-        configs = configs.assign(variance=np.nan, df=np.nan)
-    if "speed_ids" not in configs.columns:
-        return configs
-    ids = "curve_ids" if is_learned(metric) else "trial_ids" if metric in UNTOLD else "speed_ids"
-    return configs.assign(runs=pd.factorize(configs[ids])[0])
 
 
 def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) -> pd.DataFrame:
@@ -183,8 +176,10 @@ def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) ->
     :mod:`orchestrator.analysis.statistics.pooling` for speeds; in a factored search over its
     learning combinations. Confirm runs contribute too. NaN if no config has two seeds.
     """
-    column = f"metrics.{metric}"
-    rows = _runs_to_the_end(tables.grouped, column)
+    rows, column = tables.grouped, f"metrics.{metric}"
+    rows = rows[[*params_of(rows), "trial_id", "stage", "state", "seed", column]]
+    of_stage = rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])
+    rows = rows[of_stage & (rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
     if tables.is_composed:
         rows = with_keys(rows, tables.candidates, tables.roles)[0]
         keys = rows[COMBINATION]
@@ -198,21 +193,8 @@ def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) ->
     if df <= 0:
         return configs.assign(variance=np.nan, df=np.nan)
     variance = float((cells["var"].fillna(0.0) * (cells["count"] - 1)).sum()) / df
-    return configs.assign(variance=variance / _num_seeds(configs, rows), df=df)
-
-
-def _num_seeds(configs: pd.DataFrame, rows: pd.DataFrame) -> pd.Series[int]:
-    """Return how many seeds each config was trained with: two runs of one seed are one."""
+    # Two runs of one seed are one.
     seeds = rows.loc[rows["stage"] == Stage.TRAIN].set_index("trial_id")["seed"].to_dict()
     ids = configs["curve_ids" if "curve_ids" in configs else "trial_ids"]
-    counts = [
-        len({seeds[trial_id] for trial_id in of_config if trial_id in seeds}) for of_config in ids
-    ]
-    return pd.Series(counts, index=configs.index).clip(lower=1)
-
-
-def _runs_to_the_end(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the runs to the end that report a figure, in the columns that are needed."""
-    rows = rows[[*params_of(rows), "trial_id", "stage", "state", "seed", column]]
-    of_stage = rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])
-    return rows[of_stage & (rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
+    num_seeds = [max(len({seeds.get(one) for one in some} - {None}), 1) for some in ids]
+    return configs.assign(variance=variance / np.array(num_seeds), df=df)

@@ -10,7 +10,7 @@ from typing import Final
 
 import pandas as pd
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
@@ -20,7 +20,7 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.codes import Caveat, Status
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import front_table, main_front, measured_runs_text
-from orchestrator.analysis.report.sections.trials import counts_of_states
+from orchestrator.analysis.report.sections.trials import states_text
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -34,7 +34,8 @@ from orchestrator.trial import TrialState
 MAX_ROWS: Final = 30
 _WIDTH_OF_FILES: Final = 140
 _WIDEST_KNOB: Final = 26
-MAX_LINES: Final = 8
+_NARROWEST: Final = dict.fromkeys(("ratio", "over the others'"), len("0.900 to 1.100"))
+_IN_JSON: Final = "; --json has all"
 _INDENT: Final = 13
 _MOST_CHECKS: Final = 2
 
@@ -78,20 +79,15 @@ def summary(
 
 
 def _status(found: Findings) -> str:
-    """Return the status with its evidence, and the figures other than the speed."""
+    """Return the status with its evidence, and the figures other than the speed.
+
+    These have their numbers of runs if these differ.
+    """
     if found.speedup is None:
         return ""
-    rests_on = found.why_not_known
+    rule, rests_on = found.tables.rule, found.why_not_known
     if found.status is Status.CONFIRMED:
         rests_on = found.speedup.pairs_text if found.speedup.num_pairs else ""
-    figures = _figures(found)
-    status = ": ".join(filter(None, (str(found.status), rests_on)))
-    return f"{status}  ({figures})" if figures else status
-
-
-def _figures(found: Findings) -> str:
-    """Return the figures other than the speed, with their numbers of runs if these differ."""
-    rule = found.tables.rule
     others = [o.metric for o in (*rule.objectives, rule.accuracy) if o is not rule.speed]
     figures = [
         f"{name} {shown(name, found.figures[name])}"
@@ -104,7 +100,8 @@ def _figures(found: Findings) -> str:
         figures += [f"composed: {text}" for text in composed]
     elif figures and timed != trained:
         figures.append(f"{learned_word(rule)} of {counted(trained, 'run')}, speed of {timed}")
-    return ", ".join(figures)
+    status = ": ".join(filter(None, (str(found.status), rests_on)))
+    return f"{status}  ({', '.join(figures)})" if figures else status
 
 
 def _checks(found: Findings) -> str:
@@ -115,11 +112,10 @@ def _checks(found: Findings) -> str:
 
 
 def _states_text(trials: pd.DataFrame) -> str:
-    states = [f"{count} {words}" for words, count in counts_of_states(trials).items()]
     lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
     reasons = lost["reason"].str.strip().str.split("\n").str[0].unique()
     most = f" ({textwrap.shorten(reasons[0], 80)})" if len(reasons) == 1 else ""
-    return ": ".join(filter(None, [f"{len(trials):,}", ", ".join(states)])) + most
+    return ": ".join(filter(None, [f"{len(trials):,}", states_text(trials)])) + most
 
 
 def _front_text(tables: RunTables) -> str:
@@ -149,14 +145,12 @@ def show_run(tables: RunTables, found: Findings, folder: Path | None) -> None:
     """
     console = _console()
     width = console.width if console.is_terminal else None
-    for line in summary(tables, found, run_dir=folder, width=width):
-        _print(console, line)
+    _print(console, *summary(tables, found, run_dir=folder, width=width))
     front = main_front(front_table(tables))
-    if front.empty:
-        return
-    _print(console, "")
-    show_front(front, tables.sweep.objectives, tables.sweep, folder=folder)
-    _print(console, f"95 % intervals: {'; '.join(front['interval'].unique())}")
+    if len(front):
+        _print(console, "")
+        show_front(front, tables.sweep.objectives, tables.sweep, folder=folder)
+        _print(console, f"95 % intervals: {'; '.join(front['interval'].unique())}")
 
 
 def show_front(
@@ -179,15 +173,10 @@ def show_front(
     if front.empty:
         _print(console, f"{sweep.name}: no config completed with {names}")
         return
-    table = _table(f"{sweep.name}: the front of {names}")
-    rows = front.head(MAX_ROWS)
+    rows, learned = front.head(MAX_ROWS), learned_word(rule_of(sweep))
     labels = labels_of(rows, sweep)
-    table.add_column("config", overflow="fold", ratio=1, min_width=_widest(labels))
-    for objective in objectives:
-        table.add_column(objective.metric, justify="right", overflow="fold")
-    table.add_column("verdict", overflow="fold")
-    table.add_column("runs", justify="right", overflow="fold")
-    learned = learned_word(rule_of(sweep))
+    heads = (*(objective.metric for objective in objectives), "verdict", "runs")
+    table = _table(f"{sweep.name}: the front of {names}", labels, "config", *heads)
     for label, row in zip(labels, rows.to_dict("records"), strict=True):
         figures = []
         for name in (objective.metric for objective in objectives):
@@ -197,7 +186,7 @@ def show_front(
         table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
     if len(front) > MAX_ROWS:
-        where = f" in {folder / RunFile.FRONT}" if folder is not None else "; --json has all"
+        where = f" in {folder / RunFile.FRONT}" if folder is not None else _IN_JSON
         _print(console, f"... and {len(front) - MAX_ROWS} more{where}")
 
 
@@ -206,26 +195,21 @@ def show_comparison(comparison: Comparison) -> None:
     console = _console()
     missing = comparison.mismatches.items()
     worse = regressions(comparison.changes, comparison.table, comparison.sweep)
-    lines = [
+    _print(
+        console,
         comparison.sentence,
         *(f"regression: {line}" for line in worse[1:MAX_ROWS]),  # the first is in the sentence
         *(f"in common, {line}" for line in comparison.common_texts),
         *(f"not compared, {count} times: {difference}" for difference, count in missing),
         *(f"note: {note}" for note in comparison.notes),
         "",
-    ]
-    for line in lines:
-        _print(console, line)
-    pairs = f", {comparison.num_pairs} pairs of runs" if comparison.num_pairs > 1 else ""
-    table = _table(f"{comparison.metric}, second over first{pairs}; 95 % intervals")
-    rows = comparison.table.head(MAX_ROWS)
+    )
+    rows, changes = comparison.table.head(MAX_ROWS), comparison.changes
     labels = labels_of(comparison.table, comparison.sweep)[: len(rows)]
-    table.add_column("config, stage, runs", overflow="fold", ratio=1, min_width=_widest(labels))
-    table.add_column("first\nsecond", justify="right", overflow="fold")
-    for head in ("ratio", "over the others'"):
-        table.add_column(head, justify="right", overflow="fold", min_width=len("0.900 to 1.100"))
-    table.add_column("verdict", overflow="fold")
-    changes = comparison.changes
+    pairs = f", {comparison.num_pairs} pairs of runs" if comparison.num_pairs > 1 else ""
+    title = f"{comparison.metric}, second over first{pairs}; 95 % intervals"
+    heads = ("first\nsecond", *_NARROWEST, "verdict")
+    table = _table(title, labels, "config, stage, runs", *heads)
     verdicts = changes[changes["metric"] == comparison.metric].set_index("row")["verdict"]
     for place, (label, row) in enumerate(zip(labels, rows.to_dict("records"), strict=True)):
         table.add_row(
@@ -237,7 +221,7 @@ def show_comparison(comparison: Comparison) -> None:
         )
     console.print(table)
     if len(comparison.table) > MAX_ROWS:
-        _print(console, f"... and {len(comparison.table) - MAX_ROWS} more; --json has all")
+        _print(console, f"... and {len(comparison.table) - MAX_ROWS} more{_IN_JSON}")
 
 
 def _known(centre: float, low: float, high: float) -> str:
@@ -245,13 +229,15 @@ def _known(centre: float, low: float, high: float) -> str:
     return f"{centre:.3f}\n{low:.3f} to {high:.3f}" if is_narrow(low, high) else "not known"
 
 
-def _widest(labels: Sequence[str]) -> int:
-    """Return the width at which no knob of some configs is broken; a very long one may be."""
-    return min(max(len(word) for label in labels for word in label.split()), _WIDEST_KNOB)
-
-
-def _table(title: str) -> Table:
-    return Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+def _table(title: str, labels: Sequence[str], first: str, *heads: str) -> Table:
+    """Return an empty table, wide enough for the knobs of its labels, unless one is very long."""
+    widest = max(len(word) for label in labels for word in label.split())
+    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column(first, overflow="fold", ratio=1, min_width=min(widest, _WIDEST_KNOB))
+    for head in heads:
+        justify: JustifyMethod = "left" if head == "verdict" else "right"
+        table.add_column(head, justify=justify, overflow="fold", min_width=_NARROWEST.get(head))
+    return table
 
 
 def _console() -> Console:
@@ -261,5 +247,6 @@ def _console() -> Console:
     return console if has_width else Console(width=_WIDTH_OF_FILES)
 
 
-def _print(console: Console, line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+def _print(console: Console, *lines: str) -> None:
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
@@ -27,16 +26,20 @@ _MARKS: Final = {
     Health.UNKNOWN: ("?", "open"),
 }
 """Symbol and style class."""
+_NOT_KNOWN: Final = "not known"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Number:
-    """One of the three numbers: its name, the figure, lines under it; ``known`` or not."""
+class Number(NamedTuple):
+    """One of the three numbers: its name, the figure, lines under it."""
 
     label: str
     figure: str
     under: tuple[str, ...] = ()
-    known: bool = True
+
+    @property
+    def known(self) -> bool:
+        """False if there is no figure."""
+        return self.figure != _NOT_KNOWN
 
 
 def first_screen(view: View) -> dict[str, Any]:
@@ -81,12 +84,10 @@ def _speedup(found: Findings) -> Number:
         label = f"{rule.speed.metric}, times as good as the baseline"
     if known is not None:
         ends = f"95 % interval {known.low:.2f} to {known.high:.2f}"
-        figure = f"{known.ratio:.2f}\N{MULTIPLICATION SIGN}"
-        return Number(label=label, figure=figure, under=(ends,))
+        return Number(label, f"{known.ratio:.2f}\N{MULTIPLICATION SIGN}", (ends,))
     if found.is_baseline:
-        under = ("the baseline itself is recommended",)
-        return Number(label=label, figure="none", under=under)
-    return Number(label=label, figure="not known", under=(found.why_not_known,), known=False)
+        return Number(label, "none", ("the baseline itself is recommended",))
+    return Number(label, _NOT_KNOWN, (found.why_not_known,))
 
 
 def _accuracy(found: Findings) -> Number:
@@ -94,21 +95,21 @@ def _accuracy(found: Findings) -> Number:
     own, its = (figures[metric] for figures in (found.figures, found.baseline_figures))
     label = metric if found.is_baseline else f"{metric} less the baseline's"
     if pd.isna(own):
-        under: tuple[str, ...] = ("no run has reported it",)
-        return Number(label=label, figure="not known", under=under, known=False)
+        return Number(label, _NOT_KNOWN, ("no run has reported it",))
     if found.is_baseline:
-        return Number(label=label, figure=shown(metric, own))
+        return Number(label, shown(metric, own))
     figures = shown(metric, own) + ("" if pd.isna(its) else f", baseline {shown(metric, its)}")
     if difference is None:
-        under = ("too few runs, or too different ones, for an interval", figures)
-        return Number(label=label, figure="not known", under=under, known=False)
+        why = "too few runs, or too different ones, for an interval"
+        return Number(label, _NOT_KNOWN, (why, figures))
     low, centre, high = (
-        f"{100 * value:+.2f}" if is_share(metric) else f"{value:+.3g}"
+        (f"{100 * value:+.2f}" if is_share(metric) else f"{value:+.3g}").replace(
+            "-", "\N{MINUS SIGN}"
+        )
         for value in (difference.low, difference.centre, difference.high)
     )
     unit = " points" if is_share(metric) else ""
-    under = (f"95 % interval {low} to {high}".replace("-", "\N{MINUS SIGN}"), figures)
-    return Number(label=label, figure=f"{centre}{unit}".replace("-", "\N{MINUS SIGN}"), under=under)
+    return Number(label, f"{centre}{unit}", (f"95 % interval {low} to {high}", figures))
 
 
 def _cost(found: Findings) -> Number:
@@ -124,10 +125,7 @@ def _cost(found: Findings) -> Number:
             beside = f", baseline {its:.3g}" if its is not None and not found.is_baseline else ""
             under.append(f"peak memory{of} {own:.3g} GiB{beside}")
     took = cost.get("search_s")
-    figure = "not known" if took is None else duration(took)
-    return Number(
-        label="the trials took", figure=figure, under=tuple(under), known=took is not None
-    )
+    return Number("the trials took", _NOT_KNOWN if took is None else duration(took), tuple(under))
 
 
 def _figures(found: Findings) -> list[tuple[str, str, str]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import config_of
+from orchestrator.analysis.columns import config_of, text_of
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import short, shown, telling_knobs
@@ -37,6 +38,10 @@ class Cell:
         return self.number is not None and _PLAIN.fullmatch(self.text) is None
 
 
+Column = tuple[str, Callable[[Row], Cell]]
+"""Title of a column, and the function from a row to its cell."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """A table to be rendered.
@@ -62,24 +67,6 @@ class Table:
         """True for each column of numbers."""
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.head)
         return tuple(any(cell.number is not None for cell in column) for column in columns)
-
-    def column(self, title: str) -> list[Cell]:
-        """Return the cells below a title."""
-        return [row[self.head.index(title)] for row in self.rows]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the cells as a frame: numbers if they are numbers, else the text.
-
-        An interval has the name of the column before it.
-        """
-        cells = [
-            [cell.text if cell.number is None else cell.number for cell in row] for row in self.rows
-        ]
-        names = [
-            f"{before} {name}" if name == INTERVAL else name
-            for before, name in zip(("", *self.head), self.head, strict=False)
-        ]
-        return pd.DataFrame(cells, columns=names)
 
 
 @dataclass(frozen=True)
@@ -111,42 +98,62 @@ class Section:
     facts: tuple[tuple[str, str], ...] = ()
 
 
+def table_of(records: Iterable[Row], columns: Iterable[Column], **more: Any) -> Table:  # noqa: ANN401
+    """Return a table of some rows; ``more`` are attributes of :class:`Table`."""
+    columns = list(columns)
+    rows = tuple(tuple(cell_of(row) for _, cell_of in columns) for row in records)
+    return Table(head=tuple(title for title, _ in columns), rows=rows, **more)
+
+
 def table_of_configs(
     view: View,
     rows: pd.DataFrame,
-    columns: Sequence[tuple[str, Callable[[Row], Cell]]],
+    columns: Iterable[Column],
     *,
     num_all: int | None = None,
+    **more: Any,  # noqa: ANN401
 ) -> Table:
     """Return a table of configs: their role, the knobs that distinguish them, other columns.
 
     Args:
         view: The run.
         rows: Configs, in their order.
-        columns: The title of each other column, and the function for a row's cell.
+        columns: The other columns.
         num_all: Number of all configs; None for the rows alone.
+        more: Attributes of :class:`Table`.
     """
     records = rows.to_dict("records")
-    knobs = telling_knobs([config_of(row, view.sweep) for row in records], view.sweep)
-    cells = [
-        (
-            Cell(role_of(row)),
-            *(knob_cell(row[f"params.{name}"]) for name in knobs),
-            *(cell_of(row) for _, cell_of in columns),
-        )
-        for row in records
-    ]
-    return Table(
-        head=("", *knobs, *(title for title, _ in columns)),
-        rows=tuple(cells),
-        marks=tuple("recommended" if row["is_recommended"] else "" for row in records),
+    marks = tuple("recommended" if row["is_recommended"] else "" for row in records)
+    return table_of(
+        records,
+        [("", lambda row: Cell(role_of(row))), *knob_columns(view, records), *columns],
         num_left_out=0 if num_all is None else num_all - len(rows),
+        **{"marks": marks, **more},
     )
 
 
-def measured(rows: pd.DataFrame, metrics: list[str]) -> list[str]:
+def knob_columns(view: View, records: Iterable[Row]) -> list[Column]:
+    """Return the columns of the knobs that distinguish some rows."""
+    configs = [config_of(row, view.sweep) for row in records]
+    names = telling_knobs(configs, view.sweep) if configs else []
+    return [(name, partial(_knob, name=f"params.{name}")) for name in names if name in configs[0]]
+
+
+def figure_columns(
+    metrics: Iterable[str], sign_of: Callable[[Row], str] | None = None
+) -> list[Column]:
+    """Return the columns of some figures, with a sign after each."""
+    return [(name, partial(figure_of, metric=name, sign_of=sign_of)) for name in metrics]
+
+
+def text_column(title: str, name: str) -> Column:
+    """Return the column of a row's text, empty for none."""
+    return title, lambda row: Cell(text_of(row.get(name)))
+
+
+def measured(rows: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
     """Return the metrics that any of the rows has."""
-    columns = {metric: f"metrics.{metric}" for metric in dict.fromkeys(metrics)}
+    columns = {metric: f"metrics.{metric}" for metric in metrics}
     return [m for m, column in columns.items() if column in rows and rows[column].notna().any()]
 
 
@@ -155,32 +162,21 @@ def role_of(row: Row) -> str:
     return ", ".join(word for word in ("recommended", "baseline") if row[f"is_{word}"])
 
 
-def knob_cell(value: object) -> Cell:
-    """Return a knob's value."""
+def _knob(row: Row, name: str) -> Cell:
+    value = row[name]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return Cell(short(value), number=float(value) if is_number else None)  # type: ignore[arg-type]
+    return Cell(short(value), number=float(value) if is_number else None)
 
 
-def figure_of(row: Row, metric: str, sign: str = "") -> Cell:
-    """Return the :func:`figure_cell` of a row's figure."""
-    return figure_cell(metric, row[f"metrics.{metric}"], sign)
+def figure_of(row: Row, metric: str, sign_of: Callable[[Row], str] | None = None) -> Cell:
+    """Return the :func:`figure_cell` of a row's figure, with a sign after it."""
+    return figure_cell(metric, row[f"metrics.{metric}"], sign_of(row) if sign_of else "")
 
 
 def figure_cell(metric: str, value: float, sign: str = "") -> Cell:
-    """Return a figure without its unit, which the head has; empty if it was not measured.
-
-    Args:
-        metric: The figure's name.
-        value: The figure.
-        sign: Text after it.
-    """
+    """Return a figure without its unit, which the head has; empty if it was not measured."""
     if pd.isna(value):
         return Cell("")
     unit = unit_of(metric)
     text = shown(metric, value).removesuffix(" samples/s").removesuffix(f" {unit}")
     return Cell(text + sign, number=float(value))
-
-
-def count_cell(count: int) -> Cell:
-    """Return a count."""
-    return Cell(f"{count:,}", number=float(count))

@@ -12,12 +12,11 @@ import pandas as pd
 
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.recommendation.front import with_confirmed
 from orchestrator.analysis.rule import Rule, column_of
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import format_config, is_share
-from orchestrator.metric_table import METRICS, unit_of
+from orchestrator.analysis.wording import format_config
 from orchestrator.metrics import Objective, minimize
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
@@ -53,51 +52,37 @@ def are_marked(configs: pd.DataFrame) -> pd.Series[bool]:
     return configs["on_front"] | configs["is_baseline"] | configs["is_recommended"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class View:
-    """A run, ready to be drawn.
+    """A run, ready to be drawn; everything derived is computed once, at its first use.
 
     Attributes:
         tables: The tables of the run.
-        findings: The findings of the run.
-        sweep: The sweep that was run.
-        trials: The trials table, with the ``group`` of comparable rows and a column for every
-            objective.
-        curves: The curves table.
-        all_configs: Configs of stage ``train`` of the main group, with ``on_front``, their
-            ``verdict`` against the best, ``is_baseline`` and ``is_recommended``.
-        configs: Those that are drawn, with a ``label``; see :func:`thinned`.
-        confirmed: Configs of stage ``confirm`` of the main group, without front or verdict.
-        others: The front and the baseline of the groups that are not ranked with the main one, by
-            their name.
         run_dir: The run's directory; None if it was read from MLflow.
     """
 
     tables: RunTables
-    findings: Findings
-    sweep: SweepRecord
-    trials: pd.DataFrame
-    curves: pd.DataFrame
-    all_configs: pd.DataFrame
-    configs: pd.DataFrame
-    confirmed: pd.DataFrame
-    others: Mapping[str, pd.DataFrame]
     run_dir: Path | None = None
 
-    @property
-    def num_configs(self) -> int:
-        """Configs of the main group."""
-        return len(self.all_configs)
+    @cached_property
+    def findings(self) -> Findings:
+        """The findings of the run."""
+        return findings(self.tables)
 
     @property
-    def num_candidates(self) -> int:
-        """Configs of a factored search, composed or not; 0 for another search."""
-        return len(self.tables.candidates) if self.tables.is_composed else 0
+    def sweep(self) -> SweepRecord:
+        """The sweep that was run."""
+        return self.tables.sweep
 
     @property
     def rule(self) -> Rule:
         """The rule that settings are recommended by."""
         return self.tables.rule
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """The trials, with their ``group`` and a column for every objective."""
+        return self.tables.grouped
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
@@ -106,9 +91,40 @@ class View:
         return (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
 
     @cached_property
+    def _ranked(self) -> pd.DataFrame:
+        return self._marked(self.tables.ranked)
+
+    @cached_property
+    def all_configs(self) -> pd.DataFrame:
+        """Configs of stage ``train`` of the main group.
+
+        With ``on_front``, their ``verdict`` against the best, ``is_baseline``, ``is_recommended``.
+        """
+        return self._ranked[self._ranked[GROUP] == self.tables.main_group]
+
+    @cached_property
+    def configs(self) -> pd.DataFrame:
+        """Those of :attr:`all_configs` that are drawn, with a ``label``; see :func:`thinned`."""
+        return self._labelled(thinned(self.all_configs, seed=self.sweep.seed, most=MAX_DRAWN))
+
+    @cached_property
+    def confirmed(self) -> pd.DataFrame:
+        """Configs of stage ``confirm`` of the main group, without front or verdict."""
+        confirmed = self.tables.confirmed
+        main = confirmed[confirmed[GROUP] == self.tables.main_group]
+        return self._labelled(self._marked(main))
+
+    @cached_property
     def shown(self) -> pd.DataFrame:
         """The drawn configs, each with one figure: that of its confirm runs if it has any."""
         return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
+
+    @property
+    def others(self) -> dict[str, pd.DataFrame]:
+        """The front and the baseline of each group that is not ranked with the main one."""
+        rows = self._ranked[self._ranked[GROUP] != self.tables.main_group]
+        rows = rows[rows["on_front"] | rows["is_baseline"]]
+        return {str(name): of_group for name, of_group in rows.groupby(GROUP, sort=False)}
 
     @property
     def beside_speed(self) -> tuple[Objective, ...]:
@@ -133,55 +149,14 @@ class View:
         files = folder.glob("*.txt") if folder is not None else ()
         return {file.stem: f"{RunFile.OUTPUT}/{file.name}" for file in files}
 
-    def singled_first(self, configs: pd.DataFrame, speed: str) -> pd.DataFrame:
-        """Return configs, the recommended one, the baseline and the front first, then by speed."""
-        return configs.assign(singled=are_marked(configs)).sort_values(
-            ["singled", speed], ascending=False, kind="stable"
+    def _marked(self, configs: pd.DataFrame) -> pd.DataFrame:
+        recommended = self.findings.config
+        nothing = pd.Series(False, index=configs.index)
+        return configs.assign(
+            is_baseline=rows_of(configs, self.sweep.baseline),
+            is_recommended=nothing if recommended is None else rows_of(configs, recommended),
         )
 
-
-def view_of(tables: RunTables, findings: Findings, run_dir: Path | None = None) -> View:
-    """Join a run's tables and mark the configs that the figures emphasise."""
-    sweep, main, confirmed = tables.sweep, tables.main_group, tables.confirmed
-    ranked = _marked(tables.ranked, sweep, findings)
-    is_main = ranked[GROUP] == main
-    configs, others = ranked[is_main], ranked[~is_main]
-    singled = others[others["on_front"] | others["is_baseline"]]
-    return View(
-        tables=tables,
-        findings=findings,
-        sweep=sweep,
-        trials=tables.grouped,
-        curves=tables.whole_curves,
-        all_configs=configs,
-        configs=_labelled(thinned(configs, seed=sweep.seed, most=MAX_DRAWN), sweep),
-        confirmed=_labelled(_marked(confirmed[confirmed[GROUP] == main], sweep, findings), sweep),
-        others={str(name): rows for name, rows in singled.groupby(GROUP, sort=False)},
-        run_dir=run_dir,
-    )
-
-
-def _marked(configs: pd.DataFrame, sweep: SweepRecord, findings: Findings) -> pd.DataFrame:
-    recommended = findings.config
-    nothing = pd.Series(False, index=configs.index)
-    return configs.assign(
-        is_baseline=rows_of(configs, sweep.baseline),
-        is_recommended=nothing if recommended is None else rows_of(configs, recommended),
-    )
-
-
-def _labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
-    labels = [format_config(config, sweep) for config in configs_of(configs, sweep)]
-    return configs.assign(label=pd.Series(labels, index=configs.index, dtype="object"))
-
-
-def axis_title(metric: str) -> str:
-    """Return a metric's name in words with its unit."""
-    unit = unit_of(metric)
-    title = METRICS[metric].title if metric in METRICS else ""
-    return title or (f"{metric} ({unit})" if unit else metric)
-
-
-def tick_format(metric: str) -> str:
-    """Return d3's number format for a metric's axis."""
-    return ".2~%" if is_share(metric) else ""
+    def _labelled(self, configs: pd.DataFrame) -> pd.DataFrame:
+        labels = [format_config(c, self.sweep) for c in configs_of(configs, self.sweep)]
+        return configs.assign(label=pd.Series(labels, index=configs.index, dtype="object"))

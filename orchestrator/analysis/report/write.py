@@ -1,28 +1,52 @@
-"""Files that the analysis writes in a run directory, each to a temporary file that is renamed."""
+"""The files of a report in a run directory, each written to a temporary file that is renamed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from functools import partial
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from zlib import crc32
 
-from orchestrator.analysis.findings.findings import Findings, findings, recommended_json
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, pass_context
+from jinja2.runtime import Context
+
+from orchestrator.analysis.findings.findings import Findings, recommended_json
 from orchestrator.analysis.recommendation.front import composed_table, front_table
-from orchestrator.analysis.report.drawing import write_tables
-from orchestrator.analysis.report.page import report_of
-from orchestrator.analysis.report.plot import front_picture
+from orchestrator.analysis.report import drawing
+from orchestrator.analysis.report.drawing import Figure
+from orchestrator.analysis.report.first_screen import first_screen
+from orchestrator.analysis.report.sections.curves import curves_of
+from orchestrator.analysis.report.sections.effects import effects_of
+from orchestrator.analysis.report.sections.front import front_of, published_of
 from orchestrator.analysis.report.sections.front import front_table as table_of_front
-from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.report.sections.ladder import ladder_of
+from orchestrator.analysis.report.sections.timing import ceilings_of, steps_of, times_of
+from orchestrator.analysis.report.sections.trials import (
+    environment_of,
+    lost_of,
+    states_text,
+    trials_of,
+)
+from orchestrator.analysis.report.tables import Section
+from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import as_sentence
 from orchestrator.formats import counted
+from orchestrator.metric_table import unit_of
 from orchestrator.storage.files import RunFile, replace_file
 
 MAX_ROWS: Final = 5
 """Rows of the front in ``answer.md``: those nearest to the recommended config."""
 MAX_NOTES: Final = 6
+_SIGNS: Final = {"square": "■", "diamond": "◆", "star": "★", "circle": "●", "circle-open": "○"}
+"""Character for each of plotly's marks that the page draws."""
+_X_ENDS, _Y_ENDS = (80, 780), (450, 50)
+"""Ends of the axes in a picture of 800 by 500; y counts downwards."""
 
 
 def write_all(tables: RunTables, run_dir: Path) -> Findings:
@@ -37,9 +61,8 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
         OSError: The directory cannot be written.
         SweepError: The sweep's objectives state no rule to recommend by.
     """
-    found = findings(tables)
-    view = view_of(tables, found, run_dir)
-    content = recommended_json(found)
+    view = View(tables=tables, run_dir=run_dir)
+    content = recommended_json(view.findings)
     replace_file(run_dir / RunFile.FRONT, partial(front_table(tables).to_csv, index=False))
     _write(run_dir / RunFile.RECOMMENDED, json.dumps(content, indent=2, allow_nan=False) + "\n")
     _write(run_dir / RunFile.ANSWER, answer_markdown(view))
@@ -48,20 +71,68 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
         composed = composed_table(tables)
         replace_file(run_dir / RunFile.COMPOSED, partial(composed.to_parquet, index=False))
         replace_file(run_dir / RunFile.COMPOSED_TEXT, partial(composed.to_csv, index=False))
-    return found
-
-
-def write_page(view: View, run_dir: Path) -> None:
-    """Write ``report.html``, the tables of its figures and ``front.svg``."""
-    report = report_of(view)
-    _write(run_dir / RunFile.REPORT, report.html)
-    write_tables(report.tables, run_dir)
-    picture = front_picture(report.pictures, f"{view.sweep.name} on {view.sweep.data}")
-    _write(run_dir / RunFile.FRONT_PLOT, picture)
+    return view.findings
 
 
 def _write(path: Path, text: str) -> None:
     replace_file(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+
+
+def write_page(view: View, run_dir: Path) -> None:
+    """Write ``report.html``, ``front.svg``, and ``figures/``: the table of each figure.
+
+    A name in ``figures/`` may contain a metric's; if it is no file's name, it gets a hash.
+    """
+    sections, folder = sections_of(view), run_dir / RunFile.FIGURES
+    _write(run_dir / RunFile.REPORT, page_of(view, sections))
+    tables = {figure.name: figure.table for section in sections for figure in section.figures}
+    folder.mkdir(exist_ok=True)
+    for name, table in tables.items():
+        plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)[:100]
+        file = name if plain == name else f"{plain}-{crc32(name.encode()):08x}"
+        replace_file(folder / f"{file}.csv", partial(table.to_csv, index=False))
+    pictures = next(section.figures for section in sections if section.name == "speed")
+    title = f"{view.sweep.name} on {view.sweep.data}"
+    _write(run_dir / RunFile.FRONT_PLOT, front_picture(pictures, title))
+
+
+def sections_of(view: View) -> list[Section]:
+    """Return the sections of the page in their order.
+
+    If no config completed, one sentence replaces the sections on knobs, steps and curves.
+    """
+    sections: list[Section | None] = [effects_of(view), *front_of(view)]
+    if len(view.all_configs):
+        sections += [
+            ladder_of(view),
+            curves_of(view),
+            times_of(view),
+            steps_of(view),
+            ceilings_of(view),
+        ]
+    sections += [*published_of(view), lost_of(view), trials_of(view), environment_of(view)]
+    return [section for section in sections if section is not None]
+
+
+def page_of(view: View, sections: Iterable[Section]) -> str:
+    """Return the page, self-contained: scripts, styles, figures."""
+    drawn = {figure.name: figure.to_json() for part in sections for figure in part.figures}
+    script = json.dumps({"figures": drawn, "dark": drawing.DARK}, separators=(",", ":"))
+    return template("report.html.j2").render(
+        sweep=view.sweep,
+        states=": ".join(
+            filter(None, [counted(len(view.trials), "trial"), states_text(view.trials)])
+        ),
+        first=first_screen(view),
+        sections=sections,
+        figures_json=script.replace("<", "\\u003c"),  # nothing in it ends the script element
+        plotly=plotly_js(),
+    )
+
+
+def plotly_js() -> str:
+    """Return plotly.js with the cartesian traces, in the version for which plotly draws."""
+    return (Path(__file__).parent / "vendored" / "plotly-cartesian.min.js").read_text("utf-8")
 
 
 def answer_markdown(view: View) -> str:
@@ -101,3 +172,107 @@ def _line(cells: Iterable[str]) -> str:
     # MLflow's page leaves no space between the columns of a table; this space is not collapsed.
     padded = (f"\N{NO-BREAK SPACE}{cell.replace('|', '/')}\N{NO-BREAK SPACE}" for cell in cells)
     return f"| {' | '.join(padded)} |"
+
+
+# -- templates, and what the picture's draws
+
+
+@cache
+def template(name: str) -> Template:
+    """Return one of the templates, with its filters."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"sentence": _sentence, "unit": unit_of}
+    return environment.get_template(name)
+
+
+@pass_context
+def _sentence(context: Context, text: str) -> str:
+    return as_sentence(text, context["sweep"].knobs)
+
+
+def front_picture(figures: Sequence[Figure], title: str) -> str:
+    """Return the page's pictures of the front, one below the other, as one SVG.
+
+    Args:
+        figures: Of :func:`~orchestrator.analysis.report.sections.scatter.scatter_figures`.
+        title: Words above them.
+    """
+    return template("front.svg.j2").render(
+        panels=list(map(_panel, figures)), title=title, style=drawing, signs=_SIGNS, edge=_edge
+    )
+
+
+class _Axis:
+    """An axis from the figures' values to places in the picture."""
+
+    def __init__(
+        self, axis: Mapping[str, Any], values: Sequence[float], ends: tuple[int, int]
+    ) -> None:
+        self.is_log, self.percent = axis.get("type") == "log", "%" in axis.get("tickformat", "")
+        scaled = [math.log10(value) if self.is_log else value for value in values]
+        low, high = axis.get("range") or (min(scaled, default=0.0), max(scaled, default=1.0))
+        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+        self.low, self.high, self._ends = low - room, high + room, ends
+
+    def __call__(self, value: float) -> float | None:
+        """Return the place of a value; None if it is not in sight."""
+        scaled = math.log10(value) if self.is_log else value
+        start, end = self._ends
+        share = (scaled - self.low) / (self.high - self.low)
+        return round(start + (end - start) * share, 1) if 0 <= share <= 1 else None
+
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """Yield the places of a few round values with their text."""
+        if self.is_log:
+            powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+            values = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+        else:
+            raw = (self.high - self.low) / 6
+            power = 10.0 ** math.floor(math.log10(raw))
+            step = next(n * power for n in (1, 2, 5, 10) if n * power >= raw)
+            first = math.ceil(self.low / step)
+            values = [place * step for place in range(first, math.floor(self.high / step) + 1)]
+        for value in values:
+            place = self(value)
+            if place is not None:
+                yield place, f"{100 * value:.6g} %" if self.percent else f"{value:,.6g}"
+
+
+def _panel(figure: Figure) -> dict[str, Any]:
+    """Return the places of one picture's ticks, lines, marks and legend."""
+    drawn = figure.to_json()
+    traces, layout = drawn["data"], drawn["layout"]
+    points = [
+        [pair for pair in zip(t["x"], t["y"], strict=True) if None not in pair] for t in traces
+    ]
+    xs, ys = ([pair[side] for some in points for pair in some] for side in (0, 1))
+    x_axis, y_axis = _Axis(layout["xaxis"], xs, _X_ENDS), _Axis(layout["yaxis"], ys, _Y_ENDS)
+    every = [[(x_axis(x), y_axis(y)) for x, y in some] for some in points]
+    seen = [[place for place in some if None not in place] for some in every]
+    marks = [n for n, trace in enumerate(traces) if trace["mode"] != "lines"]
+    num_hidden = sum(len(every[n]) - len(seen[n]) for n in marks)
+    limits = [(y_axis(s["y0"]), s["line"]["color"]) for s in layout.get("shapes", ())]
+    legend = [traces[n] for n in reversed(marks)]
+    widths = (30 + 7.5 * len(trace["name"]) for trace in legend)
+    return {
+        "layout": layout,
+        "x_ticks": list(x_axis.ticks()),
+        "y_ticks": list(y_axis.ticks()),
+        "limits": [limit for limit in limits if limit[0] is not None],
+        "traces": list(zip(traces, seen, strict=True)),
+        "hidden": counted(num_hidden, "config") if num_hidden else "",
+        "legend": list(zip(accumulate(widths, initial=_X_ENDS[0]), legend, strict=False)),
+    }
+
+
+def _edge(places: Sequence[tuple[float, float]], shape: str) -> str:
+    """Return the path from point to point by way of a corner."""
+    corner = "V{1}H{0}" if shape == "vh" else "H{0}V{1}"
+    start, *rest = places
+    return f"M{start[0]},{start[1]}" + "".join(corner.format(*place) for place in rest)

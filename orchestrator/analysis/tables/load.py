@@ -1,30 +1,44 @@
-"""A run's tables, from its directory or from MLflow, into the same frames."""
+"""A run's tables, from its directory or from MLflow, into the same frames.
+
+The driver's mirror uses the names of the tables, so reading MLflow mostly converts types: it stores
+params and tags as text. MLflow answers within seconds, or one message reports that it does not.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
-from orchestrator.errors import RunDirectoryError
+from orchestrator.errors import RunDirectoryError, SweepError, nearest
 from orchestrator.storage.files import RunFile, read_recommended
-from orchestrator.storage.history import run_key
-from orchestrator.storage.sweep_record import read_sweep
-from orchestrator.storage.tables import write_tables
+from orchestrator.storage.history import TRIAL_COLUMNS, run_key
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
+from orchestrator.storage.tables import trial_dtypes, typed, write_tables
+from orchestrator.tracking.mlflow.content import (
+    COMPOSED_TAG,
+    INDEX_TAG,
+    PARENT_TAG,
+    SWEEP_TAG,
+    TRIAL_TAG,
+)
+from orchestrator.tracking.mlflow.uris import checked_uri, reason_of, shown, sqlite_path
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+    from mlflow.tracking import MlflowClient
 
 Source = str | Path
 """A run directory; with a tracking URI an MLflow experiment's name or a parent run's id."""
 
-_NEEDED: Final = {
-    RunFile.TRIALS: ("trial_id", "stage", "state", "reason"),
-    RunFile.CURVES: ("trial_id", "step", "elapsed_s"),
-    RunFile.STEP_TIMES: ("trial_id", "duration_s"),
-    RunFile.CANDIDATES: (),
-}
+_REQUEST_S: Final = "10"
+"""Longest wait for an answer of MLflow, unless the user set one."""
 
 
 def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
@@ -43,24 +57,10 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
         RunDirectoryError: There is no such run, or a file of it cannot be read.
     """
     if tracking_uri is None:
-        return _read(Path(source))
-    # MLflow takes seconds to import, and most users read the directory.
-    from orchestrator.analysis.tables.mlflow_reader import download_run
-
+        return _tables(Path(source))
     with TemporaryDirectory(prefix="sweep-artifacts-") as folder:
-        trials = download_run(str(source), tracking_uri, Path(folder))
-        return _read(Path(folder), trials)
-
-
-def _read(run_dir: Path, trials: pd.DataFrame | None = None) -> RunTables:
-    tables = RunTables(
-        sweep=read_sweep(run_dir),
-        trials=read_table(run_dir, RunFile.TRIALS) if trials is None else trials,
-        curves=read_table(run_dir, RunFile.CURVES),
-    )
-    if (run_dir / RunFile.STEP_TIMES).is_file():  # nothing is recommended from them
-        tables = replace(tables, steps=read_table(run_dir, RunFile.STEP_TIMES))
-    return _completed(tables, run_dir)
+        trials = _download_run(str(source), tracking_uri, Path(folder))
+        return _tables(Path(folder), trials=trials)
 
 
 def write_run(run_dir: Path) -> RunTables:
@@ -71,29 +71,31 @@ def write_run(run_dir: Path) -> RunTables:
         RunDirectoryError: A file of it cannot be read.
     """
     trials, curves, steps = write_tables(run_dir, complete=with_run_intervals)
-    tables = RunTables(sweep=read_sweep(run_dir), trials=trials, curves=curves, steps=steps)
-    return _completed(tables, run_dir)
+    return _tables(run_dir, trials=trials, curves=curves, steps=steps)
 
 
-def _completed(tables: RunTables, run_dir: Path) -> RunTables:
-    """Return the tables with the files that are not of every run."""
+def _tables(run_dir: Path, **known: pd.DataFrame) -> RunTables:
+    """Return the tables of a directory; those that are known are not read."""
+    sweep = read_sweep(run_dir)
+    files = {"trials": RunFile.TRIALS, "curves": RunFile.CURVES}
+    for name, file in {"steps": RunFile.STEP_TIMES, "candidates": RunFile.CANDIDATES}.items():
+        if (run_dir / file).is_file():  # not of every run
+            files[name] = file
+    read = {name: _read_table(run_dir, file) for name, file in files.items() if name not in known}
     # A rule that is a function of the sweep file is not in the record of a run; its choice is.
     chosen = (read_recommended(run_dir) or {}).get("config")
-    tables = replace(tables, chosen=chosen, key=run_key(run_dir))
-    if not (run_dir / RunFile.CANDIDATES).is_file():  # only of a factored search
-        return tables
-    return replace(tables, candidates=read_table(run_dir, RunFile.CANDIDATES))
+    return RunTables(sweep=sweep, chosen=chosen, key=run_key(run_dir), **read, **known)
 
 
-def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
+def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     """Read one of the run's tables.
 
     Raises:
-        RunDirectoryError: The file is absent, or not this table.
+        RunDirectoryError: The file is absent, or no table.
     """
     path = run_dir / name
     try:
-        table = pd.read_parquet(path)
+        return pd.read_parquet(path)
     except FileNotFoundError:
         raise RunDirectoryError(
             f"{run_dir}: has no {name}, so it is not a run's directory or the run was cut short",
@@ -102,10 +104,150 @@ def read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     except Exception as error:  # noqa: BLE001 - a damaged file raises many types of error
         first_line = str(error).partition("\n")[0] or type(error).__name__
         raise RunDirectoryError(f"{path}: is no Parquet table: {first_line}") from None
-    missing = [column for column in _NEEDED[name] if column not in table.columns]
-    if missing:
+
+
+# -- MLflow
+
+
+def _download_run(source: str, tracking_uri: str, folder: Path) -> pd.DataFrame:
+    """Download a sweep's files into a folder, and return its trials.
+
+    The parent run stores everything but the trials as files.
+
+    Args:
+        source: The parent run's id, or an experiment's name, for its latest sweep.
+        tracking_uri: The MLflow server or database.
+        folder: An empty folder.
+
+    Raises:
+        RunDirectoryError: There is none, a file is missing, or MLflow cannot be read.
+    """
+    with _asking(tracking_uri):
+        client = _connected(tracking_uri)
+        parent = _run_of_id(client, source) or _latest_of(client, source)
+        files = [RunFile.SWEEP, RunFile.CURVES, RunFile.STEP_TIMES]
+        if COMPOSED_TAG in parent.data.tags:
+            files.append(RunFile.CANDIDATES)
+        for file in files:
+            _download(client, parent, file, folder)
+        with suppress(RunDirectoryError):  # the sweep has not ended
+            _download(client, parent, RunFile.RECOMMENDED, folder)
+        sweep = read_sweep(folder)
+        return with_run_intervals(_trials(client, parent, sweep), sweep)
+
+
+@contextmanager
+def _asking(tracking_uri: str) -> Iterator[None]:
+    """Send each request to MLflow once, and turn every failure into one message."""
+    settings = {
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # it would retry for minutes
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": os.environ.get("MLFLOW_HTTP_REQUEST_TIMEOUT", _REQUEST_S),
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    }
+    before = {name: os.environ[name] for name in settings if name in os.environ}
+    os.environ.update(settings)
+    try:
+        yield
+    except SweepError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a server's answer may raise any error
         raise RunDirectoryError(
-            f"{path}: has no column {', '.join(missing)}",
-            f"columns: {', '.join(map(str, table.columns))}",
+            f"{shown(tracking_uri)}: MLflow cannot be read: {reason_of(error, tracking_uri)}",
+            "is it running, and the URI that the run printed?",
+        ) from None
+    finally:
+        for name in settings:
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def _connected(tracking_uri: str) -> MlflowClient:
+    """Return a client of a server or database that has answered."""
+    uri = checked_uri(tracking_uri)
+    path = sqlite_path(uri)
+    if path is not None and not (path.is_file() and path.stat().st_size):  # MLflow would make one
+        what = "is empty" if path.is_file() else "does not exist"
+        raise RunDirectoryError(f"{path}: {what}", "give the URI that the run printed")
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(uri)
+    client.search_experiments(max_results=1)
+    return client
+
+
+def _download(client: MlflowClient, parent: Run, name: str, folder: Path) -> None:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client.download_artifacts(parent.info.run_id, name, str(folder))
+    except (MlflowException, OSError):
+        raise RunDirectoryError(
+            f"MLflow run {parent.info.run_id}: has no file {name}",
+            "its sweep has not ended, or was killed: python -m orchestrator --resume "
+            f"{parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
+        ) from None
+
+
+def _trials(client: MlflowClient, parent: Run, sweep: SweepRecord) -> pd.DataFrame:
+    """Return the trials that have ended according to MLflow, in the order of asking."""
+    query = f"tags.`{SWEEP_TAG}` = '{parent.data.tags[SWEEP_TAG]}'"
+    runs = _runs(client, parent.info.experiment_id, query)
+    children = [r for r in runs if PARENT_TAG in r.data.tags and "state" in r.data.tags]
+    children.sort(key=lambda run: int(run.data.tags[INDEX_TAG]))
+    rows = pd.DataFrame([_row(run) for run in children], dtype=object)
+    return typed(rows, trial_dtypes(sweep.knobs, rows.columns))
+
+
+def _runs(client: MlflowClient, experiment: str, query: str) -> Iterator[Run]:
+    """Yield the runs of an experiment, the newest first."""
+    token = None
+    while True:
+        newest_first = ["attributes.start_time DESC"]
+        page = client.search_runs([experiment], query, order_by=newest_first, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
+
+
+def _run_of_id(client: MlflowClient, source: str) -> Run | None:
+    if len(source) != 32 or not set(source) <= set("0123456789abcdef"):
+        return None
+    run = client.get_run(source)
+    if SWEEP_TAG not in run.data.tags or PARENT_TAG in run.data.tags:
+        parent = run.data.tags.get(PARENT_TAG)
+        hint = f"its parent is {parent}" if parent else "no sweep wrote it"
+        raise RunDirectoryError(f"MLflow run {source}: is not the parent run of a sweep", hint)
+    return run
+
+
+def _latest_of(client: MlflowClient, name: str) -> Run:
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        known = [one.name for one in client.search_experiments()]
+        raise RunDirectoryError(
+            f"MLflow has no experiment {name!r}{nearest(name, known)}",
+            f"experiments: {', '.join(known)}",
         )
-    return table
+    for run in _runs(client, experiment.experiment_id, "tags.`sweep.name` != ''"):
+        if SWEEP_TAG in run.data.tags and PARENT_TAG not in run.data.tags:
+            return run
+    raise RunDirectoryError(
+        f"MLflow's experiment {name!r} holds no sweep: its runs, if any, are of other programs",
+        "give the experiment that the run printed, or the id of its parent run",
+    )
+
+
+def _row(run: Run) -> dict[str, Any]:
+    """Return the cells of a child run by column of the trials table."""
+    tags, own = run.data.tags, ("mlflow.", "sweep.")
+    columns = {name: tags[name] for name in TRIAL_COLUMNS if name in tags}
+    verdicts = {name for name in tags if name not in TRIAL_COLUMNS and not name.startswith(own)}
+    return {
+        "trial_id": tags[TRIAL_TAG],
+        **columns,
+        **{f"params.{name}": value for name, value in run.data.params.items()},
+        **{f"metrics.{name}": value for name, value in run.data.metrics.items()},
+        **{f"tags.{name}": tags[name] for name in verdicts},
+    }

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.first_screen import to_copy
-from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.cli import parse
 from orchestrator.driver.analyst import Analyst
@@ -62,7 +62,7 @@ def played(*words: str | Path) -> Played:
     tables = _tables(record, game.trials)
     found = findings(tables)
     assert found.config is not None
-    command = printed(view_of(tables, found))
+    command = printed(View(tables=tables))
     assert command == [record.file, *found.command]
     asked = {json.dumps(trial.config): trial.config for trial in game.trials}
     return Played(

@@ -1,22 +1,22 @@
-"""Learning curves: accuracy over the time and over the samples that training took to get there."""
+"""Lines: accuracy over time and over samples; speed over a knob, with the limits of its parts."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import configs_of, rows_of
-from orchestrator.analysis.report.drawing import AMBER, BLUE, FAINT, GREEN, Drawing, Figure, axis
+from orchestrator.analysis.columns import configs_of, params_of, rows_of
+from orchestrator.analysis.report.drawing import Colour, Figure, axis, bars, metric_axis
 from orchestrator.analysis.report.tables import Section
-from orchestrator.analysis.report.view import View, axis_title, tick_format
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.statistics.by_config import SPEED
 from orchestrator.analysis.statistics.curves import CLOCK, WHOLE_CLOCK
-from orchestrator.analysis.wording import format_config
+from orchestrator.analysis.wording import format_config, short
 from orchestrator.metrics import is_accuracy
 from orchestrator.trial import Stage
 
@@ -27,12 +27,22 @@ MAX_POINTS: Final = 500
 SAMPLES: Final = "samples"
 
 STYLES: Final = {
-    "other trials": (FAINT, 1.0, "solid"),
-    "on the front": (BLUE, 1.6, "solid"),
-    "baseline": (AMBER, 2.4, "dash"),
-    "recommended": (GREEN, 2.8, "solid"),
+    "other trials": (Colour.FAINT, 1.0, "solid"),
+    "on the front": (Colour.BLUE, 1.6, "solid"),
+    "baseline": (Colour.AMBER, 2.4, "dash"),
+    "recommended": (Colour.GREEN, 2.8, "solid"),
 }
 """Colour, width and dash of each kind of line, by its word; the last is drawn on top."""
+
+_CEILING: Final = "ceiling_samples_per_s"
+_FAMILIES: Final = (
+    (Colour.GREEN, "circle"),
+    (Colour.BLUE, "square"),
+    (Colour.AMBER, "diamond"),
+    (Colour.MUTED, "triangle-up"),
+)
+"""Colour and symbol of each family of configs."""
+MAX_FAMILIES: Final = len(_FAMILIES)
 
 
 def curves_of(view: View) -> Section:
@@ -45,7 +55,7 @@ def curves_of(view: View) -> Section:
     word = "accuracy" if is_accuracy(metric) else metric
     title = f"{word} over time and over samples"
     train = view.trials[view.trials["stage"] == Stage.TRAIN].set_index("trial_id", drop=False)
-    reports = view.curves
+    reports = view.tables.whole_curves
     if column in reports.columns:
         reports = reports[reports[column].notna() & reports["trial_id"].isin(train.index)]
         of_trial = reports.groupby("trial_id", sort=False)[column]
@@ -54,7 +64,7 @@ def curves_of(view: View) -> Section:
         missing = f"no trial reported {metric} twice while it trained, so that there is no curve"
         return Section("curves", title, missing=missing)
     last = reports.groupby("trial_id", sort=False)[column].last()
-    kinds = pd.Series(_kinds(view, train), index=train.index)[last.index]
+    kinds = _kinds(view, last.index)
     kept: list[str] = []
     for kind in STYLES:
         trials = last[kinds == kind].sort_values(kind="stable").index
@@ -68,37 +78,24 @@ def curves_of(view: View) -> Section:
         kind=reports["trial_id"].map(kinds),
         config=reports["trial_id"].map(labels),
     ).sort_values(["trial_id", "clock_s"], kind="stable")
-    is_cut = len(kept) < len(last)
     line = f"{len(kept)} of {len(last):,} trials are drawn, evenly by their last figure"
     figures = [
         _figure(view, reports.dropna(subset=[over]), over, clock == CLOCK, f"{word}-over-{name}")
         for over, name in (("clock_s", "time"), (SAMPLES, "samples"))
         if reports[over].notna().any()
     ]
-    lines = (line,) if is_cut else ()
+    lines = (line,) if len(kept) < len(last) else ()
     return Section("curves", title, lines=lines, figures=tuple(figures))
 
 
-def _kinds(view: View, train: pd.DataFrame) -> npt.NDArray[np.str_]:
+def _kinds(view: View, trials: pd.Index[str]) -> pd.Series[str]:
     """Return the word of each trial's line; the curves of a composed config have its word."""
-    configs = view.all_configs
-
-    def among(ids: Iterable[Sequence[str]]) -> pd.Series[bool]:
-        return train["trial_id"].isin([trial for some in ids for trial in some])
-
-    def of(config: Mapping[str, Any] | None, mark: str) -> pd.Series[bool]:
-        is_own = among([]) if config is None else rows_of(train, config)
-        if view.num_candidates and "curve_ids" in configs.columns:
-            is_own = is_own | among(configs.loc[configs[mark], "curve_ids"])
-        return is_own
-
-    tests = [
-        of(view.findings.config, "is_recommended"),
-        of(view.sweep.baseline, "is_baseline"),
-        among(configs.loc[configs["on_front"], "trial_ids"]),
-    ]
-    words = list(STYLES)
-    return np.select([test.to_numpy(np.bool_) for test in tests], words[:0:-1], words[0])
+    configs, kinds = view.all_configs, pd.Series("other trials", index=trials)
+    ids = "curve_ids" if view.tables.is_composed else "trial_ids"
+    marks = {"on_front": "on the front", "is_baseline": "baseline", "is_recommended": "recommended"}
+    for mark, word in marks.items():
+        kinds[trials.isin(configs.loc[configs[mark], ids].explode())] = word
+    return kinds
 
 
 def _evenly(number: int, most: int) -> npt.NDArray[np.intp]:
@@ -109,7 +106,16 @@ def _evenly(number: int, most: int) -> npt.NDArray[np.intp]:
 def _figure(view: View, reports: pd.DataFrame, over: str, is_trained: bool, name: str) -> Figure:
     """Draw the curves over ``clock_s`` or :data:`SAMPLES`."""
     metric, column, is_timed = view.rule.accuracy.metric, view.rule.accuracy_column, over != SAMPLES
-    figure = Drawing(height=380, hovermode="closest")
+    limit = view.rule.limits(view.all_configs).get(metric, math.nan)
+    caption = "A line a trial of the searching stage. "
+    if is_timed:
+        evaluated = "is not" if is_trained else "is"
+        caption += f"Learning and speed together; evaluation {evaluated} counted."
+    else:
+        caption += "Learning alone: knobs that change only the speed move no line here."
+    table = reports[["trial_id", "kind", "config", over, column]]
+    caption += " Dotted: what the rule asks for." * math.isfinite(limit)
+    figure = Figure(name, table, caption, height=380, hovermode="closest")
     where = "%{x:.1f} s" if is_timed else "%{x:,} samples"
     for kind, (colour, width, dash) in STYLES.items():
         lines = reports[reports["kind"] == kind].groupby("trial_id", sort=False)
@@ -129,21 +135,67 @@ def _figure(view: View, reports: pd.DataFrame, over: str, is_trained: bool, name
                 hovertemplate=f"{config}<br>%{{y}} after {where}<extra>{kind}</extra>",
             )
     title = "training time (s)" if is_trained else "time since the trial began (s)"
-    figure.axes(
-        axis(title if is_timed else "samples trained on", rangemode="tozero"),
-        axis(axis_title(metric), tickformat=tick_format(metric)),
-    )
-    limit = view.rule.limits(view.all_configs).get(metric, math.nan)
-    what = "Learning alone: knobs that change only the speed move no line here."
-    if is_timed:
-        evaluated = "is not" if is_trained else "is"
-        what = f"Learning and speed together; evaluation {evaluated} counted."
-    if has_limit := math.isfinite(limit):
+    title = title if is_timed else "samples trained on"
+    figure.axes(axis(title, rangemode="tozero"), metric_axis(metric))
+    if math.isfinite(limit):
         figure.line(limit)
-    return Figure(
-        name=name.replace("_", "-"),
-        drawing=figure,
-        table=reports[["trial_id", "kind", "config", over, column]],
-        caption=f"A line a trial of the searching stage. {what}"
-        + " Dotted: what the rule asks for." * has_limit,
+    return figure
+
+
+def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
+    """Draw the speeds of each family of configs over the knob in which they differ.
+
+    The recommended config's family comes first, then the baseline's, then the largest.
+
+    Args:
+        view: The run.
+        rows: From ``an.scaling``: the knob's column comes first, ``family`` numbers the families.
+    """
+    column = str(rows.columns[0])
+    knob = column.removeprefix("params.")
+    singled = [config for config in (view.findings.config, view.sweep.baseline) if config]
+    leading = [family for c in singled for family in rows.loc[rows_of(rows, c), "family"].tolist()]
+    every = list(dict.fromkeys([*leading, *rows["family"].value_counts(sort=True).index]))
+    families = every[:MAX_FAMILIES]
+    drawn = rows[rows["family"].isin(families)]
+    first = drawn.drop_duplicates("family").set_index("family")
+    telling = [c for c in params_of(first) if c != column and first[c].nunique(dropna=False) > 1]
+    left_out = len(every) - len(families)
+    others = f" {left_out} other sets of such configs are not drawn." if left_out else ""
+    caption = (
+        f"Configs that differ in {knob} alone, with 95 % intervals. Dotted: the slower of loader "
+        f"alone and model alone.{others}"
     )
+    figure = Figure(f"scaling-{knob}", drawn, caption, height=400, hovermode="closest")
+    for family, (colour, symbol) in zip(families, _FAMILIES, strict=False):
+        own = drawn[drawn["family"] == family].sort_values(column)
+        words = [f"{c.removeprefix('params.')}={short(first.at[family, c])}" for c in telling]
+        name = html.escape(" ".join(words) or "measured")
+        measured, known = own[own[SPEED].notna()], own[own[_CEILING].notna()]
+        figure.add(
+            "scatter",
+            x=measured[column],
+            y=measured[SPEED],
+            mode="lines+markers",
+            name=name,
+            showlegend=True,
+            line={"color": colour},
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            error_y=bars(measured, (SPEED, f"{SPEED}_low", f"{SPEED}_high"), colour),
+            customdata=measured["speedup"].map("{:.2f}x".format, na_action="ignore").fillna(""),
+            hovertemplate=f"{name}<br>%{{y:,.0f}} samples/s %{{customdata}}<extra></extra>",
+        )
+        if len(known):
+            figure.add(
+                "scatter",
+                x=known[column],
+                y=known[_CEILING],
+                mode="lines",
+                name=f"ceiling: {name}",
+                showlegend=False,
+                line={"color": colour, "dash": "dot", "width": 1},
+                hovertemplate=f"ceiling: %{{y:,.0f}} samples/s<extra>{name}</extra>",
+            )
+    ticks = sorted(rows[column].dropna().unique().tolist())
+    figure.axes(axis(knob, tickvals=ticks), axis("samples a second", rangemode="tozero"))
+    return figure

@@ -1,14 +1,19 @@
-"""The front: its pictures, the table of its configs, and how the verdicts are judged."""
+"""The front: its pictures, its table, how the verdicts are judged; a study's figures next to ours.
+
+Other hardware gives other figures. The gain of one setting over another within each study can be
+compared, so the ratios are shown next to the figures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Final
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import text_of
+from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.front import (
@@ -21,19 +26,22 @@ from orchestrator.analysis.report.sections.scatter import scatter_figures
 from orchestrator.analysis.report.tables import (
     INTERVAL,
     Cell,
+    Column,
     Row,
     Section,
     Table,
-    figure_of,
+    figure_columns,
     measured,
     table_of_configs,
+    text_column,
 )
 from orchestrator.analysis.report.view import View, are_marked
 from orchestrator.analysis.statistics.against_best import Verdict
-from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.wording import held_by, interval_text, learned_word
+from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
+from orchestrator.analysis.wording import held_by, interval_text, learned_word, short, shown
 from orchestrator.formats import counted, percent
-from orchestrator.metrics import is_accuracy
+from orchestrator.metrics import Published, is_accuracy
+from orchestrator.space.configs import format_value
 from orchestrator.trial import Stage, TrialState
 
 MAX_ROWS: Final = 40
@@ -45,6 +53,22 @@ _WORDS: Final = (
     "interval; of configs that are equally good one may be called worse more often than in 5 % of "
     "sweeps",
 )
+_ON_IT: Final = (
+    "with the recommended settings, the baseline, and the configs that are not shown to be worse "
+    "than the best; a row in grey is not on the front"
+)
+_OTHERS: Final = (
+    "these trials ran on hardware, devices or versions that differ from those above. Their speeds "
+    "are not ranked with the others, and nothing is recommended from them"
+)
+
+
+_HEAD: Final = ("setting", "figure", "published", "ratio", "here", "our ratio", "measured at")
+_HOW: Final = (
+    "their hardware differs from this one, so that the figures cannot be compared, but the gain of "
+    "one setting over another within each study can: ratios are to the study's first row, and left "
+    "out where ours differ in a knob that the study does not name"
+)
 
 
 def front_of(view: View) -> Iterator[Section]:
@@ -54,64 +78,47 @@ def front_of(view: View) -> Iterator[Section]:
     title = f"{first} against {' and '.join(others)}" if others else first
     table = front_table(view, view.shown)
     nothing = "" if table.rows else "no config completed with every objective measured"
-    figures = tuple(scatter_figures(view))
-    yield Section("speed", title, missing=nothing, figures=figures)
+    yield Section("speed", title, missing=nothing, figures=tuple(scatter_figures(view)))
     if table.rows:
-        notes = (
-            "with the recommended settings, the baseline, and the configs that are not shown to be "
-            "worse than the best; a row in grey is not on the front",
-            *_composed_notes(view),
-        )
-        yield Section(
-            "front",
-            "The front",
-            level=3,
-            table=table,
-            notes=notes,
-            folded=(("How this is judged, and how much of it is noise", tuple(_judged(view))),),
-        )
-    why = (
-        "these trials ran on hardware, devices or versions that differ from those above. Their "
-        "speeds are not ranked with the others, and nothing is recommended from them"
-    )
+        judged = ("How this is judged, and how much of it is noise", tuple(_judged(view)))
+        notes = (_ON_IT, *_composed_notes(view))
+        yield Section("front", "The front", level=3, table=table, notes=notes, folded=(judged,))
+    if view.others:
+        yield Section("others", "Under other conditions", lines=(_OTHERS,))
     for n, (name, configs) in enumerate(view.others.items(), start=1):
-        if n == 1:
-            yield Section("others", "Under other conditions", lines=(why,))
         yield Section(f"others-{n}", name, level=3, table=front_table(view, configs))
 
 
 def front_table(view: View, configs: pd.DataFrame) -> Table:
     """Return the front, the marked configs and those that may be the best, fastest first."""
     contenders = configs["verdict"].isin([Verdict.BEST, Verdict.TIED, Verdict.UNRESOLVED])
-    marked, speed = are_marked(configs), view.objectives[0]
+    marked, speed = are_marked(configs), view.rule.speed
     keep = configs[marked | contenders].assign(marked=marked)
-    metric, order = speed.metric, f"metrics.{speed.metric}"
-    up = speed.sign < 0
+    order, up = view.rule.speed_column, speed.sign < 0
     rows = keep.sort_values(["marked", order], ascending=[False, up], kind="stable").head(MAX_ROWS)
     rows = rows.sort_values(order, ascending=up, kind="stable")
-    columns: list[tuple[str, Callable[[Row], Cell]]] = [
-        (metric, lambda row: figure_of(row, metric, _sign_of_speed(row))),
-        (INTERVAL, lambda row: Cell(interval_text(row, metric))),
-    ]
-    for name in measured(rows, [o.metric for o in view.objectives[1:]]):
-        columns.append((name, lambda row, name=name: figure_of(row, name, sign_of(row))))  # type: ignore[misc]
-        if measured(rows, [f"{name}_low"]):
-            columns.append((INTERVAL, lambda row, name=name: Cell(interval_text(row, name))))  # type: ignore[misc]
+    columns: list[Column] = []
+    for name in (speed.metric, *measured(rows, [o.metric for o in view.objectives[1:]])):
+        columns += figure_columns([name], _sign_of_speed if name == speed.metric else sign_of)
+        if name == speed.metric or measured(rows, [f"{name}_low"]):
+            columns.append((INTERVAL, partial(_interval, metric=name)))
     columns += [
-        ("against the best", lambda row: _verdict_cell(row, view)),
+        ("against the best", partial(_verdict_cell, view=view)),
         ("ratio to the best", _ratio_cell),
         ("runs", lambda row: Cell(_runs(row, view), number=float(row["num_runs"]))),
+        *figure_columns(measured(rows, ["epoch_s"]), sign_of),
     ]
-    if measured(rows, ["epoch_s"]):
-        columns.append(("epoch_s", lambda row: figure_of(row, "epoch_s", sign_of(row))))
     if "tags.bound" in rows and (rows["tags.bound"].map(text_of) != "").any():
-        columns.append(("bound by", lambda row: Cell(text_of(row["tags.bound"]))))
-    table = table_of_configs(view, rows, columns, num_all=len(keep))
-    marks = [
-        mark or ("" if on_front else "off")
-        for mark, on_front in zip(table.marks, rows["on_front"], strict=True)
-    ]
-    return replace(table, marks=tuple(marks), sortable=True)
+        columns.append(text_column("bound by", "tags.bound"))
+    marks = rows["is_recommended"].map({True: "recommended", False: ""})
+    marks = marks.mask(~rows["on_front"] & (marks == ""), "off")
+    return table_of_configs(
+        view, rows, columns, num_all=len(keep), marks=tuple(marks), sortable=True
+    )
+
+
+def _interval(row: Row, metric: str) -> Cell:
+    return Cell(interval_text(row, metric))
 
 
 def _verdict_cell(row: Row, view: View) -> Cell:
@@ -119,12 +126,11 @@ def _verdict_cell(row: Row, view: View) -> Cell:
 
     If a recommended config is tied, the cell has the margin, which it is shown to be within.
     """
-    verdict, rule = text_of(row.get("verdict")), view.rule
-    if row.get("is_recommended") and verdict == Verdict.TIED:
-        return Cell(
-            f"within {percent(rule.tie_margin)} of the {rule.fast[2]}", style="verdict tied"
-        )
-    return Cell(verdict, style=f"verdict {verdict}" if verdict else "")
+    verdict, rule = text_of(row["verdict"]), view.rule
+    text = verdict
+    if row["is_recommended"] and verdict == Verdict.TIED:
+        text = f"within {percent(rule.tie_margin)} of the {rule.fast[2]}"
+    return Cell(text, style=f"verdict {verdict}" if verdict else "")
 
 
 def _ratio_cell(row: Row) -> Cell:
@@ -138,7 +144,7 @@ def _ratio_cell(row: Row) -> Cell:
 
 def _runs(row: Row, view: View) -> str:
     """Return the runs of a config; for a factored search its probes and its curves."""
-    if row.get(MEASURED_IN) == Stage.CONFIRM or not view.num_candidates:
+    if row.get(MEASURED_IN) == Stage.CONFIRM or not view.tables.is_composed:
         return measured_runs_text(row, learned_word(view.rule))
     return f"{counted(row['num_runs'], 'probe')}, {counted(row['num_all_runs'], 'curve')}"
 
@@ -154,8 +160,8 @@ def _judged(view: View) -> Iterator[str]:
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
     yield (
-        f"of {counted(view.num_configs, 'completed config')} {ranked} {held_by(view.rule)} to be "
-        f"ranked: {', '.join(counts)}; a tie is a ratio within {percent(view.rule.tie_margin)}"
+        f"of {counted(len(view.all_configs), 'completed config')} {ranked} {held_by(view.rule)} to "
+        f"be ranked: {', '.join(counts)}; a tie is a ratio within {percent(view.rule.tie_margin)}"
     )
     yield from _WORDS
     yield "no config was run twice: repeats would tell the spread" if pool is None else pool.text
@@ -165,11 +171,11 @@ def _judged(view: View) -> Iterator[str]:
 
 def _composed_notes(view: View) -> Iterator[str]:
     """Yield the sign's meaning and how many configs have figures; nothing if all were trained."""
-    if not view.num_candidates:
+    if not view.tables.is_composed:
         return
     learned, stopped = learned_word(view.rule), view.tables.composed(TrialState.STOPPED)
     num_stopped = int((stopped[GROUP] == view.tables.main_group).sum())
-    left = view.num_candidates - view.num_configs - num_stopped
+    num_all, num_known = len(view.tables.candidates), len(view.all_configs)
     if view.configs[COMPOSED].any():
         yield (
             f"{SIGN} composed: speed from probes of the config's setting, {learned} from curves "
@@ -177,7 +183,103 @@ def _composed_notes(view: View) -> Iterator[str]:
             "speed-up rests on confirm runs alone"
         )
     yield (
-        f"of {counted(view.num_candidates, 'config')} {view.num_configs:,} have a speed and a "
-        f"final {learned}; the curves of {num_stopped:,} were stopped early; {left:,} cannot run "
-        "here or were left out"
+        f"of {counted(num_all, 'config')} {num_known:,} have a speed and a final {learned}; the "
+        f"curves of {num_stopped:,} were stopped early; {num_all - num_known - num_stopped:,} "
+        "cannot run here or were left out"
     )
+
+
+# -- published figures
+
+
+def published_of(view: View) -> list[Section]:
+    """Return the published figures that the sweep names, a table for each source."""
+    entries: dict[str, list[Published]] = {}
+    for entry in view.sweep.published:
+        entries.setdefault(entry.source, []).append(entry)
+    studies = [
+        _study(view, source, some, number)
+        for number, (source, some) in enumerate(entries.items(), start=1)
+    ]
+    lines = (_HOW,) * any(study.table for study in studies)
+    head = Section("published", "Published figures beside these", lines=lines)
+    return [head, *studies] if studies else []
+
+
+def _study(view: View, source: str, entries: list[Published], number: int) -> Section:
+    """Return the figures of one source, each next to ours for the same setting.
+
+    Figures of another data set than the run's are replaced by a sentence. Records of earlier
+    versions name none: there the set is another one if a set replaced the sweep's.
+    """
+    sweep, notes, rows = view.sweep, dict[str, None](), list[tuple[Cell, ...]]()
+    firsts: dict[str, tuple[float, Row | None]] = {}
+    named = {f"params.{knob}" for entry in entries for knob in entry.knobs}
+    for entry in entries:
+        is_same = entry.data == sweep.data if entry.data else not sweep.data_note
+        if entry.figures and not is_same:
+            other = entry.data or "the sweep's own data set"
+            note = f"its figures are of {other}: they are not shown beside those of {sweep.data}"
+            notes[note] = None
+            continue
+        notes[entry.note] = None
+        setting = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items())
+        for metric, figure in entry.figures.items():
+            row = _our_config(view, entry.knobs, metric)
+            first, our_first = firsts.setdefault(metric, (float(figure), row))
+            ours = ("not measured", "", "no completed config")
+            if row is not None:
+                text = f"{shown(metric, float(row[f'metrics.{metric}']))}{sign_of(row)}"
+                ratio = "" if our_first is None else _ratio(view, metric, row, our_first, named)
+                ours = (text, ratio, str(row["label"]))
+            theirs = (shown(metric, figure), f"{figure / first:.2f}" if first else "")
+            rows.append(tuple(map(Cell, (setting, metric, *theirs, *ours))))
+    return Section(
+        f"published-{number}",
+        source,
+        level=3,
+        table=Table(head=_HEAD, rows=tuple(rows)) if rows else None,
+        notes=tuple(filter(None, notes)),
+    )
+
+
+def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None:
+    """Return the one of our configs with these knob values that is nearest to the baseline."""
+    is_of_test = metric.startswith(("test_", "all_"))  # all nodes: also the test split's
+    configs, column = view.confirmed if is_of_test else view.configs, f"metrics.{metric}"
+    if column not in configs or any(f"params.{name}" not in configs for name in knobs):
+        return None
+    baseline = {name: format_value(value) for name, value in view.sweep.baseline.items()}
+
+    def distance(row: Row) -> int:
+        config = config_of(row, view.sweep)
+        return sum(format_value(config[k]) != v for k, v in baseline.items() if k in config)
+
+    rows = configs[rows_of(configs, knobs) & configs[column].notna()].to_dict("records")
+    return min(rows, key=distance, default=None)
+
+
+def _ratio(view: View, metric: str, row: Row, first: Row, named: set[str]) -> str:
+    """Return our figure over our figure for the study's first row.
+
+    Empty if ours differ in a knob that the study does not name: the ratio would include the
+    effect of that knob.
+    """
+    others = [n for n in row if str(n).startswith("params.") and n not in named]
+    if any(row[name] != first[name] for name in others):
+        return ""
+    if row["trial_ids"] == first["trial_ids"]:
+        return "1.00"
+    runs = [
+        view.trials.loc[view.trials["trial_id"].isin([*each["timed_ids"]]), f"metrics.{metric}"]
+        for each in (row, first)
+    ]
+    ours, theirs = (some[some > 0].to_numpy(dtype=np.float64) for some in runs)
+    if not len(ours) or not len(theirs):
+        return ""
+    interval = ratio_interval(ours, theirs)
+    if np.isnan(interval.low):
+        return f"{interval.centre:.2f} (one run each)"
+    if not is_narrow(interval.low, interval.high):
+        return "not known"
+    return f"{interval.centre:.2f} ({interval.low:.2f} to {interval.high:.2f})"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,21 +12,10 @@ import pandas as pd
 from orchestrator.analysis.columns import params_of, text_of, varying_params_of
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.front import rests_on
-from orchestrator.analysis.report.drawing import (
-    AMBER,
-    BLUE,
-    FAINT,
-    GREEN,
-    MUTED,
-    PAPER,
-    Drawing,
-    Figure,
-    axis,
-    bars,
-)
+from orchestrator.analysis.report.drawing import Colour, Figure, bars, metric_axis
 from orchestrator.analysis.report.tables import measured
-from orchestrator.analysis.report.view import View, axis_title, tick_format
-from orchestrator.analysis.rule import Rule, best_of, column_of, limit_of
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.rule import best_of, column_of, limit_of
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.analysis.wording import (
     condition_text,
@@ -52,8 +40,7 @@ _PADDING: Final = 0.06
 """Margin around the visible range, as a share of it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mark:
+class Mark(NamedTuple):
     """One kind of mark: its word in the legend, colour, plotly's shape, size."""
 
     name: str
@@ -63,97 +50,92 @@ class Mark:
 
 
 MARKS: Final = (
-    Mark(name="recommended", colour=GREEN, symbol="star", size=17),
-    Mark(name="baseline", colour=AMBER, symbol="square", size=12),
-    Mark(name="on the front", colour=BLUE, symbol="diamond", size=11),
-    Mark(name="other configs", colour=MUTED, symbol="circle", size=7),
+    Mark("recommended", Colour.GREEN, "star", 17),
+    Mark("baseline", Colour.AMBER, "square", 12),
+    Mark("on the front", Colour.BLUE, "diamond", 11),
+    Mark("other configs", Colour.MUTED, "circle", 7),
 )
-"""Marks, the most informative first."""
-
-
-def marks_of(configs: pd.DataFrame, rule: Rule) -> Iterator[tuple[Mark, pd.DataFrame]]:
-    """Yield the configs of each mark that any has; marks to be drawn on top come last.
-
-    Args:
-        configs: With ``is_recommended``, ``is_baseline``, ``on_front`` and ``verdict``.
-        rule: The rule; the open marks do not meet its conditions.
-    """
-    short_of = Mark(name=lacking(rule), colour=FAINT, symbol="circle-open", size=7)
-    tests = (
-        configs["is_recommended"],
-        configs["is_baseline"],
-        configs["on_front"],
-        configs["verdict"] != "",
-    )
-    kinds = np.select([test.to_numpy(bool) for test in tests], range(len(MARKS)), len(MARKS))
-    for kind, mark in reversed(list(enumerate((*MARKS, short_of)))):
-        if (kinds == kind).any():
-            yield mark, configs[kinds == kind]
+"""Marks, the most informative first; configs that do not meet the rule have an open one."""
 
 
 def scatter_figures(view: View) -> list[Figure]:
     """Return a picture of the first objective against each other objective that any config has."""
-    speed = view.rule.speed_column
-    return [
-        _figure(view, view.configs.dropna(subset=[speed, column_of(other)]), other)
-        for other in view.beside_speed
-        if view.configs[[speed, column_of(other)]].notna().all(axis=1).any()
-    ]
+    figures = []
+    for other in view.beside_speed:
+        rows = view.configs.dropna(subset=[view.rule.speed_column, column_of(other)])
+        if len(rows):
+            figures.append(_figure(view, rows, other))
+    return figures
 
 
 def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
     """Draw the configs that have both figures, by the runs that selected."""
     rule, (limit, seen) = view.rule, range_in_sight(view, rows, other)
-    figure = Drawing(height=460, hovermode="closest", legend={"traceorder": "reversed"})
-    is_edge, many = rule.directions == (rule.speed, other), len(rows) > MANY
-    if is_edge:
-        figure.add("scatter", **_front_line(view, rows[rows["on_front"]], other))
-    marks = pd.Series("", index=rows.index, dtype="object")
-    for mark, some in marks_of(rows, rule):
-        figure.add("scatter", **_points(view, some, other, mark, many=many))
-        marks[some.index] = mark.name
-    hidden = ~rows[column_of(other)].between(*(seen or (-np.inf, np.inf)))
-    speeds = rows.loc[~hidden, rule.speed_column]
-    is_log = len(speeds) > 1 and speeds.min() > 0 and speeds.max() > _LOG_FROM * speeds.min()
-    ticks = {"tickformat": tick_format(other.metric), "range": seen}
-    figure.axes(
-        axis(axis_title(rule.speed.metric), type="log" if is_log else "linear"),
-        axis(axis_title(other.metric), **{k: v for k, v in ticks.items() if v}),
-    )
-    if limit is not None:
-        figure.line(limit)
-    figures = [
+    is_edge, y = rule.directions == (rule.speed, other), column_of(other)
+    hidden = ~rows[y].between(*(seen or (-np.inf, np.inf)))
+    marks = (*MARKS, Mark(lacking(rule), Colour.FAINT, "circle-open", 7))
+    tests = [rows["is_recommended"], rows["is_baseline"], rows["on_front"], rows["verdict"] != ""]
+    kinds = np.select([test.to_numpy(bool) for test in tests], range(4), 4)
+    columns = [
         f"{column_of(objective)}{end}"
         for objective in dict.fromkeys((*view.objectives, other))
         for end in ("", "_low", "_high")
     ]
-    columns = [*params_of(rows), *figures, "verdict", "on_front", "num_runs"]
-    table = rows[[column for column in columns if column in rows]]
-    spread = "with the spread between fresh runs in them"
-    parts = [
-        "Each mark is a config, by the runs that selected.",
-        ""
-        if many
-        else "Bars are 95 % intervals, "
-        f"{'within the run alone' if view.tables.pool is None else spread}.",
-        "Line: the edge of what the front's configs dominate." if is_edge else "",
-        f"Dotted: what the rule asks for, {condition_text(other)}."
-        if other in rule.conditions
-        else "",
-        f"{counted(int(hidden.sum()), f'{less_good(other.metric)} config')} out of sight: a double "
-        "click shows all."
-        if hidden.any()
-        else "",
-        f"{len(view.configs):,} of {view.num_configs:,} configs are drawn; trials.csv has all."
-        if view.num_configs > len(view.configs)
-        else "",
-    ]
-    return Figure(
-        name=f"speed-{'accuracy' if other == view.beside_speed[0] else other.metric}",
-        drawing=figure,
-        table=table.assign(mark=marks, trial_ids=rows["trial_ids"].map(" ".join)),
-        caption=" ".join(filter(None, parts)),
+    columns = [*params_of(rows), *columns, "verdict", "on_front", "num_runs"]
+    table = rows[[column for column in columns if column in rows]].assign(
+        mark=[marks[kind].name for kind in kinds], trial_ids=rows["trial_ids"].map(" ".join)
     )
+    figure = Figure(
+        f"speed-{'accuracy' if other == view.beside_speed[0] else other.metric}",
+        table,
+        " ".join(filter(None, _caption(view, rows, other, num_hidden=int(hidden.sum())))),
+        height=460,
+        hovermode="closest",
+        legend={"traceorder": "reversed"},
+    )
+    if is_edge:  # of the region that the front dominates, without interpolation
+        edge = rows[rows["on_front"]]
+        edge = edge[pareto_front(edge, rule.directions)].sort_values(rule.speed_column)
+        shape = "vh" if rule.speed.goal is Goal.MAXIMIZE else "hv"
+        figure.add(
+            "scatter",
+            x=edge[rule.speed_column],
+            y=edge[y],
+            mode="lines",
+            line={"color": Colour.BLUE, "width": 1.5, "shape": shape},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    for kind in range(4, -1, -1):  # those to be drawn on top come last
+        if (kinds == kind).any():
+            _add_points(figure, view, rows[kinds == kind], y, marks[kind], many=len(rows) > MANY)
+    speeds = rows.loc[~hidden, rule.speed_column]
+    is_log = len(speeds) > 1 and speeds.min() > 0 and speeds.max() > _LOG_FROM * speeds.min()
+    figure.axes(
+        metric_axis(rule.speed.metric, type="log" if is_log else "linear"),
+        metric_axis(other.metric, **({"range": seen} if seen else {})),
+    )
+    if limit is not None:
+        figure.line(limit)
+    return figure
+
+
+def _caption(view: View, rows: pd.DataFrame, other: Objective, *, num_hidden: int) -> Iterator[str]:
+    yield "Each mark is a config, by the runs that selected."
+    if len(rows) <= MANY:
+        spread = "with the spread between fresh runs in them"
+        over = "within the run alone" if view.tables.pool is None else spread
+        yield f"Bars are 95 % intervals, {over}."
+    if view.rule.directions == (view.rule.speed, other):
+        yield "Line: the edge of what the front's configs dominate."
+    if other in view.rule.conditions:
+        yield f"Dotted: what the rule asks for, {condition_text(other)}."
+    if num_hidden:
+        configs = counted(num_hidden, f"{less_good(other.metric)} config")
+        yield f"{configs} out of sight: a double click shows all."
+    num_drawn, num_all = len(view.configs), len(view.all_configs)
+    if num_all > num_drawn:
+        yield f"{num_drawn:,} of {num_all:,} configs are drawn; trials.csv has all."
 
 
 def range_in_sight(
@@ -167,11 +149,12 @@ def range_in_sight(
     """
     limits = view.rule.limits(view.all_configs) if len(view.all_configs) else {}
     known, sign, figures = limits.get(other.metric), other.sign, rows[column_of(other)]
-    known = None if known is None or pd.isna(known) else float(known)
-    values, best, limit = sign * figures, best_of(other, figures), known
-    if limit is None:
+    values, best = sign * figures, best_of(other, figures)
+    if known is None or pd.isna(known):
         behind = 2.5 * float((sign * best - values).median())
-        limit = best - sign * max(20 * abs(best - limit_of(other, figures)), behind)
+        known, limit = None, best - sign * max(20 * abs(best - limit_of(other, figures)), behind)
+    else:
+        known = limit = float(known)
     marked = values[rows["is_baseline"] | rows["is_recommended"]]
     low, high = min([sign * limit, *marked]), float(values.max())
     depth = (high - low) or abs(high) * _PADDING or 1.0
@@ -179,51 +162,37 @@ def range_in_sight(
     return known, sorted([sign * low, sign * high]) if values.min() < low else None
 
 
-def _points(
-    view: View, rows: pd.DataFrame, other: Objective, mark: Mark, *, many: bool
-) -> dict[str, Any]:
+def _add_points(
+    figure: Figure, view: View, rows: pd.DataFrame, y: str, mark: Mark, *, many: bool
+) -> None:
     is_small = many and mark.size == MARKS[-1].size
     is_open = mark.symbol.endswith("-open")
+    x = view.rule.speed_column
     error_bars = {
         f"error_{end}": bars(rows, (column, f"{column}_low", f"{column}_high"), mark.colour)
-        for end, column in (("x", view.rule.speed_column), ("y", column_of(other)))
+        for end, column in (("x", x), ("y", y))
         if f"{column}_high" in rows.columns and not many
     }
-    return {
-        "x": rows[view.rule.speed_column],
-        "y": rows[column_of(other)],
+    figure.add(
+        "scatter",
+        x=rows[x],
+        y=rows[y],
         **error_bars,
-        "mode": "markers",
-        "name": mark.name,
-        "marker": {"color": mark.colour, "size": 4 if is_small else mark.size, "opacity": 1.0,
-                   "symbol": mark.symbol,
-                   "line": {"color": mark.colour if is_open else PAPER,
-                            "width": 1.5 if is_open else 0 if is_small else 1}},
-        "text": hover(view, rows),
-        "hovertemplate": "%{text}<extra></extra>",
-    }  # fmt: skip
-
-
-def _front_line(view: View, front: pd.DataFrame, other: Objective) -> dict[str, Any]:
-    """Return the edge of the region that the front dominates, without interpolation."""
-    speed = view.rule.speed_column
-    edge = front[pareto_front(front, view.rule.directions)].sort_values(speed)
-    shape = "vh" if view.rule.speed.goal is Goal.MAXIMIZE else "hv"
-    return {
-        "x": edge[speed],
-        "y": edge[column_of(other)],
-        "mode": "lines",
-        "line": {"color": BLUE, "width": 1.5, "shape": shape},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+        mode="markers",
+        name=mark.name,
+        marker={"color": mark.colour, "size": 4 if is_small else mark.size, "opacity": 1.0,
+                "symbol": mark.symbol,
+                "line": {"color": mark.colour if is_open else Colour.PAPER,
+                         "width": 1.5 if is_open else 0 if is_small else 1}},
+        text=hover(view, rows),
+        hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
 
 
 def hover(view: View, rows: pd.DataFrame) -> list[str]:
     """Return the words on each config: its knobs, figures, verdict and evidence, safe as HTML."""
     columns, learned = varying_params_of(view.configs), learned_word(view.rule)
-    names = dict.fromkeys([*(o.metric for o in view.objectives), *names_shown(Place.HOVER)])
-    metrics = measured(rows, [*names])
+    metrics = measured(rows, [*(o.metric for o in view.objectives), *names_shown(Place.HOVER)])
     texts = []
     for row in rows.to_dict("records"):
         rests = runs_text(row, learned)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 import math
 import textwrap
+from functools import partial
 from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import text_of
-from orchestrator.analysis.report.drawing import PHASES, Drawing, Figure, axis, rows_axis
+from orchestrator.analysis.report.drawing import PHASES, Figure, axis, rows_axis
 from orchestrator.analysis.report.tables import (
     Cell,
     Row,
@@ -19,8 +19,9 @@ from orchestrator.analysis.report.tables import (
     figure_of,
     role_of,
     table_of_configs,
+    text_column,
 )
-from orchestrator.analysis.report.view import View
+from orchestrator.analysis.report.view import View, are_marked
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain, gains_of
 from orchestrator.analysis.statistics.curves import CLOCK, time_to_accuracy
 from orchestrator.analysis.statistics.intervals import is_narrow
@@ -52,9 +53,10 @@ def _fastest(view: View, needed: list[str]) -> tuple[pd.DataFrame, int]:
     """Return some configs that have all these columns, the fastest first, and how many have."""
     if not set(needed) <= set(view.configs.columns):
         return view.configs.iloc[:0], 0
-    known = view.configs.dropna(subset=needed)
-    chosen = view.singled_first(known, SPEED).head(MAX_ROWS)
-    return chosen.sort_values(SPEED, ascending=False, kind="stable"), len(known)
+    known = view.configs.dropna(subset=needed).sort_values(SPEED, ascending=False, kind="stable")
+    others = known[~are_marked(known)].index
+    room = max(MAX_ROWS - (len(known) - len(others)), 0)
+    return known.drop(index=others[room:]).head(MAX_ROWS), len(known)
 
 
 def ceilings_of(view: View) -> Section | None:
@@ -62,21 +64,19 @@ def ceilings_of(view: View) -> Section | None:
     chosen, num_known = _fastest(view, [SPEED, LOADER, COMPUTE])
     if chosen.empty:
         return None
-    gains = gains_of(view.trials, chosen)
+    speeds = {"samples_per_s": SPEED, "loader alone": LOADER, "model alone": COMPUTE}
+    names = {title: column.removeprefix("metrics.") for title, column in speeds.items()}
     table = table_of_configs(
         view,
-        chosen.assign(gain=[gain_text(gain) for gain in gains]),
+        chosen.assign(gain=[gain_text(gain) for gain in gains_of(view.trials, chosen)]),
         [
-            ("samples_per_s", lambda row: figure_of(row, "samples_per_s")),
-            ("loader alone", lambda row: figure_of(row, LOADER.removeprefix("metrics."))),
-            ("model alone", lambda row: figure_of(row, COMPUTE.removeprefix("metrics."))),
-            ("bound by", lambda row: Cell(text_of(row.get("tags.bound")))),
-            ("to gain", lambda row: Cell(row["gain"])),
+            *((title, partial(figure_of, metric=name)) for title, name in names.items()),
+            text_column("bound by", "tags.bound"),
+            text_column("to gain", "gain"),
         ],
         num_all=num_known,
     )
-    title = "What bounds each config"
-    return Section("ceilings", title, lines=(_CEILINGS,), table=table)
+    return Section("ceilings", "What bounds each config", lines=(_CEILINGS,), table=table)
 
 
 def gain_text(gain: Gain) -> str:
@@ -106,41 +106,36 @@ def steps_of(view: View) -> Section:
     rows, _ = _fastest(view, [_STEP, _FORWARD, SPEED])
     if rows.empty:
         return Section(name, title, missing="the phases of a step were not measured")
-    left_out = len(view.configs) - len(rows)
-    parts = phase_times(rows)
-    names = [_name_of(row) for row in rows.to_dict("records")]
-    height = 110 + (36 if any("<br>" in name for name in names) else 27) * len(rows)
-    figure = Drawing(barmode="stack", bargap=0.35, height=height, legend={"traceorder": "normal"})
-    for phase, colour in PHASES.items():
-        if parts[phase].isna().all():
-            continue
-        share = parts[phase] / parts.sum(axis=1)
-        figure.add(
-            "bar",
-            y=names,
-            x=parts[phase].tolist(),
-            name=phase,
-            orientation="h",
-            marker={"color": colour, "line": {"width": 0}},
-            customdata=[percent(part) for part in share],
-            hovertemplate=f"{phase}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
-        )
-    figure.axes(axis("time per 1,000 samples (ms)", rangemode="tozero"), rows_axis(names))
+    parts, names = phase_times(rows), [_name_of(row) for row in rows.to_dict("records")]
     table = parts.add_suffix("_ms_per_1000_samples")
     table.insert(0, "config", rows["label"])
+    left_out = len(view.configs) - len(rows)
     caption = _PHASES + (f" {left_out} other configs are not drawn." if left_out else "")
-    drawn = Figure(name="step-times", drawing=figure, table=table, caption=caption)
-    return Section(name, title, figures=(drawn,))
+    height = 110 + (36 if any("<br>" in name for name in names) else 27) * len(rows)
+    look = {"barmode": "stack", "bargap": 0.35, "height": height}
+    figure = Figure("step-times", table, caption, legend={"traceorder": "normal"}, **look)
+    for phase, colour in PHASES.items():
+        if parts[phase].notna().any():
+            shares = parts[phase] / parts.sum(axis=1)
+            figure.add(
+                "bar",
+                y=names,
+                x=parts[phase].tolist(),
+                name=phase,
+                orientation="h",
+                marker={"color": colour, "line": {"width": 0}},
+                customdata=[percent(share) for share in shares],
+                hovertemplate=f"{phase}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
+            )
+    figure.axes(axis("time per 1,000 samples (ms)", rangemode="tozero"), rows_axis(names))
+    return Section(name, title, figures=(figure,))
 
 
 def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
     """Return milliseconds per 1,000 samples by phase; ``other`` is the rest of the step."""
     samples_per_step = rows[SPEED] * rows[_STEP] / 1000
-    named = [phase for phase in PHASES if phase != "other"]
-    parts = pd.DataFrame(
-        {phase: rows.get(f"metrics.{phase}_ms", pd.Series(dtype=float)) for phase in named},
-        index=rows.index,
-    )
+    names = {f"metrics.{phase}_ms": phase for phase in PHASES if phase != "other"}
+    parts = rows.reindex(columns=list(names)).rename(columns=names).astype("float64")
     # Transfers may overlap with compute, so that the phases can exceed the step.
     parts["other"] = (rows[_STEP] - parts.sum(axis=1)).clip(lower=0)
     return parts.mul(1000 / samples_per_step, axis=0)
@@ -156,10 +151,10 @@ def _name_of(row: Row) -> str:
 def times_of(view: View) -> Section | None:
     """Return the times of the main group's configs; None if no curve has any."""
     metric = view.rule.accuracy.metric
-    times = time_to_accuracy(view.configs, view.curves, view.trials, view.rule)
+    times = time_to_accuracy(view.configs, view.tables.whole_curves, view.trials, view.rule)
     if times is None:
         return None
-    if view.num_candidates:
+    if view.tables.is_composed:
         how = (
             "the epochs that each curve took to it, at the composed time of an epoch of each "
             "config, without evaluation"
@@ -171,7 +166,6 @@ def times_of(view: View) -> Section | None:
             "finely as accuracy was evaluated. The last columns show each config when the first "
             "was there"
         )
-    line = f"that is the {metric} the rule asks for; {how}"
     known = view.configs.loc[times.configs.index].drop(columns="num_runs").join(times.configs)
     singled = known["is_recommended"] | known["is_baseline"]
     room = MAX_ROWS - int(singled.sum())
@@ -188,13 +182,9 @@ def times_of(view: View) -> Section | None:
         ],
         num_all=len(known),
     )
-    return Section(
-        "time-to-accuracy",
-        f"time to {metric} {shown(metric, times.target)}",
-        level=3,
-        lines=(line,),
-        table=table,
-    )
+    title = f"time to {metric} {shown(metric, times.target)}"
+    line = f"that is the {metric} the rule asks for; {how}"
+    return Section("time-to-accuracy", title, level=3, lines=(line,), table=table)
 
 
 def _reached_cell(row: Row) -> Cell:

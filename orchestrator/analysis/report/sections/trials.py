@@ -21,16 +21,16 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.report.tables import (
     Cell,
     Section,
-    Table,
-    count_cell,
     figure_cell,
-    figure_of,
-    knob_cell,
+    figure_columns,
+    knob_columns,
     measured,
+    table_of,
+    text_column,
 )
 from orchestrator.analysis.report.view import View, are_marked
 from orchestrator.analysis.statistics.curves import last_of_curves
-from orchestrator.analysis.wording import format_config, rule_text, short, telling_knobs
+from orchestrator.analysis.wording import format_config, rule_text, short
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import is_accuracy
 from orchestrator.storage.files import RunFile
@@ -57,13 +57,14 @@ def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
     A ``stopped`` trial is a config that the search has ended. If a trial was paused and a later
     trial resumed its learning curve, it is counted separately.
     """
-    states = trials["state"].where(~gone_on(trials), _RESUMED).value_counts()
-    order = [TrialState.COMPLETED, TrialState.STOPPED, _RESUMED, *TrialState]
-    return {
-        str(state).replace("_", " "): int(states[state])
-        for state in dict.fromkeys(map(str, order))
-        if state in states
-    }
+    counts = trials["state"].where(~gone_on(trials), _RESUMED).value_counts()
+    order = dict.fromkeys([TrialState.COMPLETED, TrialState.STOPPED, _RESUMED, *TrialState])
+    return {str(name).replace("_", " "): int(counts[name]) for name in order if name in counts}
+
+
+def states_text(trials: pd.DataFrame) -> str:
+    """Return ``30 completed, 1 stopped``."""
+    return ", ".join(f"{count:,} {words}" for words, count in counts_of_states(trials).items())
 
 
 def trials_of(view: View) -> Section:
@@ -75,38 +76,32 @@ def trials_of(view: View) -> Section:
     if view.trials.empty:
         return Section("trials", "All trials", missing="no trial has run")
     trials = _some(view)
-    records = trials.to_dict("records")
-    knobs = telling_knobs([config_of(row, view.sweep) for row in records], view.sweep)
-    knobs = [name for name in knobs if f"params.{name}" in trials.columns]
+    trials = trials.assign(remarks=_remarks(trials))
     first = measured(trials, [o.metric for o in view.objectives])
     rest = [metric for metric in measured(trials, _rest(trials)) if metric not in first]
-    groups = [GROUP] if view.trials[GROUP].nunique() > 1 else []
-    rows = tuple(
-        (
-            Cell(row["trial_id"], link=view.outputs.get(row["trial_id"], "")),
-            Cell(row["stage"]),
-            Cell(row["state"].replace("_", " ")),
-            *(knob_cell(row[f"params.{name}"]) for name in knobs),
-            *(figure_of(row, metric) for metric in first),
-            *(Cell(row[group]) for group in groups),
-            Cell(remarks),
-            figure_cell("wall_s", row.get("wall_s", float("nan"))),
-            *(figure_of(row, metric) for metric in rest),
-        )
-        for row, remarks in zip(records, _remarks(trials), strict=True)
-    )
-    head = ("trial", "stage", "state", *knobs, *first, *("conditions" for _ in groups), "remarks",
-            "wall_s", *rest)  # fmt: skip
-    table = Table(
-        head=head,
-        rows=rows,
+    records = trials.to_dict("records")
+    outputs = view.outputs
+    columns = [
+        ("trial", lambda row: Cell(row["trial_id"], link=outputs.get(row["trial_id"], ""))),
+        text_column("stage", "stage"),
+        ("state", lambda row: Cell(row["state"].replace("_", " "))),
+        *knob_columns(view, records),
+        *figure_columns(first),
+        *[text_column("conditions", GROUP)] * (view.trials[GROUP].nunique() > 1),
+        text_column("remarks", "remarks"),
+        ("wall_s", lambda row: figure_cell("wall_s", row.get("wall_s", float("nan")))),
+        *figure_columns(rest),
+    ]
+    table = table_of(
+        records,
+        columns,
         marks=tuple(trials["state"]),
-        num_left_out=len(view.trials) - len(rows),
+        num_left_out=len(view.trials) - len(trials),
         num_rest=len(rest),
         sortable=True,
     )
     notes = ["a click on a column title sorts. Empty: not measured. trials.csv has all trials"]
-    if view.outputs:
+    if outputs:
         notes.append("a trial's name opens what it has printed, in output/ of the run directory")
     return Section("trials", "All trials", table=table, notes=tuple(notes))
 
@@ -114,8 +109,7 @@ def trials_of(view: View) -> Section:
 def _rest(trials: pd.DataFrame) -> list[str]:
     """Return the figures that are shown, other accuracies that were reported first."""
     names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
-    accuracies = [name for name in names if is_accuracy(name)]
-    return list(dict.fromkeys([*accuracies, *names_shown(Place.TRIALS)]))
+    return [*(name for name in names if is_accuracy(name)), *names_shown(Place.TRIALS)]
 
 
 def _some(view: View) -> pd.DataFrame:
@@ -146,31 +140,35 @@ def lost_of(view: View) -> Section | None:
     Trials that were paused and later resumed are left out.
     """
     is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
-    groups = view.trials[is_lost].groupby(["state", "reason"], sort=False, dropna=False)
-    rows = [_lost(str(state), text_of(reason), some, view) for (state, reason), some in groups]
-    if not rows:
+    lost = view.trials[is_lost]
+    groups = [some for _, some in lost.groupby(["state", "reason"], sort=False, dropna=False)]
+    if not groups:
         return None
-    rows.sort(key=lambda row: -(row[0].number or 0))
-    table = Table(head=("trials", "state", "reason", "configs", "printed"), rows=tuple(rows))
-    return Section("lost", "What did not complete", table=table)
+    columns = [
+        ("trials", lambda row: Cell(f"{row['num']:,}", row["num"])),
+        text_column("state", "state"),
+        ("reason", lambda row: Cell(row["reason"], style="reason")),
+        ("configs", lambda row: Cell(row["configs"], style="lines")),
+        ("printed", lambda row: Cell("output" if row["output"] else "", link=row["output"])),
+    ]
+    records = [_lost(some, view) for some in sorted(groups, key=len, reverse=True)]
+    return Section("lost", "What did not complete", table=table_of(records, columns))
 
 
-def _lost(state: str, reason: str, rows: pd.DataFrame, view: View) -> tuple[Cell, ...]:
+def _lost(rows: pd.DataFrame, view: View) -> dict[str, Any]:
+    """Return the trials of one state and reason, with the first configs among them."""
     configs = rows[params_of(rows)].drop_duplicates()
     named = configs.head(MAX_CONFIGS).to_dict("records")
     names = [format_config(config_of(row, view.sweep), view.sweep) for row in named]
-    names += ["and more"] * (len(configs) > len(named))
-    if not reason:
-        is_stopped = state == TrialState.STOPPED
-        reason = "the search had seen enough" if is_stopped else "no reason recorded"
-    output = next((file for trial in rows["trial_id"] if (file := view.outputs.get(trial))), "")
-    return (
-        count_cell(len(rows)),
-        Cell(state.replace("_", " ")),
-        Cell(reason, style="reason"),
-        Cell("\n".join(names), style="lines"),
-        Cell("output" if output else "", link=output),
-    )
+    state = rows["state"].iloc[0]
+    none = "the search had seen enough" if state == TrialState.STOPPED else "no reason recorded"
+    return {
+        "num": len(rows),
+        "state": state.replace("_", " "),
+        "reason": text_of(rows["reason"].iloc[0]) or none,
+        "configs": "\n".join(names + ["and more"] * (len(configs) > len(named))),
+        "output": next(filter(None, map(view.outputs.get, rows["trial_id"])), ""),
+    }
 
 
 def environment_of(view: View) -> Section:

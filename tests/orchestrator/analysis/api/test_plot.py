@@ -21,10 +21,6 @@ def test_each_figure_is_drawn_of_a_run(name: str, run: an.RunTables) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[an.RunTables], Any], str]] = {
-    "few configs": (lambda run: an.plot.importance(run), "configs with samples_per_s, 50"),
-    "neither": (lambda run: an.plot.curves(run, over="epochs"), "over='time' or 'samples'"),  # type: ignore[arg-type]
-    "figure": (lambda run: an.plot.effects(run, on="val_ac"), "did you mean 'val_acc'"),
-    "objective": (lambda run: an.plot.speed_accuracy(run, "val_ac"), "did you mean 'val_acc'"),
     "knob": (lambda run: an.plot.scaling(run, "num_worker"), "did you mean 'num_workers'"),
     "text": (lambda run: an.plot.scaling(run, "allocator"), "allocator is no number"),
 }

@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 
 import orchestrator.analysis as an
+from orchestrator.analysis.tables.checks import column_named, objectives_of
 from orchestrator.errors import SweepError
-from orchestrator.metrics import at_most
+from orchestrator.metrics import Goal, at_most
 from tests.orchestrator.analysis.comparison.drawn import run_of
-from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun
+from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, config
 
 SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
 BOTH = ["samples_per_s", "val_acc"]
@@ -108,6 +109,19 @@ def test_each_column_is_described(run: an.RunTables) -> None:
     assert told.loc["tags.bound", "kind"] == "tag"
 
 
+def test_every_column_of_every_frame_has_a_meaning(
+    run: an.RunTables, factored: an.RunTables
+) -> None:
+    for frame in (run.trials, an.configs(run), an.configs(factored), run.curves, run.steps):
+        told = an.describe(frame, run=run)
+        assert told.loc[told["meaning"] == "", "column"].tolist() == []
+    made = MadeRun()
+    made.add(config(), **{"metrics.kteps": 3.0, "metrics.goodput_low": 1.0})
+    meanings = an.describe(made.tables).set_index("column")["meaning"]
+    assert meanings["metrics.kteps"] == "reported by the trainable"
+    assert meanings["metrics.goodput_low"] == "95 % interval of goodput, low end"
+
+
 def test_what_is_no_run_is_refused_with_where_runs_are(tmp_path: Path) -> None:
     with pytest.raises(SweepError, match=r"products_loader: .*no such folder"):
         an.load("products_loader")
@@ -144,6 +158,29 @@ def test_directions_of_names_are_those_of_the_figures() -> None:
     assert an.pareto_front(frame, [an.minimize("euros")]).index.tolist() == ["b"]
     with pytest.raises(an.TableError, match=r"'euros' does not say.*\n  write maximize:euros"):
         an.pareto_front(frame, ["euros"])
+
+
+OWN = pd.DataFrame({"metrics.own_s": [1.0], "euros": [2.0]})
+
+
+def test_a_name_stands_for_a_figure_or_for_a_column_and_has_a_direction() -> None:
+    assert column_named(OWN, "own_s", "f") == "metrics.own_s"
+    assert column_named(OWN, "euros", "f") == "euros"
+    with pytest.raises(an.TableError, match=r"f: .*'own'.*\n  figures: own_s"):
+        column_named(OWN, "own", "f")
+    for name, goal in (("own_s", Goal.MINIMIZE), ("maximize:euros", Goal.MAXIMIZE)):
+        assert objectives_of(name, OWN, "f")[0].goal is goal
+
+
+def test_the_objectives_survive_filters_sorts_new_columns_and_parquet(
+    run: an.RunTables, tmp_path: Path
+) -> None:
+    configs = an.configs(run)
+    changed = configs[configs["params.num_workers"] > 3].sort_values("metrics.val_acc").copy()
+    changed["own"] = 1
+    changed.to_parquet(tmp_path / "configs.parquet")
+    for frame in (changed, pd.read_parquet(tmp_path / "configs.parquet")):
+        assert objectives_of(None, frame, "f") == run.sweep.objectives
 
 
 def test_a_run_and_its_frames_have_one_front_also_filtered(run: an.RunTables) -> None:

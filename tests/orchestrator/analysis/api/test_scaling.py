@@ -58,16 +58,6 @@ def test_configs_that_differ_in_another_knob_are_another_family(run: an.RunTable
     assert set(of_batch["params.batch_size"]) == {500, 1000, 4000}
 
 
-def test_a_knob_without_an_effect_does_not_keep_the_first_config_apart() -> None:
-    made = MadeRun()
-    made.add_runs(config(), [100.0], **{"tags.idle": "prefetch_factor, persistent_workers"})
-    for factor, speed in ((2, 200.0), (8, 300.0)):
-        made.add_runs(config(num_workers=3, prefetch_factor=factor), [speed])
-    table = an.scaling(made.tables)
-    assert table["family"].tolist() == [0, 0, 1, 1]
-    assert table["speedup"].tolist() == pytest.approx([1.0, 2.0, 1.0, 3.0])
-
-
 def test_the_ceiling_is_the_slower_of_loader_and_model() -> None:
     made = MadeRun()
     for workers, speed, loader in ((0, 50.0, 100.0), (1, 90.0, 100.0), (2, 100.0, 200.0)):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.analysis.knobs.effects import (
-    Verdict,
-    effects_in,
-    interactions_in,
-)
+import orchestrator.analysis as an
+from orchestrator.analysis.knobs.effects import effects_in, interactions_in
+from orchestrator.analysis.knobs.figures import Verdict
 from orchestrator.analysis.knobs.of_run import figures_by_role
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -197,3 +196,32 @@ def _raw_p(table: pd.DataFrame) -> list[float]:
             differences = logs.xs(second, level=level) - logs.xs(first, level=level)
             raw.append(float(stats.ttest_1samp(differences, 0).pvalue))
     return raw
+
+
+# -- an.effects, an.interactions, an.importance
+
+
+@pytest.mark.parametrize("function", [an.effects, an.interactions])
+def test_some_trials_of_a_run_are_a_run(function: Callable[..., Any], run: an.RunTables) -> None:
+    pd.testing.assert_frame_equal(function(run, on=SPEED), function(run.trials, on=SPEED, run=run))
+    some = run.trials[run.trials["params.batch_size"] == 500]
+    found = function(some, on=SPEED, run=run)
+    assert set(found.filter(like="knob").to_numpy().ravel()) == {"num_workers", "lr"}
+
+
+@pytest.mark.parametrize("function", [an.effects, an.interactions, an.importance])
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda f, run: f(run, on="samples_pers"), "no figure 'samples_pers'; did you mean 'samp"),
+        (lambda f, run: f(run, on="num_runs"), "no figure 'num_runs'"),
+        (lambda f, run: f(an.configs(run), run=run), "this one has a row a config"),
+        (lambda f, run: f(run.trials, on=SPEED), "a frame alone does not say"),
+    ],
+)
+def test_wrong_use_is_one_message(
+    function: Callable[..., Any], ask: Callable[..., Any], message: str, run: an.RunTables
+) -> None:
+    with pytest.raises(an.TableError, match=message) as caught:
+        ask(function, run)
+    assert str(caught.value).startswith(f"{function.__name__}: ")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.recommendation.front import (
     MEASURED_IN,
     SIGN,
@@ -13,7 +12,7 @@ from orchestrator.analysis.recommendation.front import (
     sign_of,
     with_confirmed,
 )
-from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     SPEED,
@@ -26,7 +25,7 @@ from tests.orchestrator.analysis.made_runs import (
 
 @pytest.fixture
 def view(made: MadeRun) -> View:
-    return view_of(made.tables, findings(made.tables))
+    return View(tables=made.tables)
 
 
 def test_the_table_holds_the_front_with_the_fastest_first(made: MadeRun) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.report.page import report_of
-from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import products_run
+from tests.orchestrator.analysis.report.pages import html_of
 
 
 @pytest.fixture(scope="session")
@@ -18,9 +17,9 @@ def tables() -> RunTables:
 
 @pytest.fixture(scope="session")
 def view(tables: RunTables) -> View:
-    return view_of(tables, findings(tables))
+    return View(tables=tables)
 
 
 @pytest.fixture(scope="session")
 def page(view: View) -> str:
-    return report_of(view).html
+    return html_of(view)

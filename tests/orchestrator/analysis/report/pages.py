@@ -7,24 +7,39 @@ import re
 from dataclasses import replace
 from typing import Any, cast
 
-from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.report.page import report_of
-from orchestrator.analysis.report.view import View, view_of
+from orchestrator.analysis.report.tables import Cell, Table
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.report.write import page_of as written_page
+from orchestrator.analysis.report.write import sections_of
 from tests.orchestrator.analysis.made_runs import MadeRun
 
 
 def with_sweep(view: View, **fields: object) -> View:
     """The view of the same run of a sweep that differs in nothing that selects."""
-    return replace(view, sweep=replace(view.sweep, **cast("Any", fields)))
+    return with_tables(view, sweep=replace(view.sweep, **cast("Any", fields)))
+
+
+def with_tables(view: View, **fields: object) -> View:
+    """The view of a run with some other tables."""
+    return replace(view, tables=replace(view.tables, **cast("Any", fields)))
 
 
 def view_of_run(run: MadeRun) -> View:
-    tables = run.tables
-    return view_of(tables, findings(tables))
+    return View(tables=run.tables)
+
+
+def html_of(view: View) -> str:
+    return written_page(view, sections_of(view))
 
 
 def page_of(run: MadeRun) -> str:
-    return report_of(view_of_run(run)).html
+    return html_of(view_of_run(run))
+
+
+def column_of(table: Table | None, title: str) -> list[Cell]:
+    """The cells below a title."""
+    assert table is not None
+    return [row[table.head.index(title)] for row in table.rows]
 
 
 def text_of(page: str) -> str:

@@ -136,13 +136,13 @@ def rgb(colour: str) -> str:
 
 def test_figures_are_dark_on_a_dark_screen_and_light_on_paper(page: str, opened: Open) -> None:
     tab = opened(page, scheme="dark")
-    assert colour_of_recommended(tab) == rgb(style.DARK[style.GREEN])
+    assert colour_of_recommended(tab) == rgb(style.DARK[style.Colour.GREEN])
     tab.emulate_media(color_scheme="light")
-    assert colour_of_recommended(tab) == rgb(style.GREEN)
+    assert colour_of_recommended(tab) == rgb(style.Colour.GREEN)
     tab.emulate_media(color_scheme="dark", media="print")
-    assert colour_of_recommended(tab) == rgb(style.GREEN)
+    assert colour_of_recommended(tab) == rgb(style.Colour.GREEN)
     paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert paper == rgb(style.PAPER)
+    assert paper == rgb(style.Colour.PAPER)
     assert tab.locator(".tools").first.is_hidden()
 
 

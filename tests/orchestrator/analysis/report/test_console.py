@@ -9,7 +9,6 @@ import pytest
 from orchestrator.analysis.comparison.compare import compare
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.console import (
-    MAX_LINES,
     MAX_ROWS,
     show_comparison,
     show_front,
@@ -32,7 +31,7 @@ def lines_of(run: MadeRun) -> list[str]:
 
 def test_a_whole_run_in_few_lines(tables: RunTables, view: View) -> None:
     lines = summary(tables, view.findings, run_dir=RUN_DIR)
-    assert len(lines) == MAX_LINES
+    assert len(lines) == 8
     assert lines[0] == f"products_loader: {view.findings.sentence}"
     assert lines[1].startswith("status:      confirmed: 3 pairs of confirm runs  (val_acc 91.45 %")
     assert lines[2] == (

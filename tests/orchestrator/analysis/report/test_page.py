@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
+import pytest
 from plotly.offline import get_plotlyjs_version
 
-from orchestrator.analysis.report import page as page_module
-from orchestrator.analysis.report.page import plotly_js, sections_of
-from orchestrator.analysis.report.plot import front_picture
+from orchestrator.analysis.report import drawing, write
+from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.sections.scatter import scatter_figures
-from orchestrator.analysis.report.tables import INTERVAL, Cell, Table, figure_cell
-from orchestrator.analysis.report.view import View, axis_title, thinned, tick_format
+from orchestrator.analysis.report.tables import Cell, figure_cell
+from orchestrator.analysis.report.view import View, thinned
+from orchestrator.analysis.report.write import front_picture, plotly_js, sections_of
+from orchestrator.measurement.blocks import Phase
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
 from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
 
@@ -69,7 +72,7 @@ def test_a_run_of_which_nothing_completed_has_a_page_all_the_same() -> None:
     assert "out of sight" not in text
 
 
-VENDORED = Path(page_module.__file__).parent / "vendored"
+VENDORED = Path(write.__file__).parent / "vendored"
 
 
 def test_plotly_js_is_of_the_version_that_plotly_draws_for_and_unchanged() -> None:
@@ -81,7 +84,7 @@ def test_plotly_js_is_of_the_version_that_plotly_draws_for_and_unchanged() -> No
 
 def test_plotly_js_has_every_trace_that_the_figures_use() -> None:
     """The bundle is a part of the whole: another type of trace would be an empty plot."""
-    package = Path(page_module.__file__).parents[1]
+    package = Path(write.__file__).parents[1]
     used = {
         name
         for path in package.rglob("*.py")
@@ -128,14 +131,6 @@ def test_configs_of_other_conditions_are_apart() -> None:
     assert len(view.configs) == 20
 
 
-def test_an_axis_has_the_metrics_name_and_unit() -> None:
-    metrics = ("samples_per_s", "val_acc", "epoch_s", "my_score")
-    assert [axis_title(metric) for metric in metrics] == [
-        "speed (samples/s)", "validation accuracy", "epoch_s (s)", "my_score",
-    ]  # fmt: skip
-    assert [tick_format(metric) for metric in metrics] == ["", ".2~%", "", ""]
-
-
 def test_a_number_that_its_text_does_not_tell_has_a_key() -> None:
     """A browser sorts by the text where it can: each key takes room on the page."""
     assert not Cell(text="12,345", number=12345.4).needs_key
@@ -143,12 +138,6 @@ def test_a_number_that_its_text_does_not_tell_has_a_key() -> None:
     assert Cell(text="91.57 %", number=0.9157).needs_key, "not 91.57"
     assert Cell(text="2 (accuracy 3)", number=2.0).needs_key
     assert not Cell(text="").needs_key
-
-
-def test_an_interval_is_called_after_its_figure_in_the_file() -> None:
-    cells = tuple(Cell(text=text) for text in ("a", "1", "0 to 2"))
-    frame = Table(head=("", "samples_per_s", INTERVAL), rows=(cells,)).to_frame()
-    assert list(frame.columns) == ["", "samples_per_s", "samples_per_s 95 % interval"]
 
 
 def test_units_are_in_the_head_alone() -> None:
@@ -180,11 +169,67 @@ def test_the_picture_has_a_mark_for_each_config_in_sight_and_a_legend(view: View
                  "★"):  # fmt: skip
         assert word in text
     xs = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*>[★■◆●○]', text)]
-    assert len(xs) > len(scatter_figures(view)[0].drawing.data)
+    assert len(xs) > len(scatter_figures(view)[0].data)
     assert all(0 <= x <= 800 for x in xs)
 
 
-def test_a_run_without_a_figure_has_a_picture_without_one() -> None:
-    failed = MadeRun()
-    failed.add(config(), state="failed", reason="no")
-    assert "made" in picture_of(view_of_run(failed))
+# -- figures
+
+
+def made_figure(table: pd.DataFrame) -> Figure:
+    drawn = Figure("speeds", table, "", height=300)
+    drawn.add("scatter", x=pd.Series([1.0, float("nan")]), y=[2, 3])
+    drawn.line(1.5)
+    return drawn
+
+
+def test_the_page_has_short_numbers_and_nothing_for_what_was_not_measured() -> None:
+    table = pd.DataFrame(
+        {"lr": [1e-05, None], "n": [1, 2], "name": ["a", None], "ok": [True, False]}
+    )
+    table["metrics.speed"] = [1234.56789, float("nan")]
+    drawn = json.loads(json.dumps(made_figure(table).to_json(), allow_nan=False))
+    assert drawn["columns"] == ["lr", "n", "name", "ok", "metrics.speed"]
+    assert drawn["rows"] == [[1e-05, None], [1, 2], ["a", None], [True, False], [1234.57, None]]
+    assert drawn["data"] == [{"type": "scatter", "x": [1.0, None], "y": [2, 3]}]
+
+
+def test_it_can_be_made_plotlys_own_figure() -> None:
+    figure = made_figure(pd.DataFrame()).figure
+    assert list(figure.data[0].y) == [2, 3]
+    assert figure.layout.shapes[0].y0 == 1.5
+
+
+def test_an_axis_has_the_metrics_name_and_unit() -> None:
+    metrics = ("samples_per_s", "val_acc", "epoch_s", "my_score")
+    axes = [drawing.metric_axis(metric) for metric in metrics]
+    assert [axis["title"]["text"] for axis in axes] == [
+        "speed (samples/s)", "validation accuracy", "epoch_s (s)", "my_score",
+    ]  # fmt: skip
+    assert [axis.get("tickformat") for axis in axes] == [None, ".2~%", None, None]
+
+
+def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:
+    assert list(drawing.PHASES) == [*map(str, Phase), "other"]
+    assert len(set(drawing.PHASES.values())) == len(drawing.PHASES)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2."""
+    shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(colour: str, paper: str) -> float:
+    brighter, darker = sorted((luminance(colour), luminance(paper)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize(
+    "colour", sorted(set(drawing.DARK) - {drawing.Colour.PAPER, drawing.Colour.GRID})
+)
+def test_every_colour_is_told_from_the_paper_in_light_and_in_dark(colour: str) -> None:
+    least = 4.5 if colour in (drawing.Colour.INK, drawing.Colour.MUTED) else 3
+    assert contrast(colour, drawing.Colour.PAPER) >= least
+    assert contrast(drawing.DARK[colour], drawing.DARK[drawing.Colour.PAPER]) >= least

@@ -10,11 +10,11 @@ import pytest
 
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.console import summary
-from orchestrator.analysis.report.view import view_of
+from orchestrator.analysis.report.view import View
 from orchestrator.analysis.report.write import MAX_NOTES, MAX_ROWS, answer_markdown, write_all
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.findings.runs import confirmed
-from tests.orchestrator.analysis.made_runs import MadeRun, config, content_of, products_run
+from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config, content_of, products_run
 
 
 def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Path) -> None:
@@ -61,11 +61,23 @@ def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_names_i
     assert (tmp_path / "front.svg").stat().st_size > 0
 
 
+def test_a_name_of_any_metric_gives_a_file_with_every_digit(tmp_path: Path) -> None:
+    run = MadeRun()
+    run.sweep["objectives"][1]["metric"] = "val/acc"
+    for workers, speed in ((0, 1000.12345678), (3, 2000.0)):
+        run.add(config(num_workers=workers), **{SPEED: speed, "metrics.val/acc": 0.9})
+    for _ in range(2):  # a second report replaces the first
+        write_all(run.tables, tmp_path)
+    written = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert "effects-samples-per-s.csv" in written
+    assert "1000.12345678" in (tmp_path / "figures/speed-accuracy.csv").read_text()
+
+
 # -- answer.md
 
 
 def markdown(tables: RunTables) -> str:
-    return answer_markdown(view_of(tables, findings(tables)))
+    return answer_markdown(View(tables=tables))
 
 
 def rows_of_table(text: str) -> list[list[str]]:

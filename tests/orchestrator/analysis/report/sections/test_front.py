@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +13,21 @@ import pytest
 
 from orchestrator.analysis.recommendation.front import SIGN
 from orchestrator.analysis.report.console import summary
-from orchestrator.analysis.report.page import report_of
-from orchestrator.analysis.report.sections.front import front_of, front_table
-from orchestrator.analysis.report.sections.published import published_of
+from orchestrator.analysis.report.sections.front import front_of, front_table, published_of
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.metrics import Published, maximize
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
-from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run, with_sweep
+from tests.orchestrator.analysis.report.pages import (
+    column_of,
+    html_of,
+    page_of,
+    text_of,
+    view_of_run,
+    with_sweep,
+)
 
 
 def front_in(view: View) -> Section:
@@ -39,15 +44,21 @@ def test_the_table_has_the_front_the_marked_configs_and_those_that_may_be_the_be
     view: View,
 ) -> None:
     table = front_in(view).table
-    assert table is not None
-    assert [cell.text for cell in table.column("against the best")] == [
+    assert [cell.text for cell in column_of(table, "against the best")] == [
         "best", "unresolved", "unresolved", "worse", "worse", "worse",
     ]  # fmt: skip
-    assert [cell.text for cell in table.column("")] == ["", "", "recommended", "", "", "baseline"]
-    speeds = [cell.number for cell in table.column("samples_per_s")]
+    assert [cell.text for cell in column_of(table, "")] == [
+        "",
+        "",
+        "recommended",
+        "",
+        "",
+        "baseline",
+    ]
+    speeds = [cell.number for cell in column_of(table, "samples_per_s")]
     assert speeds == sorted(speeds, key=lambda speed: -(speed or 0))
-    assert table.column("ratio to the best")[3].text == "0.801 (0.755 to 0.863)"
-    assert table.column("runs")[2].text == "3 to confirm"
+    assert column_of(table, "ratio to the best")[3].text == "0.801 (0.755 to 0.863)"
+    assert column_of(table, "runs")[2].text == "3 to confirm"
 
 
 def test_the_lines_count_the_verdicts_and_name_the_noise(view: View) -> None:
@@ -68,7 +79,7 @@ def test_a_recommended_config_is_within_the_margin_only_where_that_is_shown(
     verdict: str, text: str, view: View
 ) -> None:
     rows = view.configs[view.configs["is_recommended"]].assign(verdict=verdict)
-    assert front_table(view, rows).column("against the best")[0].text == text
+    assert column_of(front_table(view, rows), "against the best")[0].text == text
 
 
 @pytest.fixture(scope="module")
@@ -169,11 +180,15 @@ def rows_of(view: View) -> list[list[str]]:
     return [[cell.text for cell in row] for row in study.table.rows] if study.table else []
 
 
-def row_of(view: View, knobs: Mapping[str, object], metric: str) -> list[str]:
-    """The row of a study with one figure at ``knobs``."""
+def row_of(
+    view: View, knobs: Mapping[str, object], metric: str, **parts: pd.DataFrame
+) -> list[str]:
+    """The row of a study with one figure at ``knobs``; ``parts`` take the place of the view's."""
     data = view.sweep.data
     published = Published(source="a study", knobs=knobs, figures={metric: 0.8}, data=data)
-    (row,) = rows_of(with_sweep(view, published=(published,)))
+    view = with_sweep(view, published=(published,))
+    vars(view).update(parts)
+    (row,) = rows_of(view)
     return row
 
 
@@ -218,10 +233,9 @@ def test_a_published_test_figure_stands_beside_that_of_the_config_that_was_teste
 ) -> None:
     tested = view.confirmed["is_recommended"]
     confirmed = view.confirmed.assign(**{f"metrics.{metric}": np.where(tested, 0.7912, np.nan)})
-    view = replace(view, confirmed=confirmed)
-    row = row_of(view, {"num_workers": 3}, metric)
+    row = row_of(view, {"num_workers": 3}, metric, confirmed=confirmed)
     assert (row[OURS], row[OUR_CONFIG]) == ("79.12 %", "lr=0.01 batch_size=4000 num_workers=3")
-    row = row_of(view, {"num_workers": 6}, metric)
+    row = row_of(view, {"num_workers": 6}, metric, confirmed=confirmed)
     assert row[OURS:] == ["not measured", "", "no completed config"]
 
 
@@ -237,7 +251,7 @@ def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> No
     theirs = named or "the sweep's own data set"
     said = f"its figures are of {theirs}: they are not shown beside those of products-synthetic"
     assert (study.table, study.notes) == (None, (said,))
-    page = report_of(sweep).html
+    page = html_of(sweep)
     assert "87.73" not in page
     assert "they are not shown beside those of products-synthetic." in page
     assert "Their hardware differs" not in page

@@ -1,32 +1,27 @@
-"""The page's sections on knobs: effects, importance, ladder, their words."""
+"""The page's section on knobs: effects, and their words."""
 
 from __future__ import annotations
 
 import math
 
-import pandas as pd
 import pytest
 
-from orchestrator.analysis.report.sections.knobs.effects import (
-    MAX_ROWS,
-    effects_of,
-    importance_of,
-    main_effects,
-)
-from orchestrator.analysis.report.sections.knobs.ladder import ladder_of
-from orchestrator.analysis.report.sections.knobs.outcomes import (
+from orchestrator.analysis.report.sections.effects import (
     ALIKE,
+    MAX_ROWS,
     OPEN,
     effect_text,
+    effects_of,
     ends_text,
     legend_of,
+    main_effects,
     outcome_of,
     word_of,
 )
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
 from orchestrator.metrics import maximize, minimize
-from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run
 
 
@@ -110,83 +105,6 @@ def test_the_figure_has_a_mark_a_row_with_its_interval(view: View) -> None:
     assert end == pytest.approx(expected["high"], rel=1e-4)
 
 
-def test_of_many_configs_there_are_bars_for_the_speed_and_for_the_accuracy() -> None:
-    run = MadeRun()
-    for lr in (1e-3, 3e-3, 1e-2, 3e-2):
-        for batch_size in (500, 1000, 2000, 4000):
-            for workers in (0, 1, 3, 6):
-                run.add(config(lr=lr, batch_size=batch_size, num_workers=workers))
-    section = importance_of(view_of_run(run))
-    (drawn,) = section.figures
-    speed, accuracy = drawn.figure.data
-    assert (speed.name, accuracy.name) == ("for samples_per_s", "for val_acc")
-    assert set(speed.y) == {"lr", "batch_size", "num_workers"}
-    assert sum(speed.x) == pytest.approx(1.0)
-    assert dict(zip(accuracy.y, accuracy.x, strict=True))["lr"] > 0.4
-    assert len(drawn.table) == 6
-    assert "val_acc: of 64 configs of 64" in drawn.caption
-
-
-def test_of_few_a_line_says_so(view: View) -> None:
-    section = importance_of(view)
-    assert section.figures == ()
-    assert section.missing.startswith("too few: ")
-    assert "configs with samples_per_s, 50" in section.missing
-
-
-def test_each_knob_is_a_step_and_each_bar_begins_where_the_last_one_ends(view: View) -> None:
-    section = ladder_of(view)
-    assert section is not None
-    assert section.table is not None
-    assert [row[0].text for row in section.table.rows] == [
-        "num_workers=3", "batch_size=4000", "lr=0.01",
-    ]  # fmt: skip
-    (drawn,) = section.figures
-    (bars,) = drawn.figure.data
-    ends = [base + length for base, length in zip(bars.base, bars.x, strict=True)]
-    assert bars.base[0] == 1.0
-    assert list(bars.base[1:]) == pytest.approx(ends[:-1])
-    rows = view.configs
-    speeds = [rows.loc[rows[f"is_{word}"], "metrics.samples_per_s"].iloc[0]
-              for word in ("recommended", "baseline")]  # fmt: skip
-    of_searching = view.findings.speedup
-    assert of_searching is not None
-    assert ends[-1] == pytest.approx(of_searching.searching_ratio, rel=1e-6)
-    assert ends[-1] == pytest.approx(speeds[0] / speeds[1], rel=0.05)
-
-
-def test_knobs_that_nothing_tells_apart_are_one_step_with_what_would() -> None:
-    run = MadeRun()
-    run.add_runs(config(), [1000.0, 1001.0])
-    run.add_runs(config(num_workers=3, threads=1), [1500.0, 1501.0])
-    section = ladder_of(view_of_run(run))
-    assert section is not None
-    assert section.table is not None
-    assert [row[0].text for row in section.table.rows] == ["num_workers=3 threads=1"]
-    assert section.notes[-1] == (
-        "what each of num_workers, threads brings is not known: --set num_workers=3 or --set "
-        "threads=1 would tell"
-    )
-
-
-def test_a_composed_step_that_its_role_rules_out_is_not_called_unknown() -> None:
-    section = ladder_of(view_of_run(factored_run()))
-    assert section is not None
-    assert section.table is not None
-    cells = {row[0].text: [cell.text for cell in row] for row in section.table.rows}
-    assert "none, by its role" in cells["num_workers=3"]
-    assert "none, by its role" in cells["lr=0.01"]
-
-
-def test_where_the_baseline_is_recommended_there_is_no_step() -> None:
-    run = MadeRun()
-    run.add_runs(config(), [1000.0, 1001.0])
-    section = ladder_of(view_of_run(run))
-    assert section is not None
-    assert section.missing.endswith("(the config is the baseline)")
-    assert (section.table, section.figures) == (None, ())
-
-
 RULE = Rule(objectives=(maximize("samples_per_s"), maximize("val_acc", tolerance=0.005)))
 LEAST = Rule(objectives=(minimize("epoch_s"), minimize("val_loss", tolerance=0.1)))
 
@@ -246,6 +164,6 @@ def test_an_effect_has_its_unit_and_its_interval(
 
 
 def test_figures_of_a_busy_machine_are_counted() -> None:
-    rows = pd.DataFrame({"composed": [False, False], "contaminated": [False, True]})
-    assert legend_of(rows.head(1)) == []
+    rows = [{"composed": False, "contaminated": busy} for busy in (False, True)]
+    assert legend_of(rows[:1]) == []
     assert legend_of(rows) == ["other load disturbed runs of 1 of these 2"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -10,14 +10,20 @@ import plotly.graph_objects as go
 import pytest
 
 import orchestrator.analysis as an
-from orchestrator.analysis.report.plot import front_picture
-from orchestrator.analysis.report.sections.curves import MAX_LINES, MAX_POINTS, STYLES, curves_of
-from orchestrator.analysis.report.sections.scaling import MAX_FAMILIES, scaling_figure
+from orchestrator.analysis.report.sections.curves import (
+    MAX_FAMILIES,
+    MAX_LINES,
+    MAX_POINTS,
+    STYLES,
+    curves_of,
+    scaling_figure,
+)
 from orchestrator.analysis.report.sections.scatter import hover, scatter_figures
 from orchestrator.analysis.report.view import View
+from orchestrator.analysis.report.write import front_picture
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
-from tests.orchestrator.analysis.report.pages import view_of_run
+from tests.orchestrator.analysis.report.pages import view_of_run, with_tables
 
 SPEED, ACCURACY, MEMORY = maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib")
 
@@ -158,18 +164,22 @@ def test_each_trial_has_one_kind_and_is_drawn_once_the_recommended_one_last(view
 
 
 def test_time_in_training_is_the_clock_where_all_report_it(view: View) -> None:
-    trained = view.curves.assign(**{"metrics.train_s": view.curves["elapsed_s"] / 2})
-    over_time, _ = curves_of(replace(view, curves=trained)).figures
+    trained = view.tables.curves.assign(**{"metrics.train_s": view.tables.curves["elapsed_s"] / 2})
+    over_time, _ = curves_of(with_tables(view, curves=trained)).figures
     assert over_time.figure.layout.xaxis.title.text == "training time (s)"
     assert "evaluation is not counted" in over_time.caption
-    assert over_time.table["clock_s"].max() == pytest.approx(view.curves["elapsed_s"].max() / 2)
+    assert over_time.table["clock_s"].max() == pytest.approx(
+        view.tables.curves["elapsed_s"].max() / 2
+    )
 
 
 def test_a_line_of_very_many_reports_is_drawn_with_a_few_hundred(view: View) -> None:
-    one = view.curves[view.curves["trial_id"] == view.curves["trial_id"].iloc[0]]
+    one = view.tables.curves[
+        view.tables.curves["trial_id"] == view.tables.curves["trial_id"].iloc[0]
+    ]
     many = pd.concat([one.iloc[[0]]] * 20_000, ignore_index=True)
     many = many.assign(samples=range(20_000), elapsed_s=np.arange(20_000) / 10)
-    over_time, over_samples = curves_of(replace(view, curves=many)).figures
+    over_time, over_samples = curves_of(with_tables(view, curves=many)).figures
     for drawn, end in ((over_time, 1999.9), (over_samples, 19_999)):
         (line,) = drawn.figure.data
         assert len(line.x) == MAX_POINTS
@@ -178,10 +188,10 @@ def test_a_line_of_very_many_reports_is_drawn_with_a_few_hundred(view: View) -> 
 
 
 def test_without_curves_a_sentence_says_why(view: View) -> None:
-    last = view.curves.drop_duplicates("trial_id", keep="last")
-    without = view.curves.drop(columns="metrics.val_acc")
+    last = view.tables.curves.drop_duplicates("trial_id", keep="last")
+    without = view.tables.curves.drop(columns="metrics.val_acc")
     for curves in (last, without):
-        section = curves_of(replace(view, curves=curves))
+        section = curves_of(with_tables(view, curves=curves))
         assert section.figures == ()
         assert section.missing.startswith("no trial reported val_acc twice while it trained")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.report.page import report_of
 from orchestrator.analysis.report.sections.trials import (
     counts_of_states,
     environment_of,
@@ -18,7 +17,7 @@ from orchestrator.analysis.report.sections.trials import (
 )
 from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.report.pages import with_sweep
+from tests.orchestrator.analysis.report.pages import html_of, with_sweep, with_tables
 
 TRIALS = pd.DataFrame(
     [
@@ -78,12 +77,14 @@ def test_lost_trials_are_counted_by_their_reason_and_name_some_configs(view: Vie
     assert [cell.text for cell in lost["the time budget ended"][:2]] == ["1", "not run"]
     infeasible = view.trials["state"] == "infeasible"
     many = view.trials[infeasible].iloc[[0, 0, 1]].assign(reason="no GPU")
-    again = lost_of(replace(view, trials=many))
+    again = lost_of(with_tables(view, trials=many))
     assert again is not None
     assert again.table is not None
     ((count, _, _, configs, _),) = again.table.rows
     assert (count.text, len(configs.text.splitlines())) == ("3", 2)
-    assert lost_of(replace(view, trials=view.trials[view.trials["state"] == "completed"])) is None
+    assert (
+        lost_of(with_tables(view, trials=view.trials[view.trials["state"] == "completed"])) is None
+    )
 
 
 def test_the_environment_by_name_without_what_is_not_known(view: View) -> None:
@@ -108,4 +109,4 @@ def test_a_run_that_is_in_mlflow_has_the_way_there(view: View, tmp_path: Path) -
     in_mlflow = replace(view, run_dir=tmp_path)
     facts = dict(environment_of(in_mlflow).facts)
     assert facts["MLflow"] == f"mlflow ui --port 5000 then {address}"
-    assert f'<a href="{address}" rel="noreferrer">{address}</a>' in report_of(in_mlflow).html
+    assert f'<a href="{address}" rel="noreferrer">{address}</a>' in html_of(in_mlflow)

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from orchestrator.analysis.columns import TableError
+from orchestrator.analysis.columns import TableError, metrics_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
 from orchestrator.metrics import Goal, Objective, is_accuracy, maximize, minimize
@@ -86,7 +86,7 @@ def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
         if column in frame.columns:
             return column
     known = [str(column).removeprefix("metrics.") for column in frame.columns]
-    figures = [str(c).removeprefix("metrics.") for c in frame.columns if str(c)[:8] == "metrics."]
+    figures = [column.removeprefix("metrics.") for column in metrics_of(frame)]
     raise TableError(
         f"{function}: the frame has no figure {name!r}{nearest(name, known)}",
         f"figures: {', '.join(figures)}",
@@ -100,11 +100,6 @@ def labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     return labelled
 
 
-def remembered(frame: pd.DataFrame) -> tuple[Objective, ...]:
-    """Return the objectives of a frame's run; () if the frame has none."""
-    return msgspec.convert(frame.attrs.get(_KEY, []), tuple[Objective, ...])
-
-
 def objectives_of(
     given: str | Objective | Sequence[str | Objective] | None, frame: pd.DataFrame, function: str
 ) -> tuple[Objective, ...]:
@@ -116,16 +111,15 @@ def objectives_of(
     Raises:
         TableError: None are known; or a name, or its direction, is unknown.
     """
-    own = remembered(frame)
-    if given is None:
-        if own:
-            return own
+    own = msgspec.convert(frame.attrs.get(_KEY, []), tuple[Objective, ...])
+    if given is None and not own:
         raise TableError(
             f"{function}: the frame does not say what its sweep's objectives are",
             f"an.{function}(frame, objectives=[an.maximize('samples_per_s'), ...])",
         )
-    if isinstance(given, (str, Objective)):
-        given = [given]
+    if given is None:
+        return own
+    given = [given] if isinstance(given, (str, Objective)) else given
     asked = tuple(_objective(one, own, frame, function) for one in given)
     if len(asked) not in (1, 2, 3):
         raise TableError(f"{function}: takes one, two or three objectives, not {len(asked)}")

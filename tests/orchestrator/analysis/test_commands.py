@@ -16,7 +16,8 @@ import pytest
 
 from orchestrator.analysis.__main__ import main
 from orchestrator.analysis.api.runs import pareto_front
-from orchestrator.analysis.commands.actions import plain, rows_of, write_document
+from orchestrator.analysis.columns import plain
+from orchestrator.analysis.commands import rows_of, write_document
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
@@ -63,9 +64,7 @@ def test_a_run_from_mlflow_leaves_no_file(
     made: MadeRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Output
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "orchestrator.analysis.commands.actions.load_run", lambda source, uri: made.tables
-    )
+    monkeypatch.setattr("orchestrator.analysis.commands.load_run", lambda source, uri: made.tables)
     assert main(["products_loader", "--tracking-uri", "sqlite:///mlflow.db"]) == 0
     assert "report:" not in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import webbrowser
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.api.checks import objectives_of
 from orchestrator.analysis.api.runs import configs, export, pareto_front
-from orchestrator.analysis.columns import config_of
+from orchestrator.analysis.columns import config_of, plain
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
 from orchestrator.analysis.comparison.compare import Comparison
@@ -27,6 +25,7 @@ from orchestrator.analysis.report.console import show_comparison, show_front, sh
 from orchestrator.analysis.report.sections.trials import counts_of_states
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.statistics.intervals import is_narrow
+from orchestrator.analysis.tables.checks import objectives_of
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import typed
 from orchestrator.errors import RunDirectoryError, SweepError, refusing_os_errors
@@ -59,17 +58,14 @@ def show(options: argparse.Namespace) -> int:
     if not options.json:
         show_run(tables, found, folder)
         return 0
-    write_document(
-        "show",
-        {
-            "sweep": tables.sweep.name,
-            "answer": recommended_json(found),
-            "trials": dict(counts_of_states(tables.trials)),
-            "front": rows_of(front_table(tables), tables.sweep),
-            "files": folder and folder.absolute(),
-        },
-    )
-    return 0
+    content = {
+        "sweep": tables.sweep.name,
+        "answer": recommended_json(found),
+        "trials": counts_of_states(tables.trials),
+        "front": rows_of(front_table(tables), tables.sweep),
+        "files": folder and folder.absolute(),
+    }
+    return write_document("show", content)
 
 
 def front(options: argparse.Namespace) -> int:
@@ -87,10 +83,10 @@ def front(options: argparse.Namespace) -> int:
     if not options.json:
         show_front(found, objectives, tables.sweep)
         return 0
-    directions = [{"metric": o.metric, "goal": str(o.goal)} for o in objectives]
+    directions = [{"metric": o.metric, "goal": o.goal} for o in objectives]
     rows = rows_of(found.drop(columns=["trial_ids", "timed_ids"]), tables.sweep)
-    write_document("front", {"sweep": tables.sweep.name, "objectives": directions, "front": rows})
-    return 0
+    content = {"sweep": tables.sweep.name, "objectives": directions, "front": rows}
+    return write_document("front", content)
 
 
 def export_tables(options: argparse.Namespace) -> int:
@@ -100,20 +96,18 @@ def export_tables(options: argparse.Namespace) -> int:
         SweepError: There is no such run or format, or the files would replace those of a run.
     """
     folder: Path | None = options.out
-    if folder is None:
-        if options.tracking_uri is not None:
-            raise SweepError("a run from MLflow has no folder to export to", "give --out DIR")
-        folder = Path(options.run) / "export"
-    elif (folder / RunFile.SWEEP).exists():
+    if folder is None and options.tracking_uri is not None:
+        raise SweepError("a run from MLflow has no folder to export to", "give --out DIR")
+    if folder is not None and (folder / RunFile.SWEEP).exists():
         raise SweepError(
             f"{folder}: is a run's own folder; the export would replace its tables",
             "give another folder",
         )
-    files = export(load_run(options.run, options.tracking_uri), folder, options.format)
+    tables = load_run(options.run, options.tracking_uri)
+    files = export(tables, folder or Path(options.run) / "export", options.format)
     if options.json:
-        write_document("export", {"files": [path.absolute() for path in files]})
-    else:
-        sys.stdout.writelines(f"{short(path)}\n" for path in files)
+        return write_document("export", {"files": [path.absolute() for path in files]})
+    sys.stdout.writelines(f"{short(path)}\n" for path in files)
     return 0
 
 
@@ -134,9 +128,8 @@ def open_report(options: argparse.Namespace) -> int:
         )
     is_open = webbrowser.open(report.as_uri())
     if options.json:
-        write_document("open", {"report": report, "opened": is_open})
-    else:
-        sys.stdout.write(f"{short(report)}\n")
+        return write_document("open", {"report": report, "opened": is_open})
+    sys.stdout.write(f"{short(report)}\n")
     return 0
 
 
@@ -160,11 +153,16 @@ def compare(options: argparse.Namespace) -> int:
 
 def _compared(comparison: Comparison) -> dict[str, Any]:
     """Return the content of the JSON document: no ratio without an interval that tells it."""
-    table = comparison.table
+    table, sweep = comparison.table, comparison.sweep
     for name, low, high in (("ratio", "low", "high"), ("own", "own_low", "own_high")):
-        ends = zip(table[low], table[high], strict=True)
-        is_known = np.array([is_narrow(*both) for both in ends], dtype=np.bool_)
-        table = table.assign(**{name: table[name].where(is_known)})
+        is_known = [is_narrow(*ends) for ends in zip(table[low], table[high], strict=True)]
+        table = table.assign(**{name: table[name].where(np.array(is_known, dtype=np.bool_))})
+    rows, changes = table.to_dict("records"), comparison.changes.to_dict("records")
+    for change in changes:
+        row = change.pop("row")
+        change["config"] = None if row == TOGETHER else config_of(rows[row], sweep)
+        if change["is_ratio"] and not is_narrow(change["low"], change["high"]):
+            change["change"] = None
     return {
         "verdict": comparison.verdict,
         "sentence": comparison.sentence,
@@ -172,8 +170,8 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
         "metric": comparison.metric,
         "accuracy": comparison.accuracy,
         "num_pairs": comparison.num_pairs,
-        "changes": list(_changes(comparison)),
-        "configs": rows_of(table, comparison.sweep),
+        "changes": changes,
+        "configs": rows_of(table, sweep),
         "not_compared": [
             {"key": d.key, "first": d.first, "second": d.second, "times": times}
             for d, times in comparison.mismatches.items()
@@ -182,46 +180,16 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    rows = comparison.table.to_dict("records")
-    for change in comparison.changes.to_dict("records"):
-        row, is_ratio = change.pop("row"), change["is_ratio"]
-        config = None if row == TOGETHER else config_of(rows[row], comparison.sweep)
-        if is_ratio and not is_narrow(change["low"], change["high"]):
-            change["change"] = None
-        yield {"config": config, **{str(name): cell for name, cell in change.items()}}
-
-
-def write_document(command: str, content: Mapping[str, Any]) -> None:
-    """Write ``schema_version``, ``command`` and the content; what is not known is null.
+def write_document(command: str, content: Mapping[str, Any]) -> int:
+    """Write ``schema_version``, ``command`` and the content; what is not known is null; return 0.
 
     Raises:
-        SweepError: It cannot be written: whoever reads it goes by the exit code.
+        OSError: It cannot be written.
     """
     document = {"schema_version": SCHEMA_VERSION, "command": command, **content}
-    try:
-        sys.stdout.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
-        require_written(sys.stdout)
-    except OSError as error:
-        raise SweepError(
-            f"--json: the document cannot be written: {error.strerror or error}"
-        ) from None
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever is to be written
-    """Return a value as JSON has it: NaN, infinite and missing figures are None."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Iterable):
-        return [plain(entry) for entry in value]
-    if value is None or value is pd.NaT or value is pd.NA:
-        return None
-    value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (bool, int)) else str(value)
+    sys.stdout.write(json.dumps(plain(document), indent=2, allow_nan=False) + "\n")
+    require_written(sys.stdout)
+    return 0
 
 
 def rows_of(table: pd.DataFrame, sweep: SweepRecord) -> list[dict[str, Any]]:

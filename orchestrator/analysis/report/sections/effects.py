@@ -1,0 +1,287 @@
+"""Effect of each knob by matched pairs, configs that differ in it alone, in words and figures."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.comparable import ALL
+from orchestrator.analysis.knobs.effects import effects
+from orchestrator.analysis.knobs.figures import Kind, Verdict
+from orchestrator.analysis.recommendation.front import SIGN, sign_of
+from orchestrator.analysis.report.drawing import Colour, Figure, axis, bars, rows_axis
+from orchestrator.analysis.report.tables import INTERVAL, Cell, Row, Section, Table
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.statistics.matched_pairs import Basis
+from orchestrator.analysis.wording import is_share, short, shown_difference
+from orchestrator.formats import counted, percent
+from orchestrator.metric_table import unit_of
+from orchestrator.metrics import Objective, is_accuracy, maximize
+
+MAX_ROWS: Final = 24
+NONE: Final = "not known"
+
+_HOW: Final = (
+    "a pair is two configs that differ in this knob alone; the effect is the mean over the pairs, "
+    "geometric where it is a ratio",
+    "systems knobs are looked at on the speed, learning knobs on what was learned, the others on "
+    "both: by its role a knob changes nothing else",
+    "the interval holds the effect in 95 % of cases; it rests on the repeats of the configs and on "
+    "how much the pairs differ",
+    "a verdict other than 'not decided' holds for all rows together at 95 % (Holm's method)",
+    "'as fast within' a margin: the whole interval lies within it",
+    "what two knobs bring together: an.interactions(run)",
+)
+_WITHOUT_PAIR: Final = {
+    Verdict.NO_PAIR: "no two configs differ in {knobs} alone, so that what it does to {metric} is "
+    "not known",
+    Verdict.SAME_RUNS: "configs that differ in {knobs} alone have the same runs for {metric}: by "
+    "its role a knob like this does not change it",
+}
+
+
+def effects_of(view: View) -> Section:
+    """Return the section on the knobs."""
+    name, title, found = "effects", "What each knob does", main_effects(view)
+    if found.empty:
+        return Section(name, title, missing=_why_none(view))
+    rows = _shown(found)
+    records = rows.to_dict("records")
+    notes = legend_of(records)
+    for verdict, text in _WITHOUT_PAIR.items():
+        for metric, some in found[found["verdict"] == verdict].groupby("metric", sort=False):
+            notes.append(text.format(knobs=" alone or in ".join(some["knob"]), metric=metric))
+    if left_out := int((found["num_pairs"] > 0).sum()) - len(rows):
+        notes.append(f"{counted(left_out, 'other pair')} of values: an.effects(run) has them all")
+    if rows.empty:
+        return Section(name, title, missing="; ".join(notes))
+    return Section(
+        name,
+        title,
+        table=Table(
+            head=("knob", "change", "of", "effect", INTERVAL, "pairs", "verdict"),
+            rows=tuple(_cells(row, view) for row in records),
+        ),
+        notes=tuple(notes),
+        figures=tuple(_forests(view, rows)),
+        folded=(("how these are made", _HOW),),
+    )
+
+
+def main_effects(view: View) -> pd.DataFrame:
+    """Return the effects of the main group, by role: rows of ``an.effects(run)``."""
+    found = effects(view.tables)
+    return found[found["group"].isin([view.tables.main_group, ALL])]
+
+
+def _shown(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows to show, knob by knob, those with a verdict and the largest effects first."""
+    found = found[found["num_pairs"] > 0]
+    first = found.groupby(["knob", "metric"], sort=False)["reference"].transform("first")
+    rows = found[found["reference"].astype("str") == first.astype("str")]
+    values = rows["effect"].to_numpy(dtype=np.float64)
+    logs = np.log(values.clip(min=1e-9))
+    size = np.abs(np.where(rows["kind"] == Kind.RATIO, logs, values))
+    rows = rows.assign(size=size, sure=rows["verdict"].isin([Verdict.HIGHER, Verdict.LOWER]))
+    of_knob = rows.groupby(["metric", "knob"], sort=False)
+    order = rows.assign(
+        place=pd.factorize(rows["metric"])[0],
+        any_sure=of_knob["sure"].transform("max"),
+        largest=of_knob["size"].transform("max"),
+    ).sort_values(["place", "any_sure", "largest"], ascending=[True, False, False], kind="stable")
+    return order.head(MAX_ROWS)[found.columns]
+
+
+def _change_text(row: Row) -> str:
+    return f"{short(row['reference'])} → {short(row['value'])}"
+
+
+def _cells(row: Row, view: View) -> tuple[Cell, ...]:
+    effect, ends, verdict = effect_cells(row, view.rule)
+    knob = [Cell(text) for text in (str(row["knob"]), _change_text(row), str(row["metric"]))]
+    return (*knob, effect, ends, Cell(f"{row['num_pairs']:,}", row["num_pairs"]), verdict)
+
+
+def _why_none(view: View) -> str:
+    if view.all_configs.empty:
+        return "no config completed: nothing can be said of knobs, steps and curves"
+    if len(view.all_configs) < 2:
+        return "a single config completed: there is nothing to compare it with"
+    metrics = dict.fromkeys([view.rule.speed.metric, view.rule.accuracy.metric])
+    return f"no knob varied that changes {' or '.join(metrics)} by its role"
+
+
+def _forests(view: View, rows: pd.DataFrame) -> list[Figure]:
+    """Draw the effects on each figure with their intervals, a line a row that is narrow enough."""
+    drawn = [row for row in rows.to_dict("records") if not is_too_wide(row)]
+    metrics = dict.fromkeys(row["metric"] for row in drawn)
+    return [_forest(view, [row for row in drawn if row["metric"] == m], m) for m in metrics]
+
+
+def _forest(view: View, records: list[Row], metric: str) -> Figure:
+    own, rule = pd.DataFrame(records), view.rule
+    is_ratio = bool((own["kind"] == Kind.RATIO).all())
+    scale = 1.0 if is_ratio or not is_share(metric) else 100.0
+    names = np.array([html.escape(f"{row['knob']} {_change_text(row)}") for row in records])
+    outcomes = np.array([OUTCOMES.index(outcome_of(row, rule)) for row in records])
+    caption = (
+        f"Each knob's effect on {metric}, with its 95 % interval. A mark without a bar has no "
+        "interval."
+    )
+    look = {"height": 130 + 26 * len(own), "showlegend": True}
+    figure = Figure(f"effects-{metric}", own.drop(columns="group"), caption, **look)
+    for kind, outcome in enumerate(OUTCOMES):
+        some, word = own[outcomes == kind], word_of(outcome, metric, rule)
+        if len(some):
+            figure.add(
+                "scatter",
+                x=some["effect"] * scale,
+                y=names[outcomes == kind],
+                mode="markers",
+                name=word,
+                marker={"color": outcome.colour, "symbol": outcome.marker, "size": 11},
+                error_x=bars(some, ("effect", "low", "high"), outcome.colour, scale=scale),
+                text=[_hover(row) for row in some.to_dict("records")],
+                hovertemplate="%{y}<br>%{text}<extra>" + word + "</extra>",
+            )
+    figure.line(1.0 if is_ratio else 0.0, along="y", dash="solid")
+    title = f"{metric}, times as much" if is_ratio else f"{metric}, more"
+    unit = " (points)" if scale > 1 else ""
+    kind_of_axis = "log" if is_ratio else "linear"
+    figure.axes(axis(f"{title}{unit}", type=kind_of_axis), rows_axis(names.tolist()))
+    return figure
+
+
+def _hover(row: Row) -> str:
+    ends, pairs = ends_text(row) or "no interval", counted(row["num_pairs"], "pair")
+    return f"{effect_text(row)} ({ends}), {pairs}"
+
+
+# -- an effect in words and figures
+
+
+class Outcome(NamedTuple):
+    """One of the few possible results: a character for it, colour and plotly's name of its mark."""
+
+    symbol: str
+    colour: str
+    marker: str
+
+
+BETTER: Final = Outcome("▲", Colour.GREEN, "triangle-up")
+WORSE: Final = Outcome("▼", Colour.AMBER, "triangle-down")
+ALIKE: Final = Outcome("=", Colour.MUTED, "square")
+OPEN: Final = Outcome("?", Colour.FAINT, "circle-open")
+OUTCOMES: Final = (BETTER, WORSE, ALIKE, OPEN)
+
+_WORDS: Final = {
+    "fast": ("faster", "slower"),
+    "accurate": ("more accurate", "less accurate"),
+    "good": ("better", "worse"),
+}
+
+
+def outcome_of(row: Row, rule: Rule) -> Outcome:
+    """Return the result of a row of effects: better, worse, alike within the margin, or open."""
+    if row["verdict"] in (Verdict.HIGHER, Verdict.LOWER):
+        is_up = row["verdict"] == Verdict.HIGHER
+        return BETTER if is_up == (_objective_of(row["metric"], rule).sign > 0) else WORSE
+    is_alike = row["verdict"] == Verdict.EQUAL or _is_within(row, rule)
+    return ALIKE if is_alike else OPEN
+
+
+def word_of(outcome: Outcome, metric: str, rule: Rule) -> str:
+    """Return ``▲ faster``, ``= as fast within 2 %``, ``? not decided``."""
+    if outcome is OPEN:
+        return f"{outcome.symbol} not decided"
+    is_speed = metric == rule.speed.metric
+    quality = rule.fast[0] if is_speed else "accurate" if is_accuracy(metric) else "good"
+    if outcome is not ALIKE:
+        return f"{outcome.symbol} {_WORDS[quality][outcome is WORSE]}"
+    margin = _margin_of(metric, rule)
+    text = percent(margin) if is_speed else shown_difference(metric, margin)
+    return f"{outcome.symbol} as {quality}{f' within {text}' if margin else ''}"
+
+
+def _objective_of(metric: str, rule: Rule) -> Objective:
+    """Return the objective of a figure; one to maximise if the rule has none."""
+    known = {o.metric: o for o in (*rule.objectives, rule.accuracy)}
+    return known.get(metric, maximize(metric))
+
+
+def _margin_of(metric: str, rule: Rule) -> float:
+    """Return the largest negligible difference: a share of ratios, or in the figure's unit."""
+    if metric == rule.speed.metric:
+        return rule.tie_margin
+    objective = _objective_of(metric, rule)
+    return 0.0 if objective.relative else objective.tolerance or 0.0
+
+
+def _is_within(row: Row, rule: Rule) -> bool:
+    """Return True if the interval is within the margin, which is of the same kind as it."""
+    metric, low, high = str(row["metric"]), float(row["low"]), float(row["high"])
+    margin = _margin_of(metric, rule)
+    if row["kind"] == Kind.RATIO:
+        return margin > 0 and low >= 1 / (1 + margin) and high <= 1 + margin
+    # The margin of the speed is a share; no difference is compared with it.
+    is_own = metric != rule.speed.metric and margin > 0
+    return is_own and low >= -margin and high <= margin
+
+
+def effect_text(row: Row) -> str:
+    """Return ``1.26x``, ``+0.35 points`` or ``-0.12 GiB``; ``not known`` for none."""
+    metric, value = row["metric"], float(row["effect"])
+    if math.isnan(value):
+        return NONE
+    if row["kind"] == Kind.RATIO:
+        return f"{value:.2f}x" if value < 100 else f"{value:,.0f}x"
+    if is_share(metric):
+        return f"{100 * value:+.2f} points"
+    return f"{value:+.3g} {unit_of(metric)}".rstrip()
+
+
+def ends_text(row: Row) -> str:
+    """Return ``1.15 to 1.38`` without the unit, or "" if the interval is not known."""
+    low, high = float(row["low"]), float(row["high"])
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    scale, digits = (100, "+.2f") if is_share(row["metric"]) else (1, "+.3g")
+    if row["kind"] == Kind.RATIO:
+        scale, digits = 1, ".2f"
+    return f"{scale * low:{digits}} to {scale * high:{digits}}"
+
+
+def effect_cells(row: Row | None, rule: Rule) -> tuple[Cell, Cell, Cell]:
+    """Return a row's effect, its interval and its verdict, each as far as it is known.
+
+    A sign marks an effect with a config that was not itself measured.
+    """
+    if row is None or row["verdict"] == Verdict.SAME_RUNS:
+        return Cell("none, by its role" if row else NONE), Cell(""), Cell("")
+    ends, effect = ends_text(row), Cell(NONE)
+    if not is_too_wide(row):
+        effect = Cell(f"{effect_text(row)}{sign_of(row)}", number=float(row["effect"]))
+        ends = ends or (NONE if row["composed"] else f"{NONE}: no repeats")
+    verdict = word_of(outcome_of(row, rule), row["metric"], rule)
+    return effect, Cell(ends or "too wide to tell"), Cell(verdict)
+
+
+def legend_of(rows: Sequence[Row]) -> list[str]:
+    """Return the meaning of that sign, if any row has it, and how many rest on a busy machine."""
+    legend = []
+    if any(row["composed"] for row in rows):
+        legend.append(f"{SIGN} composed: a config among them was not itself trained and probed")
+    if disturbed := sum(bool(row["contaminated"]) for row in rows):
+        legend.append(f"other load disturbed runs of {disturbed} of these {len(rows)}")
+    return legend
+
+
+def is_too_wide(row: Row) -> bool:
+    """Return True if the noise is known, and too large for the effect to be informative."""
+    return math.isnan(float(row["low"])) and row["basis"] != Basis.UNKNOWN

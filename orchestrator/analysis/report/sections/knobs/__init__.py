@@ -1,1 +1,0 @@
-"""The page's sections on what the knobs do."""

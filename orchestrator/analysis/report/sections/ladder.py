@@ -1,0 +1,261 @@
+"""The ladder: from the baseline to the recommended config, one knob a step, with its effect.
+
+Its steps are configs that were run. Among the ways through them, the ladder takes the one with the
+most steps of one knob, among these the one with the most steps, and then the largest gains first.
+The figures are those of the searching runs, as in the table of configs.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.columns import TableError
+from orchestrator.analysis.knobs.figures import Figures, Kind, Verdict
+from orchestrator.analysis.knobs.of_run import figures_of
+from orchestrator.analysis.report.drawing import Colour, Figure, axis, rows_axis
+from orchestrator.analysis.report.sections.effects import (
+    effect_cells,
+    effect_text,
+    is_too_wide,
+    legend_of,
+    outcome_of,
+)
+from orchestrator.analysis.report.tables import INTERVAL, Cell, Section, Table
+from orchestrator.analysis.report.view import View
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.space.configs import format_setting, format_value
+
+_NOTE: Final = (
+    "each step keeps the settings of the steps above it; these are the runs that selected: the "
+    "first screen has the confirm runs of the whole"
+)
+
+_COLUMNS: Final = ["step", "before", "after", "metric", "effect", "low", "high", "verdict",
+                   "basis", "composed"]  # fmt: skip
+"""Columns of the figure's table."""
+
+
+class Step(NamedTuple):
+    """One step: the knobs that change, and their effect.
+
+    Attributes:
+        changes: The new value of each knob, by name; several if the configs between were not
+            run, so that the effect of each is not known.
+        effects: Its effect on the first objective and on the accuracy, by metric, as a row of
+            :meth:`~orchestrator.analysis.knobs.figures.Figures.effect`; None if it is not known.
+        to_try: If several knobs change: ``--set`` options of the configs that would separate
+            their effects.
+    """
+
+    changes: Mapping[str, Any]
+    effects: Mapping[str, dict[str, Any] | None]
+    to_try: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The changes in the form of the command line."""
+        return " ".join(format_setting(name, value) for name, value in self.changes.items())
+
+
+def ladder(tables: RunTables, config: Mapping[str, Any]) -> list[Step]:
+    """Return the ladder from the sweep's baseline to a config.
+
+    Raises:
+        SweepError: The sweep's objectives state no rule.
+        TableError: The config is the baseline, or an end of the ladder has no speed.
+    """
+    baseline = tables.sweep.baseline
+    changed = {
+        name: value
+        for name, value in config.items()
+        if name in baseline and format_value(value) != format_value(baseline[name])
+    }
+    if not changed:
+        raise TableError("the config is the baseline")
+    speed, accuracy = tables.rule.speed.metric, tables.rule.accuracy.metric
+    figures = {m: next(iter(figures_of(tables, m)), None) for m in (speed, accuracy)}
+    nodes = {m: _nodes(of, baseline, changed) if of else {} for m, of in figures.items()}
+    ends = {"the baseline": 0, "the config": 2 ** len(changed) - 1}
+    lacking = [name for name, node in ends.items() if node not in nodes[speed]]
+    of_speed = figures[speed]
+    if of_speed is None or lacking:
+        raise TableError(f"{' and '.join(lacking)}: no speed of a completed searching run")
+    gains = {
+        node: of_speed.sign * float(of_speed.levels[row]) for node, row in nodes[speed].items()
+    }
+    return [
+        Step(
+            _names(end & ~start, changed),
+            {m: _effect(of, nodes[m], start, end) for m, of in figures.items()},
+            _between(start, end, changed),
+        )
+        for start, end in pairwise(_way(gains))
+    ]
+
+
+def _nodes(
+    figures: Figures, baseline: Mapping[str, Any], changed: Mapping[str, Any]
+) -> dict[int, int]:
+    """Return the rows of the configs between the two that have a figure.
+
+    The key is a number; its bits show which knobs have changed.
+    """
+    inside, nodes = figures.known.copy(), np.zeros(len(figures.points), dtype=np.int64)
+    bits = {name: 1 << index for index, name in enumerate(changed)}
+    for name, codes in figures.points.codes.items():
+        is_changed = np.zeros(len(codes), dtype=np.bool_)
+        if name in changed:
+            is_changed = codes == figures.code(name, changed[name])
+        inside &= is_changed | (codes == figures.code(name, baseline.get(name)))
+        nodes += bits.get(name, 0) * is_changed
+    rows = np.flatnonzero(inside)
+    return dict(zip(nodes[rows].tolist(), rows.tolist(), strict=True))
+
+
+def _way(levels: Mapping[int, float]) -> list[int]:
+    """Return the configs to go through, by their numbers, from 0 to the one with all bits."""
+    top, *others = sorted(levels, key=int.bit_count, reverse=True)
+    num_single, num_steps, after = {top: 0}, {top: 0}, {top: top}
+
+    def rank(start: int, end: int) -> tuple[int, int, float]:
+        is_single = (end ^ start).bit_count() == 1
+        return num_single[end] + is_single, num_steps[end], levels[end]
+
+    for node in others:
+        best = max((end for end in after if end & node == node), key=partial(rank, node))
+        num_single[node], num_steps[node], _ = rank(node, best)
+        num_steps[node] += 1
+        after[node] = best
+    way = [0]
+    while way[-1] != top:
+        way.append(after[way[-1]])
+    return way
+
+
+def _names(bits: int, changed: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: changed[name] for index, name in enumerate(changed) if bits >> index & 1}
+
+
+def _effect(
+    figures: Figures | None, nodes: Mapping[int, int], start: int, end: int
+) -> dict[str, Any] | None:
+    if figures is None or start not in nodes or end not in nodes:
+        return None
+    return figures.effect([np.array([nodes[start]]), np.array([nodes[end]])], (-1, 1))
+
+
+def _between(start: int, end: int, changed: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the configs with one knob of a joint step changed, as ``--set`` options."""
+    joint, before = _names(end & ~start, changed), _names(start, changed)
+    if len(joint) == 1:
+        return ()
+    return tuple(
+        " ".join(f"--set {format_setting(*item)}" for item in (before | {name: value}).items())
+        for name, value in joint.items()
+    )
+
+
+def ladder_of(view: View) -> Section | None:
+    """Return the section; None if nothing is recommended."""
+    config, name = view.findings.config, "ladder"
+    title = "From the baseline to the recommended settings"
+    if config is None:
+        return None
+    try:
+        steps = ladder(view.tables, config)
+    except TableError as error:
+        return Section(name, title, missing=f"there is no ladder ({error})")
+    heads = [
+        head for metric in steps[0].effects for head in (f"change of {metric}", INTERVAL, "verdict")
+    ]
+    rows = tuple(
+        (
+            Cell(step.text),
+            *(cell for row in step.effects.values() for cell in effect_cells(row, view.rule)),
+        )
+        for step in steps
+    )
+    known = [row for step in steps for row in step.effects.values() if row and row["num"]]
+    to_try = [
+        f"what each of {', '.join(step.changes)} brings is not known: "
+        f"{' or '.join(step.to_try)} would tell"
+        for step in steps
+        if step.to_try
+    ]
+    return Section(
+        name,
+        title,
+        table=Table(head=("step", *heads), rows=rows),
+        notes=(_NOTE, *legend_of(known), *to_try),
+        figures=_figures(view, steps),
+    )
+
+
+def _figures(view: View, steps: Sequence[Step]) -> tuple[Figure, ...]:
+    """Draw the first objective from step to step; () if it is known for no step."""
+    metric = view.rule.speed.metric
+    rows = _levels(steps, metric)
+    if not rows:
+        return ()
+    is_ratio = rows[0]["kind"] == Kind.RATIO
+    names = [html.escape(row["step"]).replace(" ", "<br>") for row in rows]
+    outcomes = [outcome_of(row, view.rule) for row in rows]
+    texts = [
+        f"{effect_text(row)} {outcome.symbol}" for row, outcome in zip(rows, outcomes, strict=True)
+    ]
+    num_lines = sum(name.count("<br>") for name in names)
+    figure = Figure(
+        "ladder-steps",
+        pd.DataFrame(rows)[_COLUMNS],
+        f"{metric}: each bar begins where the one above ends. Dotted: the baseline.",
+        height=110 + 34 * len(rows) + 14 * num_lines,
+        bargap=0.45,
+        showlegend=False,
+    )
+    figure.add(
+        "bar",
+        base=[row["before"] for row in rows],
+        x=[row["after"] - row["before"] for row in rows],
+        y=names,
+        orientation="h",
+        marker={"color": [outcome.colour for outcome in outcomes], "line": {"width": 0}},
+        text=texts,
+        textposition="outside",
+        textfont={"color": Colour.INK},
+        cliponaxis=False,
+        hovertemplate="%{y}<br>%{text}<extra></extra>",
+    )
+    figure.line(1.0 if is_ratio else 0.0, along="y")
+    ends = [row[end] for row in rows for end in ("before", "after")]
+    width = max(ends) - min(ends) or 0.1
+    title = "times the baseline" if is_ratio else "more than the baseline"
+    # Room for the words next to the bars, on a phone as well.
+    shown_range = [min(ends) - 0.08 * width, max(ends) + 0.4 * width]
+    figure.axes(axis(title, range=shown_range), rows_axis(names))
+    return (figure,)
+
+
+def _levels(steps: Sequence[Step], metric: str) -> list[dict[str, Any]]:
+    """Return the steps that change a figure, each with where it begins and ends.
+
+    None is returned after a step of which the effect is not known.
+    """
+    rows: list[dict[str, Any]] = []
+    for step in steps:
+        row = step.effects[metric]
+        if row is not None and row["verdict"] == Verdict.SAME_RUNS:
+            continue
+        if row is None or is_too_wide(row):
+            break
+        is_ratio = row["kind"] == Kind.RATIO
+        before = rows[-1]["after"] if rows else 1.0 if is_ratio else 0.0
+        after = before * row["effect"] if is_ratio else before + row["effect"]
+        rows.append({"step": step.text, "before": before, "after": after, **row})
+    return rows
