@@ -99,8 +99,15 @@ def read_request(given: Options) -> Request:
         SweepError: Something is wrong; the message names what is allowed.
     """
     raise_all(list(contradictions(given.given())))
-    options, before = given, None if given.resume is None else _record_to_resume(given.resume)
-    if before is not None:  # its search is extended, not replaced
+    options = given
+    before: SweepRecord | None = None
+    if given.resume is not None:
+        before = read_sweep(given.resume)
+        if before.replayed:
+            raise RunDirectoryError(
+                f"--resume {given.resume}: is a replay, which cannot be resumed", "start it again"
+            )
+        # Its search is extended, not replaced.
         options = replace(given, trials=None).resuming(before.options)
         options = replace(options, sweep_file=options.sweep_file or Path(before.file))
     if (file := options.sweep_file) is None:
@@ -146,15 +153,6 @@ def read_request(given: Options) -> Request:
         notes=(*notes, *warm_start.notes),
         warm_start=warm_start,
     )
-
-
-def _record_to_resume(run_dir: Path) -> SweepRecord:
-    record = read_sweep(run_dir)
-    if record.replayed:
-        raise RunDirectoryError(
-            f"--resume {run_dir}: is a replay, which cannot be resumed", "start it again"
-        )
-    return record
 
 
 def _require_counters(sweep: Sweep[Any], machine: Machine) -> None:

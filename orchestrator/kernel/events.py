@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from orchestrator.errors import SweepError
-from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
+from orchestrator.trial import Budget, Report, Trial, TrialResult
 
 Scalar = bool | int | float | str | None
 _Config = dict[str, Scalar | tuple[Scalar, ...]]
@@ -218,26 +218,3 @@ def decode(line: bytes) -> Event | None:
         config = msgspec.convert(event.trial.config, _Config)  # lists become tuples again
         return replace(event, trial=replace(event.trial, config=config))
     return event
-
-
-class Checked:
-    """A check of a journal's events against those before them."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, TrialState | None] = {}
-
-    def check(self, event: Event) -> None:
-        """Check an event.
-
-        Raises:
-            ValueError: Its trial was never asked for, or has ended before.
-        """
-        if isinstance(event, Asked):
-            self._states.setdefault(event.trial.id, None)
-        trial_id = event.trial.id if isinstance(event, Merged) else getattr(event, "trial_id", None)
-        if trial_id is not None and trial_id not in self._states:
-            raise ValueError(f"trial {trial_id!r} was never asked for")
-        if isinstance(event, Finished):
-            if self._states[event.trial_id] not in (None, TrialState.NOT_RUN):
-                raise ValueError(f"trial {event.trial_id!r} has ended before")
-            self._states[event.trial_id] = event.result.state

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import DAMAGED, Checked, Event, decode, encode
+from orchestrator.kernel.events import DAMAGED, Asked, Event, Finished, Merged, decode, encode
 from orchestrator.texts import bounded
+from orchestrator.trial import TrialState
 
 _SHOWN: Final = 300
 """Characters of the reason that are shown."""
@@ -70,7 +71,7 @@ def read_journal(path: Path) -> Iterator[Event]:
         RunDirectoryError: It cannot be read, or a line of it that is whole is damaged; names
             the line.
     """
-    checked = Checked()
+    states: dict[str, TrialState | None] = {}
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
@@ -78,11 +79,28 @@ def read_journal(path: Path) -> Iterator[Event]:
             try:
                 event = decode(line)
                 if event is not None:
-                    checked.check(event)
+                    _check(event, states)
             except DAMAGED as error:
                 raise _damaged(path, number, error) from None
             if event is not None:
                 yield event
+
+
+def _check(event: Event, states: dict[str, TrialState | None]) -> None:
+    """Check an event against the states of the trials before it, and note its own.
+
+    Raises:
+        ValueError: Its trial was never asked for, or has ended before.
+    """
+    if isinstance(event, Asked):
+        states.setdefault(event.trial.id, None)
+    trial_id = event.trial.id if isinstance(event, Merged) else getattr(event, "trial_id", None)
+    if trial_id is not None and trial_id not in states:
+        raise ValueError(f"trial {trial_id!r} was never asked for")
+    if isinstance(event, Finished):
+        if states[event.trial_id] not in (None, TrialState.NOT_RUN):
+            raise ValueError(f"trial {event.trial_id!r} has ended before")
+        states[event.trial_id] = event.result.state
 
 
 def read_steps(path: Path) -> Iterator[Event]:

@@ -18,9 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import (
-    DAMAGED,
     Asked,
     Continued,
     Cut,
@@ -39,7 +38,6 @@ from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold, Gate, Trials
 from orchestrator.kernel.search import Pause, Proposal, Search
-from orchestrator.texts import bounded_name
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
 
 TICK_S: Final = 0.4
@@ -276,18 +274,9 @@ class ControlLoop:
         """
         self._gate.replaying = True
         asked: dict[str, Trial] = {}
-        for number, event in enumerate(events, start=1):
-            try:
-                self._apply(event)
-                self._replay_event(event, asked)
-            except DAMAGED as error:
-                if isinstance(error, SweepError):
-                    raise
-                raise RunDirectoryError(
-                    f"{self._journal.path}:{number} is damaged: it does not fit what comes before "
-                    f"it: {type(error).__name__}: {bounded_name(str(error))}",
-                    "restore the line, or start a new run",
-                ) from error
+        for event in events:
+            self._apply(event)
+            self._replay_event(event, asked)
         self._gate.replaying = False
         self._search.notes()  # they are in the journal
         have_run = {

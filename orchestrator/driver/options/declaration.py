@@ -39,7 +39,7 @@ class Group(StrEnum):
     RESULTS = "what is left behind"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Option:
     """The declaration of an option.
 
@@ -62,21 +62,17 @@ class Option:
     replaces: str = ""
 
 
-def option(group: Group, text: str, **more: Any) -> Option:  # noqa: ANN401 - of Option
-    """Return the declaration of an option."""
-    return Option(group=group, help=text, **more)
-
-
 def folder(group: Group, text: str, metavar: str = "DIR", **more: bool) -> Option:
     """Return the declaration of an option that names a folder, by default for this process."""
-    return option(group, text, **{"metavar": metavar, "read": a_path, "stored": False} | more)
+    fields: dict[str, Any] = {"metavar": metavar, "read": a_path, "stored": False, **more}
+    return Option(group, text, **fields)
 
 
 def count(
     text: str, group: Group = Group.SEARCHED, *, least: int = 1, replaces: str = ""
 ) -> Option:
     """Return the declaration of a number."""
-    return option(group, text, metavar="N", read=whole_number(least, MOST), replaces=replaces)
+    return Option(group, text, metavar="N", read=whole_number(least, MOST), replaces=replaces)
 
 
 def flag(name: str) -> str:

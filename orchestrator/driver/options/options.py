@@ -25,7 +25,6 @@ from orchestrator.driver.options.declaration import (
     hours,
     is_of_replay,
     isolation,
-    option,
     prices,
     replay_settings,
     setting,
@@ -45,21 +44,21 @@ class Options:
     """The values of a command line; None, False or empty where an option was not given."""
 
     sweep_file: Path | None = None
-    plan: Annotated[bool, option(_TRAINED, "print what would run, and stop", stored=False)] = False
+    plan: Annotated[bool, Option(_TRAINED, "print what would run, and stop", stored=False)] = False
     data: Annotated[
         str | None,
-        option(_TRAINED, "train on this data set instead of the sweep's", metavar="NAME_OR_PATH"),
+        Option(_TRAINED, "train on this data set instead of the sweep's", metavar="NAME_OR_PATH"),
     ] = None
     data_root: Annotated[
         Path | None,
         folder(_TRAINED, "where data sets live (default: $SWEEP_DATA, else data/)", stored=True),
     ] = None
     download: Annotated[
-        bool, option(_TRAINED, "fetch the data set if it is absent", stored=False)
+        bool, Option(_TRAINED, "fetch the data set if it is absent", stored=False)
     ] = False
     set: Annotated[
         tuple[str, ...],
-        option(
+        Option(
             _TRAINED,
             "fix a knob, in the space and in the baseline; or rigor=PRESET, rigor.NAME=VALUE, "
             "replay.NAME=VALUE; may be repeated",
@@ -70,7 +69,7 @@ class Options:
     ] = ()
     search: Annotated[
         str | None,
-        option(
+        Option(
             _SEARCHED, f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's", metavar="NAME"
         ),
     ] = None
@@ -91,7 +90,7 @@ class Options:
     ] = ()
     time_budget: Annotated[
         float | None,
-        option(
+        Option(
             _SEARCHED,
             "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
             metavar="30m",
@@ -100,7 +99,7 @@ class Options:
     ] = None
     core_hours: Annotated[
         float | None,
-        option(
+        Option(
             _SEARCHED,
             "budget of core-hours: cores of each trial times the time that it holds them",
             metavar="X",
@@ -109,7 +108,7 @@ class Options:
     ] = None
     cost: Annotated[
         Mapping[str, float] | None,
-        option(
+        Option(
             _SEARCHED,
             "prices of a core and of a GPU for one hour",
             metavar="cpu_hour=0.04,gpu_hour=2.50",
@@ -128,7 +127,7 @@ class Options:
     ] = None
     isolation: Annotated[
         Isolation | None,
-        option(
+        Option(
             _PLACE,
             "how far trials are kept from each other: exclusive, leased or shared",
             metavar="NAME",
@@ -138,7 +137,7 @@ class Options:
     ] = None
     executor: Annotated[
         str | None,
-        option(
+        Option(
             _PLACE,
             f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})",
             metavar="NAME",
@@ -156,13 +155,13 @@ class Options:
     ] = None
     address: Annotated[
         str | None,
-        option(_PLACE, "use this existing Ray cluster", metavar="ADDR", read=cluster_address),
+        Option(_PLACE, "use this existing Ray cluster", metavar="ADDR", read=cluster_address),
     ] = None
     out: Annotated[Path | None, folder(_RESULTS, "run directory (default: runs/SWEEP/TIME)")] = None
     resume: Annotated[Path | None, folder(_RESULTS, "continue an interrupted run")] = None
     tracking_uri: Annotated[
         str | None,
-        option(
+        Option(
             _RESULTS,
             "MLflow (default: $MLFLOW_TRACKING_URI, else an sqlite file under the runs folder)",
             metavar="URI",
@@ -170,13 +169,13 @@ class Options:
     ] = None
     experiment: Annotated[
         str | None,
-        option(
+        Option(
             _RESULTS,
             "MLflow's experiment (default: $MLFLOW_EXPERIMENT_NAME, else the sweep file's name)",
             metavar="NAME",
         ),
     ] = None
-    no_mlflow: Annotated[bool, option(_RESULTS, "do not write to MLflow")] = False
+    no_mlflow: Annotated[bool, Option(_RESULTS, "do not write to MLflow")] = False
 
     @property
     def executor_name(self) -> str:
