@@ -70,13 +70,18 @@ def compose(
     if speeds.empty or ends.empty:
         empty = by_config(trials.iloc[:0])
         return empty.assign(**{name: pd.Series(dtype="object") for name in _ADDED})
-    learned = learned_of(ends, [objective.metric for objective in objectives])
+    metrics = [objective.metric for objective in objectives]
+    learned, own = learned_of(ends, metrics), learned_of(ends, metrics, CONFIG)
     of_curves = curve_times(keyed, ends, curves)
     learned_columns = [name for name in metrics_of(speeds) if _is_of_curves(name)]
     speeds = speeds.drop(columns=[*learned_columns, "num_all_runs"])
     speeds = speeds.rename(columns={"trial_ids": "speed_ids"})
     rows = configs.merge(speeds, on=SETTING, how="inner")
     rows = rows.merge(learned.join(of_curves), left_on=COMBINATION, right_index=True, how="inner")
+    is_own = rows[CONFIG].isin(own.index)  # what was trained itself has its own accuracy
+    rows = rows.assign(
+        **{name: rows[name].where(~is_own, rows[CONFIG].map(own[name])) for name in own.columns}
+    )
     missing = [name for name in metrics_of(trials) if name not in rows.columns]
     rows = rows.assign(**dict.fromkeys(missing, np.nan))
     rows = _with_interval(with_times(rows), objectives[0].metric)

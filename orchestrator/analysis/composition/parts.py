@@ -138,8 +138,10 @@ def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> p
     return ends[~ends[COMBINATION].isin(ends.loc[completed, COMBINATION])]
 
 
-def learned_of(ends: pd.DataFrame, objectives: Sequence[str]) -> pd.DataFrame:
-    """Return one row a combination, by its number: means over its seeds.
+def learned_of(
+    ends: pd.DataFrame, objectives: Sequence[str], key: str = COMBINATION
+) -> pd.DataFrame:
+    """Return one row a combination, or a ``key`` of another name: means over its seeds.
 
     Columns: every figure of what was learned; ``_low`` and ``_high`` of the objectives among them,
     a t interval for the mean with the spread between seeds pooled over all combinations that were
@@ -149,15 +151,16 @@ def learned_of(ends: pd.DataFrame, objectives: Sequence[str]) -> pd.DataFrame:
     Args:
         ends: From :func:`curve_ends`.
         objectives: Metrics that get an interval.
+        key: Of :data:`KEYS`.
     """
     columns = [name for name in metrics_of(ends) if is_learned(name.removeprefix("metrics."))]
-    of_seed = ends.groupby([COMBINATION, "seed"], sort=False, dropna=False)[columns].mean()
-    of_combination = of_seed.groupby(level=COMBINATION, sort=False)
+    of_seed = ends.groupby([key, "seed"], sort=False, dropna=False)[columns].mean()
+    of_combination = of_seed.groupby(level=key, sort=False)
     means, counts = of_combination.mean(), of_combination.count()
     wanted = {f"metrics.{name}" for name in objectives}
     bounded = [name for name in columns if name in wanted]
     half = _half_widths(of_combination[bounded].var(), counts[bounded])
-    ids = ends.groupby(COMBINATION, sort=False)["trial_id"].agg(tuple)
+    ids = ends.groupby(key, sort=False)["trial_id"].agg(tuple)
     return means.assign(
         **{f"{name}_low": means[name] - half[name] for name in bounded},
         **{f"{name}_high": means[name] + half[name] for name in bounded},

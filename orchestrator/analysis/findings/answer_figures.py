@@ -171,13 +171,33 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
 
 
 def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """Return a config's accuracy by each seed that searched; of a factored search its curves'."""
-    if tables.is_composed:  # a curve is of all settings that learn alike
-        config = {k: v for k, v in config.items() if tables.roles.get(k) is not Role.SYSTEMS}
+    """Return a config's accuracy by each seed that searched; that of its combination without."""
     rows, column = tables.searched, tables.rule.accuracy_column
-    own = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
-    accuracies = own[rows_of(own, config)].groupby("seed", dropna=False)[column].mean().dropna()
+    done = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
+    own = done[rows_of(done, config)]
+    if own.empty and tables.is_composed:  # a curve is of all settings that learn alike
+        config = {k: v for k, v in config.items() if tables.roles.get(k) is not Role.SYSTEMS}
+        own = done[rows_of(done, config)]
+    accuracies = own.groupby("seed", dropna=False)[column].mean().dropna()
     return accuracies.to_numpy(dtype=np.float64)
+
+
+def own_and_composed(tables: RunTables) -> tuple[float, float, int] | None:
+    """Return the baseline's accuracy with its own setting and with others, over shared seeds.
+
+    With the number of these seeds; None where there are none.
+    """
+    rows, column, sweep = tables.searched, tables.rule.accuracy_column, tables.sweep
+    done = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
+    is_own = rows_of(done, sweep.baseline)
+    learns = {k: v for k, v in sweep.baseline.items() if sweep.knobs[k].role is not Role.SYSTEMS}
+    parts = [done[is_own], done[rows_of(done, learns) & ~is_own]]
+    of_seed = [part.groupby("seed")[column].mean() for part in parts]
+    both = pd.concat(of_seed, axis=1, join="inner").dropna()
+    if both.empty:
+        return None
+    with_own, with_others = both.mean()
+    return float(with_own), float(with_others), len(both)
 
 
 def cost_of_run(

@@ -11,6 +11,7 @@ import pandas as pd
 from orchestrator.analysis.columns import rows_of, same_config
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.findings.answer_figures import own_and_composed
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.front import rests_on
@@ -20,6 +21,7 @@ from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import learned_word, short, shown
 from orchestrator.formats import counted
+from orchestrator.space.knob import Role
 from orchestrator.trial import Isolation, Stage, TrialState
 
 _CLASSES: Final = "metrics.val_classes_predicted"
@@ -45,6 +47,8 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
         yield Finding(Caveat.BUDGET, text)
     for text in group_notes(tables.grouped, tables.main_group):
         yield Finding(Caveat.CONDITIONS, text)
+    if tables.is_composed:
+        yield _roles(tables)
     yield _other_load(trials)
     yield _drift(tables)
     yield from _short_epochs(trials)
@@ -100,6 +104,30 @@ def _composed(
     if choice.row.get(COMPOSED, False):
         text = f"selected by composed figures, {rests_on(choice.row, learned)}; since then {text}"
     return Finding(Caveat.COMPOSED, text, Health.PASS)
+
+
+def _roles(tables: RunTables) -> Finding:
+    """Return the baseline's accuracy with its own setting, and with that of its curve."""
+    objective, known = tables.rule.accuracy, own_and_composed(tables)
+    knobs = [
+        name
+        for name, knob in tables.sweep.knobs.items()
+        if knob.role is Role.SYSTEMS and tables.roles[name] is Role.BOTH
+    ]
+    parts = [f"{' and '.join(knobs)} declared systems, counted as both"] if knobs else []
+    health = Health.WARNING if knobs else Health.PASS
+    if known is not None:
+        own, composed, num = known
+        one, other = (shown(objective.metric, value) for value in (own, composed))
+        parts.append(
+            f"the baseline has {objective.metric} {one} with its own setting and {other} with "
+            f"another one, over {counted(num, 'seed')}"
+        )
+        if abs(own - composed) > (objective.tolerance or 0.0) / 2:
+            health = Health.WARNING
+    elif not knobs:
+        parts, health = ["the baseline was trained with one setting alone"], Health.UNKNOWN
+    return Finding(Caveat.ROLES, "; ".join(parts), health)
 
 
 def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:

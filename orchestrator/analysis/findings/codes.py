@@ -31,6 +31,7 @@ class Caveat(StrEnum):
     ONE_CLASS = "one class"
     OTHER_LOAD = "other load"
     COMPOSED = "composed"
+    ROLES = "roles"
     BUDGET = "budget"
     RULE = "rule"
     CONDITIONS = "conditions"

@@ -6,10 +6,10 @@ import math
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
-from statistics import fmean, median, stdev
+from statistics import fmean, median, stdev, variance
 from typing import Final
 
-from orchestrator.kernel.problem import Key
+from orchestrator.kernel.problem import Key, key_of
 from orchestrator.kernel.search import Proposal
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.space.knob import Role
@@ -25,6 +25,12 @@ LEVEL: Final = 0.05
 
 FALSE_ALARMS: Final = 0.002
 """Probability to take a learning knob for one that changes speed, over all knobs of a search."""
+
+CHANCE: Final = 0.01
+"""Probability to take noise for a difference of the baseline's own curve."""
+
+ASSUMED_PAIRS: Final = 2
+"""Degrees of freedom that the assumed noise of such pairs, the margin, counts as."""
 
 SIMILAR: Final = 2.0
 """Ratio of the variance of the curves' step times to that of the probes' up to which both count as
@@ -46,15 +52,6 @@ def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
     accuracy's tolerance (two one-sided tests: Schuirmann, "A comparison of the two one-sided tests
     procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
     """
-    if not findings.factors.varied(Role.SYSTEMS):
-        return
-    probes = findings.fingerprints.values()
-    if not any(each.batches or not math.isnan(each.first_loss) for each in probes):
-        findings.notes.append(
-            "no probe has a fingerprint of its batches or its first loss: that systems knobs do "
-            "not change what is learned is taken on trust"
-        )
-        return
     for knob, pair in suspects(findings).items():
         margin = findings.goals.tolerances[0] / 2 if findings.goals.learned else 0.0
         differences = list[float]()
@@ -110,6 +107,79 @@ def what_differs(findings: Findings, pair: Pair) -> str:
     return "" if same else "first losses"
 
 
+def check_baseline(findings: Findings) -> Iterator[list[Proposal]]:
+    """Train the baseline whole with its own setting; find the systems knobs that change the result.
+
+    Curves are trained with the fastest setting. A knob that costs accuracy late changes no
+    fingerprint, so the baseline's curve with that setting is compared with its own: one pair of one
+    seed. Where these differ by more than the margin further seeds tell chance from a difference.
+    The knobs that explain a difference become ``both``, before other curves are trained.
+    """
+    own, goals = findings.factors.candidates.keys[0], findings.goals
+    while goals.learned:
+        group = findings.factors.groups[0]
+        found = [group.configs.get((s, group.curves[0])) for s in findings.by_preference(group)]
+        picked = next((key for key in found if key is not None), own)
+        differences = yield from _shown_difference(findings, (own, picked), goals.tolerances[0] / 2)
+        if not differences:
+            return
+        knobs = yield from _responsible(findings, own, picked, abs(fmean(differences)))
+        for knob in knobs:
+            findings.factors = findings.factors.as_both(knob)
+        objective, figures = goals.learned[0], findings.mean_figures(own) or (math.nan,)
+        mean = objective.sign * figures[0]
+        findings.notes.append(
+            f"{' and '.join(knobs)}: declared systems, and the baseline has {objective.metric} "
+            f"{mean:.4f} with its own setting and "
+            f"{mean - objective.sign * fmean(differences):.4f} with the fastest one, over "
+            f"{len(differences)} paired seeds: counted as both here, speed and learning"
+        )
+
+
+def _shown_difference(
+    findings: Findings, pair: Pair, margin: float
+) -> Generator[list[Proposal], None, list[float]]:
+    """Return the differences by seed where they exceed margin and noise; none otherwise."""
+    from scipy.special import stdtrit
+
+    for num in range(1, SEEDS[-1] + 1):
+        differences = yield from _differences(findings, pair, num)
+        if len(differences) < num or abs(fmean(differences)) <= margin:
+            return []
+        if num < SEEDS[0]:
+            continue
+        assumed = ASSUMED_PAIRS if margin else 0
+        squares = variance(differences) * (num - 1) + assumed * margin**2
+        degrees = num - 1 + assumed
+        error = math.sqrt(squares / degrees / num)
+        if abs(fmean(differences)) > float(stdtrit(degrees, 1 - CHANCE / 2)) * error:
+            return differences
+    return []
+
+
+def _responsible(
+    findings: Findings, own: Key, picked: Key, size: float
+) -> Generator[list[Proposal], None, list[str]]:
+    """Return the systems knob that changes the baseline's curve by most of ``size``, alone.
+
+    All that differ between the two configs where no single one does.
+    """
+    factors, problem = findings.factors, findings.problem
+    base, other = findings.config(own), findings.config(picked)
+    differing = [knob for knob in factors.varied(Role.SYSTEMS) if base[knob] != other[knob]]
+    changed = {k: key_of(problem, problem.canonical({**base, k: other[k]})) for k in differing}
+    known = set(factors.candidates.keys) - {own}
+    curves = {knob: findings.curve(key) for knob, key in changed.items() if key in known}
+    if len(differing) > 1:
+        left = [curve for curve in curves.values() if not curve.is_over]
+        yield [findings.training(curve, problem.budget.epochs) for curve in left]
+    reference = findings.curve(own).figures
+    assert reference is not None
+    gaps = {k: abs(each.figures[0] - reference[0]) for k, each in curves.items() if each.figures}
+    most = max(gaps, key=gaps.__getitem__, default="")
+    return [most] if gaps and gaps[most] > size / 2 else differing
+
+
 def _paired_curves(
     findings: Findings, pair: Pair, margin: float
 ) -> Generator[list[Proposal], None, list[float]]:
@@ -120,17 +190,26 @@ def _paired_curves(
     """
     differences: list[float] = []
     for num_seeds in SEEDS:
-        pairs = [[findings.curve(key, repeat) for repeat in range(num_seeds)] for key in pair]
-        left = [curve for curves in pairs for curve in curves if not curve.is_over]
-        trainings = [findings.training(each, findings.problem.budget.epochs) for each in left]
-        yield findings.shuffled(trainings, f"pairs {num_seeds}")
-        figures = [(one.figures, other.figures) for one, other in zip(*pairs, strict=True)]
-        differences = [a[0] - b[0] for a, b in figures if a is not None and b is not None]
+        differences = yield from _differences(findings, pair, num_seeds)
         if len(differences) < 2 or _bound(differences) < margin:
             break
         if _bound(differences, SEEDS[-1]) >= margin:
             break
     return differences
+
+
+def _differences(
+    findings: Findings, pair: Pair, num_seeds: int
+) -> Generator[list[Proposal], None, list[float]]:
+    """Train two configs with so many seeds; return the differences of the curves not lost."""
+    if pair[0] == pair[1]:
+        return []
+    pairs = [[findings.curve(key, repeat) for repeat in range(num_seeds)] for key in pair]
+    left = [curve for curves in pairs for curve in curves if not curve.is_over]
+    trainings = [findings.training(each, findings.problem.budget.epochs) for each in left]
+    yield findings.shuffled(trainings, f"pairs {num_seeds}")
+    figures = [(one.figures, other.figures) for one, other in zip(*pairs, strict=True)]
+    return [a[0] - b[0] for a, b in figures if a is not None and b is not None]
 
 
 def _bound(differences: Sequence[float], num: int | None = None) -> float:

@@ -33,7 +33,12 @@ from orchestrator.search.factored.curves import (
 from orchestrator.search.factored.factors import Factors, Group, goals_of
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.probes import SETTLING, look, looks, settle_speeds
-from orchestrator.search.factored.roles import check_learning, check_systems
+from orchestrator.search.factored.roles import (
+    SEEDS,
+    check_baseline,
+    check_learning,
+    check_systems,
+)
 from orchestrator.search.grid import Count, combinations, require_types
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
@@ -59,7 +64,7 @@ class Factored(SearchSpec):
         seeds: Trainings of a curve at most, each with another seed. Curves of the front and
             near it are trained again.
         trials: Curves to train at most, the baseline's among them, drawn from all at random.
-            None: all of them.
+            None: all of them. The baseline with its own setting is one more.
     """
 
     has_rungs: ClassVar[bool] = True
@@ -175,6 +180,7 @@ class FactoredSearch(Search):
             yield from look(findings, num_probes, probe_budget)
             if num_probes == 1 and findings.factors.has_choice:
                 yield from check_systems(findings)
+        yield from check_baseline(findings)
         curves, assigned, goals = self._curves(), self._assigned, findings.goals
         if goals.are_final:
             yield from self._train(curves)
@@ -269,6 +275,9 @@ def planned(
             "way",
             stage=Stage.PROBE,
         )
+        if goals.learned:
+            text = "the baseline with its own setting, whole, and further seeds where it differs"
+            yield PlannedStage(name="train", least=0, most=2 * SEEDS[-1], text=text)
     if goals.is_best_all:
         yield from _rungs([sum(sizes)], budget, KEPT_OF_ALL, "the better third of all curves")
     elif goals.are_final:

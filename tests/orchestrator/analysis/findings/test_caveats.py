@@ -11,6 +11,7 @@ from orchestrator.analysis.findings.answer_figures import (
     Difference,
     accuracy_difference,
     cost_of_run,
+    own_and_composed,
 )
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.findings.findings import findings
@@ -201,3 +202,25 @@ def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
     wide = Speedup(ratio=2.0, low=0.1, high=40.0, basis=Basis.CONFIRM, num_pairs=2)
     for other in (slower, wide):
         assert "epochs_to_pay" not in cost_of_run(tables, LARGE, other)
+
+
+@pytest.mark.parametrize(
+    ("own", "health"), [(None, Health.UNKNOWN), (0.001, Health.PASS), (0.01, Health.WARNING)]
+)
+def test_the_baseline_as_it_is_is_compared_with_its_curve_under_another_setting(
+    own: float | None, health: Health
+) -> None:
+    run = factored_run()
+    curves = [row for row in run.rows if row["stage"] == "train"]
+    (first, second) = [r for r in curves if r["params.batch_size"] == 1000][:2]
+    composed = (first[ACCURACY] + second[ACCURACY]) / 2
+    for row in (first, second) if own is not None else ():
+        run.add(config(), repeat=row["repeat"], **{ACCURACY: row[ACCURACY] + own})
+    (roles,) = caveats(run, Caveat.ROLES)
+    assert roles.health is health
+    if own is not None:
+        assert own_and_composed(run.tables) == pytest.approx((composed + own, composed, 2))
+        assert findings(run.tables).baseline_figures["val_acc"] == pytest.approx(composed + own)
+        difference = accuracy_difference(run.tables, config(num_workers=3))
+        assert difference is not None
+        assert difference.centre == pytest.approx(-own)

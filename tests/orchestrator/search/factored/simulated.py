@@ -87,6 +87,8 @@ class Truth:
         slow_lr: Factor of the time of a step at the largest learning rate.
         order_by_workers: True where the loader's order depends on the number of workers.
         worker_loss: Accuracy that each worker costs, where the order depends on them.
+        late_loss: Accuracy that any number of workers costs from the fifth epoch on: no probe
+            shows it.
         infeasible: Returns True for a config that cannot run.
     """
 
@@ -95,7 +97,7 @@ class Truth:
     slow_lr: float = 1.0
     order_by_workers: bool = False
     worker_loss: float = 0.0
-    has_fingerprints: bool = True
+    late_loss: float = 0.0
     infeasible: Callable[[Mapping[str, Any]], bool] = lambda config: False
 
     @cached_property
@@ -134,6 +136,7 @@ class Truth:
         off = math.log10(config["lr"]) - of["best_lr"] - of["lr_slope"] * 0.3 * doublings
         final = 0.97 - of["lr_width"] * off**2 - of["batch_loss"] * max(doublings, 0)
         final -= self.worker_loss * config["workers"]
+        final -= self.late_loss * (config["workers"] > 0 and epoch > EPOCHS / 2)
         pace = of["pace"] * (1 + 0.15 * doublings) * (1 + 0.3 * max(-off, 0))
         return final - (final - 0.3) * math.exp(-epoch / pace)
 
@@ -211,11 +214,9 @@ class Machine:
     def _probe(
         self, config: Mapping[str, Any], metrics: dict[str, float]
     ) -> tuple[float, list[Report], TrialResult]:
-        tags = {}
-        if self.truth.has_fingerprints:
-            tags["batches"] = self.truth.batches(config)
-            metrics["first_loss"] = 2.3 + 1e-6 * config["workers"]
-            metrics["first_loss"] += 0.1 * (len(tags["batches"]) % 7)
+        tags = {"batches": self.truth.batches(config)}
+        metrics["first_loss"] = 2.3 + 1e-6 * config["workers"]
+        metrics["first_loss"] += 0.1 * (len(tags["batches"]) % 7)
         wall_s = self.setup_s + self.probe_s
         return wall_s, [], replace(completed(**metrics), tags=tags, wall_s=wall_s)
 

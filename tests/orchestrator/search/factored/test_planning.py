@@ -57,7 +57,7 @@ def test_each_way_to_learn_is_trained_with_its_fastest_systems_settings(capacity
     assert {c["lr"] for c in first} == {0.1}, "as the baseline learns"
     assert {(c["lr"], c["workers"], c["batch"]) for c in firsts(trials)} == {
         (lr, workers, batch) for lr in (0.03, 0.1, 0.3) for workers, batch in ((3, 100), (0, 1000))
-    }
+    } | {(0.1, 0, 100)}, "and the baseline as it is"
 
 
 def test_probes_are_short_and_isolated_and_trainings_are_neither() -> None:
@@ -93,13 +93,14 @@ def test_settings_that_cannot_run_or_fail_are_not_trained() -> None:
 def test_a_limit_counts_the_curves_the_baselines_among_them() -> None:
     limited = Factored().with_trials(3)
     trained = firsts(play(limited.start(at())).trials)
-    assert len(trained) == 3
+    assert len(trained) == 3 + 1, "and the baseline as it is"
     assert (0.1, 100) in {(c["lr"], c["batch"]) for c in trained}
 
 
 def test_the_stages_bound_what_is_asked_for() -> None:
     here = large_problem()
-    probe, *rungs, seeds = Factored().planned(here)
+    probe, own, *rungs, seeds = Factored().planned(here)
+    assert (own.least, own.most) == (0, 10)
     assert (probe.name, probe.least, probe.most, probe.isolated) == ("probe", 36, 288, True)
     assert [(s.name, s.least, s.most) for s in rungs] == [
         ("train", 20, 20), ("train", 16, 20), ("train", 12, 20)
@@ -116,7 +117,7 @@ def test_the_stages_bound_what_is_asked_for() -> None:
 def test_a_target_near_the_best_takes_rungs_of_all_curves_and_then_the_race() -> None:
     objectives = (minimize("time_to_accuracy_s"), maximize("val_acc"))
     here = large_problem(objectives=objectives)
-    probe, *rungs, race = Factored(seeds=1).planned(here)
+    probe, _, *rungs, race = Factored(seeds=1).planned(here)
     assert [(stage.least, stage.most) for stage in rungs] == [(20, 20), (7, 20), (3, 20)]
     assert "the better third of all curves" in rungs[-1].text
     assert (race.least, race.most) == (0, None)

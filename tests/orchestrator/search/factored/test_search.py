@@ -10,7 +10,6 @@ import pytest
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.search import Factored
 from orchestrator.search.factored.search import FactoredSearch
-from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored.simulated import (
     EPOCHS,
@@ -21,7 +20,7 @@ from tests.orchestrator.search.factored.simulated import (
 )
 from tests.orchestrator.search.playing import asked_in, journalled, replay
 
-SEEDS = range(12)
+SEEDS = range(40)
 
 
 def ran(here: SearchProblem, truth: Truth, slots: int = 1) -> Machine:
@@ -83,12 +82,14 @@ def test_a_loader_whose_order_depends_on_its_workers_makes_groups_of_them(seed: 
     assert len([t for t in trials if t.stage is Stage.PROBE and t.repeat == 0]) == 36
 
 
-def test_without_fingerprints_roles_are_taken_on_trust_and_this_is_said_once() -> None:
-    here = problem()
-    search = Stages(here, [Searching(Factored().start(here))])
-    Machine(Truth(1, has_fingerprints=False), here).run(search)
-    (note,) = search.notes()
-    assert "taken on trust" in note
+@pytest.mark.parametrize("seed", range(20))
+def test_a_systems_knob_that_costs_accuracy_late_is_found(seed: int) -> None:
+    notes, search, trials = notes_of(Truth(seed, late_loss=0.01))
+    (note,) = notes
+    assert note.startswith("workers: declared systems, and the baseline has val_acc")
+    assert search.roles == {**problem().roles, "workers": "both"}
+    whole = [t for t in trials if t.stage is Stage.TRAIN and t.budget.pause_after is None]
+    assert {t.config["workers"] for t in whole} == {0, 1, 2, 4, 8}, "the answer is composed anew"
 
 
 def test_an_eighth_of_the_grid_will_do() -> None:
