@@ -16,12 +16,16 @@ from orchestrator.analysis.composition.parts import (
     KEYS,
     RATE,
     SETTING,
+    SETUP,
     TIMES,
     UNTOLD,
     WALL,
+    WARM_UP,
     curve_ends,
     curve_times,
     learned_of,
+    medians_of,
+    one_offs,
     speeds_of,
     with_keys,
     with_times,
@@ -81,6 +85,11 @@ def compose(
     is_own = rows[CONFIG].isin(own.index)  # what was trained itself has its own accuracy
     rows = rows.assign(
         **{name: rows[name].where(~is_own, rows[CONFIG].map(own[name])) for name in own.columns}
+    )
+    once = one_offs(trials)
+    own_once = medians_of(once, rows["speed_ids"])
+    rows = rows.assign(
+        **{name: own_once[name].fillna(once[name].median()) for name in (SETUP, WARM_UP)}
     )
     missing = [name for name in metrics_of(trials) if name not in rows.columns]
     rows = rows.assign(**dict.fromkeys(missing, np.nan))

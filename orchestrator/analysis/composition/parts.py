@@ -1,15 +1,15 @@
 """The parts of composed figures: the speed of each setting; accuracy and times of each combination.
 
-    time = set-up + epochs x epoch start + samples / speed + evaluations
+    time = set-up + warm-up + epochs x epoch start + samples / speed + evaluations
 
-The speed and the start of an epoch are its setting's. The samples, the epochs, the time of all
-evaluations and the set-up are its combination's.
+The speed, the start of an epoch, the set-up and the warm-up are its setting's. The samples, the
+epochs and the time of all evaluations are its combination's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,10 @@ RATE: Final = "metrics.samples_per_s"
 
 _EPOCH_S: Final = "metrics.epoch_s"
 _START_S: Final = "metrics.epoch_start_s"
-_OF_CURVES: Final = ("samples", "epochs", "eval_s", "setup_s", "to_target", "efficiency")
+SETUP, WARM_UP = "setup_s", "warm_up_s"
+_PARTS: Final = (SETUP, WARM_UP, "samples", "epochs", "eval_s", "to_target", "efficiency")
+FEW_EPOCHS: Final = 2
+"""Epochs of which the median is not yet that of steady ones."""
 WALL: Final = "wall_s"
 
 TIMES: Final = ("train_s", "epoch_s", "eval_s", "time_to_accuracy_s")
@@ -81,6 +84,33 @@ def _numbers(
     if not deciding:
         return pd.Series(0, index=configs.index)
     return configs.groupby(deciding, sort=False, dropna=False).ngroup()
+
+
+def one_offs(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the seconds that each trial takes once, by its id: ``setup_s`` and ``warm_up_s``.
+
+    The set-up is spent outside of training and evaluation. The warm-up, a compilation for one, is
+    what the first epoch takes more than the median one; of few epochs, what steady steps and the
+    starts of epochs leave of the training. A trial that continued a paused curve has neither.
+    """
+    names = ("train_s", "eval_s", "epochs", "steps", "step_ms", "first_epoch_s", "epoch_s")
+    train_s, eval_s, epochs, steps, step_ms, first_s, epoch_s = (
+        _cells(trials, f"metrics.{name}") for name in names
+    )
+    left_s = train_s - epochs * _starts(trials) - steps * step_ms / 1000
+    parts = {
+        SETUP: _cells(trials, WALL) - train_s - eval_s.fillna(0.0),
+        WARM_UP: (first_s - epoch_s).where(epochs > FEW_EPOCHS).fillna(left_s),
+    }
+    is_first = _cells(trials, "metrics.earlier_epochs").isna()
+    known = pd.DataFrame(parts).clip(lower=0.0).where(is_first)
+    return known.set_axis(trials["trial_id"])
+
+
+def medians_of(values: pd.DataFrame, ids: pd.Series[Any]) -> pd.DataFrame:
+    """Return the medians of values by trial over the trials of each row."""
+    each = ids.explode()
+    return values.reindex(each).set_axis(each.index).groupby(level=0).median()
 
 
 def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
@@ -183,48 +213,31 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
     """Return the times of the curves of each combination, by the combination's number.
 
     Columns: ``epochs`` and ``samples`` of the whole curve; ``eval_s``, the time of its
-    evaluations; ``setup_s``, the time of a trial beside training and evaluation;
-    ``to_target``, epochs to the sweep's target; ``efficiency``, goodput over speed. The time of an
-    evaluation and the set-up are the sweep's medians where a combination has none of its own.
+    evaluations; ``to_target``, epochs to the sweep's target; ``efficiency``, goodput over speed.
+    The time of an evaluation is the sweep's median where a combination has none of its own.
 
     Args:
         trials: From :func:`with_keys`.
         ends: The last rows of the curves, from ``curve_ends``.
         curves: One row a report; without any the samples follow from the rates.
     """
-    per_epoch, setup_s = _shares(trials)
+    rows = trials[(trials["stage"] == Stage.TRAIN) & trials["state"].isin(ENDED)]
+    each = _cells(rows, "metrics.eval_s") / _cells(rows, "metrics.epochs")
+    per_epoch = each.groupby(rows[COMBINATION]).median()
+    warm_up_s = one_offs(ends)[WARM_UP].fillna(0.0).set_axis(ends.index)
     epochs = _cells(ends, "metrics.epochs")
     rows = pd.DataFrame(
         {
             COMBINATION: ends[COMBINATION],
             "epochs": epochs,
             "samples": epochs * _samples_per_epoch(ends, curves),
-            "to_target": _cells(ends, _REACHED) / _cells(ends, _EPOCH_S),
+            "to_target": (_cells(ends, _REACHED) - warm_up_s) / _cells(ends, _EPOCH_S),
             "efficiency": _cells(ends, "metrics.goodput") / _cells(ends, RATE),
         }
     )
     of_combination = rows.groupby(COMBINATION, sort=False).mean()
     own = per_epoch.reindex(of_combination.index).fillna(per_epoch.median())
-    return of_combination.assign(
-        eval_s=own * of_combination["epochs"],
-        setup_s=setup_s.reindex(of_combination.index).fillna(setup_s.median()),
-    )
-
-
-def _shares(trials: pd.DataFrame) -> tuple[pd.Series[float], pd.Series[float]]:
-    """Return the evaluation time of an epoch and the set-up of a process, by combination.
-
-    A trial that went on from a pause has the times of the whole curve, and the seconds of its own
-    process: it tells nothing of the set-up.
-    """
-    rows = trials[trials["stage"] == Stage.TRAIN]
-    rows = rows[rows["state"].isin(ENDED)]
-    train_s, eval_s = (_cells(rows, f"metrics.{name}") for name in ("train_s", "eval_s"))
-    per_epoch = eval_s / _cells(rows, "metrics.epochs")
-    setup_s = (_cells(rows, WALL) - train_s - eval_s.fillna(0.0)).clip(lower=0)
-    setup_s = setup_s.where(_cells(rows, "metrics.earlier_epochs").isna())
-    keys = rows[COMBINATION]
-    return per_epoch.groupby(keys).median(), setup_s.groupby(keys).median()
+    return of_combination.assign(eval_s=own * of_combination["epochs"])
 
 
 def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> pd.Series[float]:
@@ -253,22 +266,23 @@ def with_times(configs: pd.DataFrame) -> pd.DataFrame:
     """Return the configs with composed times, and without the columns that they are made of.
 
     Args:
-        configs: With the columns of :func:`curve_times`, and the speed and the start of an epoch
-            of each config's setting.
+        configs: With the columns of :func:`curve_times`, and of each config's setting the speed,
+            the start of an epoch, and the columns of :func:`one_offs`.
     """
     speed, epochs = _cells(configs, RATE), configs["epochs"]
     epoch_s = _starts(configs) + configs["samples"] / epochs.where(epochs > 0) / speed
-    train_s = epochs * epoch_s
+    warm_up_s = configs[WARM_UP].fillna(0.0)
+    train_s = warm_up_s + epochs * epoch_s
     times = {
         "metrics.epoch_s": epoch_s,
         "metrics.train_s": train_s,
         "metrics.eval_s": configs["eval_s"],
-        "metrics.time_to_accuracy_s": configs["to_target"] * epoch_s,
+        "metrics.time_to_accuracy_s": warm_up_s + configs["to_target"] * epoch_s,
         "metrics.goodput": configs["efficiency"] * speed,
-        WALL: configs["setup_s"] + train_s + configs["eval_s"].fillna(0.0),
+        WALL: configs[SETUP] + train_s + configs["eval_s"].fillna(0.0),
     }
     known = {name: value for name, value in times.items() if name in configs or name == WALL}
-    return configs.assign(**known).drop(columns=list(_OF_CURVES))
+    return configs.assign(**known).drop(columns=list(_PARTS))
 
 
 def _cells(rows: pd.DataFrame, column: str) -> pd.Series[float]:

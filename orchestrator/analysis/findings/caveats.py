@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -13,9 +14,11 @@ from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.answer_figures import own_and_composed
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
+from orchestrator.analysis.findings.words import changes_of, named
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.front import rests_on
 from orchestrator.analysis.recommendation.speedup import Basis
+from orchestrator.analysis.recommendation.starts import break_even
 from orchestrator.analysis.rule import column_of, reaches
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -79,6 +82,7 @@ def caveats_of_choice(
     if choice.row.get("interval") == OVER_ONE_RUN:
         text = "selected from one run of each config: the noise between runs was not known then"
         yield Finding(Caveat.ONE_RUN, text, Health.UNKNOWN)
+    yield from _starts(choice, tables)
     if choice.row.get("contaminated"):
         text = "all of its runs were contaminated by other load, and its speed is of them"
         yield Finding(Caveat.CONTAMINATED, text)
@@ -172,6 +176,24 @@ def _short_of_the_rule(
                     "that the rule asks for"
                 )
                 yield Finding(Caveat.RULE, text)
+
+
+def _starts(choice: Choice, tables: RunTables) -> Iterator[Finding]:
+    """Yield after how many epochs a longer start pays: the config's, and one that does not."""
+    of, unpaid = tables.sweep.budget.epochs, choice.selection.unpaid
+    for one in (break_even(tables, choice.config), unpaid):
+        if one is None:
+            continue
+        faster = f"{named(changes_of(one.config, tables))} is faster, but "
+        after = "never pays"
+        if math.isfinite(one.epochs):
+            after = f"pays after {counted(math.ceil(one.epochs), 'epoch')}"
+        text = (
+            f"{faster if one is unpaid else ''}its start takes {one.excess_s:.1f} s longer than "
+            f"that of {named(changes_of(one.other, tables))} and {after}, this training has {of}"
+        )
+        is_fine = one is unpaid or one.epochs <= of
+        yield Finding(Caveat.START, text, Health.PASS if is_fine else Health.WARNING)
 
 
 def _is_shared(choice: Choice, tables: RunTables) -> bool:

@@ -35,6 +35,7 @@ class Caveat(StrEnum):
     BUDGET = "budget"
     RULE = "rule"
     CONDITIONS = "conditions"
+    START = "start"
     ONE_RUN = "one run"
     CONTAMINATED = "contaminated"
     SHARED = "shared cores"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import Config, config_of, configs_of, rows_of
 from orchestrator.analysis.recommendation.cost import order_by_cost
+from orchestrator.analysis.recommendation.starts import BreakEven, split_by_pay
 from orchestrator.analysis.rule import Rule, best_of, column_of
 from orchestrator.analysis.statistics.against_best import (
     Verdict,
@@ -52,6 +53,7 @@ class Selection:
         num_accurate: Configs among them that hold the rule's conditions.
         best: The best figure among them of each objective, by metric.
         state: How the runs ended that were weighed.
+        unpaid: The fastest config that is left out since its start does not pay; or None.
         refusal: Why none of the candidates was selected; empty where one was.
     """
 
@@ -66,6 +68,7 @@ class Selection:
     num_accurate: int = 0
     best: Mapping[str, float] = field(default_factory=dict)
     state: TrialState = TrialState.COMPLETED
+    unpaid: BreakEven | None = None
     refusal: str = ""
 
 
@@ -89,7 +92,8 @@ def select(tables: RunTables) -> Selection:
     if held.empty:
         return weighed
     if rule.how.kind is RuleKind.FASTEST_WITHIN:
-        return _fastest_within(held, weighed, tables)
+        held, unpaid = split_by_pay(held, tables)
+        return _fastest_within(held, replace(weighed, unpaid=unpaid), tables)
     return _by_another_rule(held, weighed, tables)
 
 

@@ -49,7 +49,8 @@ def test_figures_of_a_config_by_hand() -> None:
     assert row["metrics.epoch_s"] == pytest.approx(0.1 + 1000 / 1200)
     assert row["metrics.train_s"] == pytest.approx(9 * (0.1 + 1000 / 1200))
     assert row["metrics.eval_s"] == pytest.approx(4.5)
-    assert row["wall_s"] == pytest.approx(40.0 - 30.0 - 4.5 + row["metrics.train_s"] + 4.5)
+    # The set-up is that of the setting's probes, half a second, not of the curve.
+    assert row["wall_s"] == pytest.approx(0.5 + row["metrics.train_s"] + 4.5)
     assert row["metrics.peak_rss_gib"] == pytest.approx(2.0)
     assert (row["num_runs"], row["num_all_runs"]) == (2, 1)
     assert row["speed_ids"] == row["timed_ids"] == ("p000", "p001")
@@ -245,6 +246,26 @@ def test_a_time_to_a_target_scales_with_the_time_of_an_epoch() -> None:
     assert row["metrics.time_to_accuracy_s"] == pytest.approx(4 * row["metrics.epoch_s"])
 
 
+def test_a_start_of_a_setting_is_counted_once_and_of_its_own_probes() -> None:
+    configs = grid((0, 2), (1,), (0.1,))
+    factory = Factory()
+    steps = {"metrics.steps": 50.0, "metrics.step_ms": 10.0, "metrics.epochs": 1.0}
+    times = {"metrics.train_s": 0.6 + 6.0, "wall_s": 0.6 + 6.0 + 14.0}
+    factory.probe(configs[0], **steps, **{"metrics.train_s": 0.6, "wall_s": 0.7})
+    factory.probe(configs[1], **steps, **times)
+    curve = factory.train(configs[1])
+    curve |= {"metrics.first_epoch_s": curve["metrics.epoch_s"] + 6.0, "wall_s": 40.0}
+    curve["metrics.train_s"] += 6.0
+    curve["metrics.time_to_accuracy_s"] = 6.0 + 4 * curve["metrics.epoch_s"]
+    plain, compiled = composed(factory, configs).to_dict("records")
+    for row, setup_s, warm_up_s in ((plain, 0.1, 0.0), (compiled, 14.0, 6.0)):
+        train_s = warm_up_s + 9 * row["metrics.epoch_s"]
+        assert row["metrics.train_s"] == pytest.approx(train_s)
+        assert row["wall_s"] == pytest.approx(setup_s + train_s + 9 * 0.5)
+        reached_s = warm_up_s + 4 * row["metrics.epoch_s"]
+        assert row["metrics.time_to_accuracy_s"] == pytest.approx(reached_s)
+
+
 def test_a_curve_that_was_paused_and_gone_on_with_counts_once() -> None:
     factory = Factory()
     configs = grid((0, 1), (1,), (0.1,))
@@ -257,5 +278,4 @@ def test_a_curve_that_was_paused_and_gone_on_with_counts_once() -> None:
     (row,) = composed(factory, configs[1:]).to_dict("records")
     assert row["num_all_runs"] == 1
     assert row[ACCURACY] == pytest.approx(accuracy_of(configs[0]))
-    # The set-up is of the first process, which is 3 s.
-    assert row["wall_s"] == pytest.approx(3.0 + row["metrics.train_s"] + 9 * 0.5)
+    assert row["wall_s"] == pytest.approx(0.5 + row["metrics.train_s"] + 9 * 0.5)

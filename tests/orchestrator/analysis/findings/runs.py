@@ -20,6 +20,7 @@ from tests.orchestrator.analysis.made_runs import (
 )
 
 FAST = config(num_workers=3)
+COMPILED = config(allocator="jemalloc")
 TWICE, ONCE = [2000.0, 2010.0, 2005.0], [1000.0, 1000.0, 1000.0]
 NAN = float("nan")
 
@@ -67,6 +68,22 @@ def by_rule(rule: SelectionRule) -> MadeRun:
 def cheaper_tie() -> MadeRun:
     run = confirmed(ONCE, [1001.0, 1002.0, 1003.0], searching=990.0)
     run.sweep["baseline"] = FAST
+    return run
+
+
+def compiled(
+    start_s: float = 6.0, gain: float = 0.12, epochs: int = 10, spread_s: float = 0.05
+) -> MadeRun:
+    """Return a run of two configs: epochs of a second, and ones that are shorter by a gain."""
+    run = MadeRun()
+    run.sweep["budget"] = {"epochs": epochs, "steps": None}
+    for c, own_s, epoch_s in ((config(), 1.0, 1.0), (COMPILED, start_s, 1 / (1 + gain))):
+        for repeat in range(3):
+            train_s, noise_s = 30 * epoch_s, spread_s * (repeat - 1)
+            times = {"train_s": train_s, "epoch_s": epoch_s, "eval_s": 0.0, "epochs": 30.0}
+            cells = {f"metrics.{name}": value for name, value in times.items()}
+            cells |= {"metrics.first_epoch_s": epoch_s, "wall_s": train_s + own_s + noise_s}
+            run.add_runs(c, [1000.0 / epoch_s], first=repeat, **cells)
     return run
 
 
@@ -246,6 +263,7 @@ RUNS: dict[str, Callable[[], MadeRun | RunTables]] = {
     "a figure that was not reported": lambda: searched((config(), NAN)),
     "figures that no trial has together": not_together,
     "a finalist": finalist,
+    "a start that does not pay": compiled,
     "a cheaper config": lambda: searched(
         (config(), 1000.0), (FAST, 3900.0), (config(num_workers=6), 3940.0)
     ),
