@@ -11,7 +11,6 @@ from orchestrator import Run, knobs, learning
 from trainables.classification import classified
 from trainables.data.formats.image_data import ImageData
 from trainables.parallel import Ranks
-from trainables.precision import Precision
 
 MEAN = 0.1307
 """Mean of MNIST's pixels, on a scale of 0 to 1."""
@@ -116,7 +115,6 @@ class Evaluation:
         run: Says which epoch is the last, and whether test may be looked at.
         ranks: Each looks at its share of the images.
         every: Epochs from one evaluation to the next; the last epoch always has one.
-        precision: What the network is evaluated in: what it is trained in.
         val: Images to choose settings by, maybe none.
         test: Images to report on, once.
     """
@@ -124,7 +122,6 @@ class Evaluation:
     run: Run
     ranks: Ranks
     every: int
-    precision: Precision
     val: Examples
     test: Examples
 
@@ -147,12 +144,11 @@ class Evaluation:
 
     @torch.no_grad()
     def _figures(self, split: str, network: nn.Module, examples: Examples) -> dict[str, float]:
-        """Return the figures of a split, from the scores of all ranks."""
+        """Return the figures of a split, from the scores of all ranks, computed in float32."""
         mine = slice(self.ranks.index, None, self.ranks.count)
         network.eval()
-        with self.precision.autocast():
-            batches = examples.inputs[mine].split(EVALUATION_BATCH)
-            own = torch.cat([network(inputs).float() for inputs in batches])
+        batches = examples.inputs[mine].split(EVALUATION_BATCH)
+        own = torch.cat([network(inputs) for inputs in batches])
         network.train()
         scores = own.new_zeros(len(examples.labels), own.shape[1])
         scores[mine] = own

@@ -143,7 +143,6 @@ def train(config: LeNetConfig, run: Run) -> None:
             run=run,
             ranks=ranks,
             every=config.eval_every,
-            precision=precision,
             val=_examples(splits.val, run.device),
             test=_examples(splits.test, run.device),
         )

@@ -138,7 +138,6 @@ def train(config: MlpConfig, run: Run) -> None:
         run=run,
         ranks=ranks,
         every=config.eval_every,
-        precision=precision,
         val=_examples(splits.val, config, run.device),
         test=_examples(splits.test, config, run.device),
     )

@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from orchestrator import Trainable
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget
-from tests.trainables.running import Reports, context
+from tests.trainables.running import Reports, context, train_once
+from trainables import images
 from trainables.classification import classified
 from trainables.data.sets.digits import DIGITS
 from trainables.images import (
@@ -23,8 +26,9 @@ from trainables.images import (
     normalised,
     unit_scaled,
 )
+from trainables.lenet import LeNetConfig, lenet
+from trainables.mlp import MlpConfig, mlp
 from trainables.parallel import Ranks
-from trainables.precision import Precision
 
 CPU = torch.device("cpu")
 NOTHING = Examples(inputs=torch.empty(0, 4), labels=torch.empty(0, dtype=torch.int64))
@@ -72,7 +76,6 @@ def test_ranks_that_share_the_images_report_the_figures_of_all(
             run=Run(context(DIGITS), Reports()),
             ranks=Together(index=index, count=2, device=CPU, barrier=barrier, brought=brought),
             every=1,
-            precision=Precision("off", CPU),
             val=Examples(inputs=scores, labels=labels),
             test=NOTHING,
         )
@@ -81,3 +84,21 @@ def test_ranks_that_share_the_images_report_the_figures_of_all(
     with ThreadPoolExecutor(2) as both:
         first, second = both.map(of_rank, (0, 1))
     assert first == second == classified("val", scores, labels)
+
+
+@pytest.mark.parametrize(
+    ("trainable", "config"), [(lenet, LeNetConfig(amp="bf16")), (mlp, MlpConfig(amp="bf16"))]
+)
+def test_a_network_trained_in_bf16_is_evaluated_in_float32(
+    trainable: Trainable[Any], config: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = list[torch.Tensor]()
+
+    def keep(split: str, scores: torch.Tensor, labels: torch.Tensor) -> dict[str, float]:
+        kept.append(scores)
+        return classified(split, scores, labels)
+
+    monkeypatch.setattr(images, "classified", keep)
+    train_once(trainable, config, context(DIGITS, steps=1))
+    (scores,) = kept
+    assert (scores != scores.bfloat16().float()).any(), "not rounded"
