@@ -23,6 +23,9 @@ from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
+LEAST_DF: Final = 2
+"""Degrees of freedom of a difference in accuracy. A few hundred validation samples give two rounds
+the same difference in one case of eight, and with it an interval without a width."""
 _MEMORY: Final = ("peak_rss_gib", "peak_gpu_gib")
 
 
@@ -139,9 +142,9 @@ class Difference:
 def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Difference | None:
     """Return the difference of a config from the baseline; None where it is not known.
 
-    From the rounds of the confirm stage where two have both accuracies: a paired t interval, since
-    the runs of a round have one seed. Otherwise from the searching runs, of three seeds at least of
-    the two: a t interval with their pooled variance; two runs of one seed are one. Contaminated
+    From three rounds of the confirm stage that have both accuracies, or more: a paired t interval,
+    since the runs of a round have one seed. Otherwise from the searching runs, of four seeds of the
+    two or more: a t interval with their pooled variance; two runs of one seed are one. Contaminated
     runs count, since other load changes no accuracy. An interval that is as wide as half of the
     accuracy tells no difference.
     """
@@ -150,11 +153,13 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     done = rows[(rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
     ours, theirs = (done[rows_of(done, of)].groupby("repeat")[column].mean() for of in both)
     rounds = (ours - theirs).dropna()
-    if len(rounds) > 1:
+    is_paired = len(rounds) > LEAST_DF
+    if is_paired:
         mean, interval = float(theirs[rounds.index].mean()), mean_interval(rounds.to_numpy())
     else:
         searched, reference = (_searched(tables, of) for of in both)
-        if not len(searched) or not len(reference):
+        counts = len(searched), len(reference)
+        if not all(counts) or sum(counts) - 2 < LEAST_DF:
             return None
         mean, interval = float(reference.mean()), mean_interval(searched, reference)
     centre, low, high = interval
@@ -166,7 +171,7 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
         high=high,
         sign=rule.accuracy.sign,
         tolerance=(rule.accuracy.tolerance or 0.0) * (abs(mean) if rule.accuracy.relative else 1),
-        selected=len(rounds) < 2,
+        selected=not is_paired,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -145,7 +146,27 @@ def test_two_runs_of_one_seed_are_one() -> None:
     run.add_runs(FAST, [1003.0], first=0, **{ACCURACY: 0.912})
     assert accuracy_difference(run.tables, FAST) is None
     run.add_runs(FAST, [1003.0], first=1, **{ACCURACY: 0.913})
+    assert accuracy_difference(run.tables, FAST) is None
+    run.add_runs(config(), [1000.0], first=1, **{ACCURACY: 0.9})
     assert difference_of(run).centre == pytest.approx((0.911 + 0.913) / 2 - 0.9)
+
+
+def test_two_rounds_tell_no_difference() -> None:
+    assert (
+        accuracy_difference(run_of([0.91, 0.92], [0.9, 0.91], stage="confirm").tables, FAST) is None
+    )
+
+
+@pytest.mark.parametrize("stage", ["train", "confirm"])
+def test_intervals_over_a_few_hundred_samples_hold_the_difference(stage: str) -> None:
+    """Paired seeds of three runs each, accuracies counted on 200 samples, and no difference."""
+    rng, held, known = np.random.default_rng(0), 0, 0
+    for _ in range(60):
+        ours, theirs = (np.round(200 * (0.9 + 0.01 * rng.standard_normal(3))) / 200 for _ in "ab")
+        difference = accuracy_difference(run_of([*ours], [*theirs], stage=stage).tables, FAST)
+        known += difference is not None
+        held += difference is not None and difference.low <= 0 <= difference.high
+    assert held / known >= 0.92
 
 
 def test_an_interval_as_wide_as_the_accuracy_tells_none() -> None:
