@@ -45,6 +45,7 @@ RATE: Final = "metrics.samples_per_s"
 
 _EPOCH_S: Final = "metrics.epoch_s"
 _START_S: Final = "metrics.epoch_start_s"
+_MEMORY: Final = tuple(f"metrics.{name}_gib" for name in ("peak_rss", "peak_pss", "peak_gpu"))
 SETUP, WARM_UP = "setup_s", "warm_up_s"
 _PARTS: Final = (SETUP, WARM_UP, "samples", "epochs", "eval_s", "to_target", "efficiency")
 FEW_EPOCHS: Final = 2
@@ -119,7 +120,7 @@ def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
     The runs of a setting are repeats of each other, whatever the ``learning`` knobs of each. A
     setting that was never probed has the speed of its training runs. One that was trained has the
     start of an epoch from there: a probe sees the first epoch's, in which workers that persist are
-    started.
+    started. Its memory too is from there, with that of evaluations.
 
     Args:
         trials: From :func:`with_keys`.
@@ -134,17 +135,25 @@ def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
         by_config(runs, stage=stage, states=ENDED, speed=speed)
         for stage in (Stage.PROBE, Stage.TRAIN)
     )
-    probed = _with_starts(probed, trained)
+    probed = _with_trained(probed, trained)
     unprobed = trained[~trained[SETTING].isin(probed[SETTING])]
     known = [table for table in (probed, unprobed) if len(table)]
     return pd.concat(known, ignore_index=True) if known else probed
 
 
-def _with_starts(probed: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFrame:
-    if _START_S not in probed.columns or trained.empty:
-        return probed
-    starts = probed[SETTING].map(trained.groupby(SETTING)[_START_S].mean())
-    return probed.assign(**{_START_S: starts.fillna(probed[_START_S])})
+def _with_trained(probed: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFrame:
+    """Return the settings with the epoch starts and the memory of their trainings.
+
+    A probe evaluates nothing. So the memory of a setting that was not trained is its probes' times
+    the median of what trainings of the others have more.
+    """
+    columns = [name for name in (_START_S, *_MEMORY) if name in probed.columns and len(trained)]
+    for name in columns:
+        own = probed[SETTING].map(trained.groupby(SETTING)[name].mean())
+        more = (own / probed[name]).median() if name in _MEMORY else 1.0
+        more = max(more, 1.0) if more > 0 else 1.0
+        probed = probed.assign(**{name: own.fillna(more * probed[name])})
+    return probed
 
 
 def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> pd.DataFrame:

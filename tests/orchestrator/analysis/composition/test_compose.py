@@ -238,6 +238,16 @@ def test_a_start_of_an_epoch_is_that_of_trainings_where_the_setting_has_any() ->
     assert row_of(table, workers=1, batch=1, lr=0.1)["metrics.epoch_start_s"] == 2.0
 
 
+def test_memory_is_that_of_trainings_and_of_probes_by_what_trainings_have_more() -> None:
+    configs, memory = grid((0, 1), (1,), (0.1,)), "metrics.peak_rss_gib"
+    factory = Factory().factored(configs)
+    for row in factory.rows:
+        row[memory] = 3.0 if row["stage"] == "train" else 2.0 + row["params.workers"]
+    table = composed(factory, configs)
+    assert row_of(table, workers=0, batch=1, lr=0.1)[memory] == pytest.approx(3.0)
+    assert row_of(table, workers=1, batch=1, lr=0.1)[memory] == pytest.approx(3.0 * 1.5)
+
+
 def test_a_time_to_a_target_scales_with_the_time_of_an_epoch() -> None:
     configs = grid((0, 2), (1,), (0.1,))
     factory = Factory().factored(configs)
