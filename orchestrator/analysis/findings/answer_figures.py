@@ -17,7 +17,7 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
-from orchestrator.analysis.statistics.intervals import is_narrow, mean_interval
+from orchestrator.analysis.statistics.intervals import is_narrow, mean_interval, t_quantile
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
@@ -173,6 +173,26 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
         tolerance=(rule.accuracy.tolerance or 0.0) * (abs(mean) if rule.accuracy.relative else 1),
         selected=not is_paired,
     )
+
+
+def has_shown_difference(
+    tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]
+) -> bool | None:
+    """Return True if speed or accuracy of the searching runs differ by more than noise (95 %).
+
+    None where one of the two figures, or its noise, is not known.
+    """
+    configs, both = tables.searched_configs(), (config, reference)
+    rows = pd.concat([configs[rows_of(configs, which)].head(1) for which in both])
+    accuracies = [_searched(tables, which) for which in both]
+    if len(rows) < 2 or not all(map(len, accuracies)):
+        return None
+    error = t_quantile(rows["df"].max()) * math.sqrt(rows["variance"].sum(skipna=False))
+    _, low, high = mean_interval(*accuracies)
+    if math.isnan(error) or math.isnan(low):
+        return None
+    ours, theirs = rows[tables.rule.speed_column]
+    return bool(abs(math.log(ours / theirs)) > error or not low <= 0 <= high)
 
 
 def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:

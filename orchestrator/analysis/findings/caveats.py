@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of, same_config
+from orchestrator.analysis.columns import Config, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings.answer_figures import own_and_composed
+from orchestrator.analysis.findings.answer_figures import has_shown_difference, own_and_composed
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.findings.words import changes_of, named
 from orchestrator.analysis.recommendation.choice import Choice
@@ -83,6 +83,7 @@ def caveats_of_choice(
         text = "selected from one run of each config: the noise between runs was not known then"
         yield Finding(Caveat.ONE_RUN, text, Health.UNKNOWN)
     yield from _starts(choice, tables)
+    yield from _without_effect(tables, choice.config)
     if choice.row.get("contaminated"):
         text = "all of its runs were contaminated by other load, and its speed is of them"
         yield Finding(Caveat.CONTAMINATED, text)
@@ -194,6 +195,17 @@ def _starts(choice: Choice, tables: RunTables) -> Iterator[Finding]:
         )
         is_fine = one is unpaid or one.epochs <= of
         yield Finding(Caveat.START, text, Health.PASS if is_fine else Health.WARNING)
+
+
+def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
+    """Yield changed knobs that show no difference from the baseline's value, the others kept."""
+    changed = [change.knob for change in changes_of(config, tables)]
+    others = {knob: {**config, knob: tables.sweep.baseline[knob]} for knob in changed}
+    unshown = [
+        knob for knob in changed if has_shown_difference(tables, config, others[knob]) is False
+    ]
+    if unshown and len(changed) > 1:
+        yield Finding(Caveat.EFFECT, f"no effect shown of {' and '.join(unshown)}")
 
 
 def _is_shared(choice: Choice, tables: RunTables) -> bool:

@@ -36,6 +36,7 @@ class Caveat(StrEnum):
     RULE = "rule"
     CONDITIONS = "conditions"
     START = "start"
+    EFFECT = "effects"
     ONE_RUN = "one run"
     CONTAMINATED = "contaminated"
     SHARED = "shared cores"

@@ -176,7 +176,8 @@ def findings(tables: RunTables) -> Findings:
     clause = accuracy_clause(rule, figures, difference)
     status, sentence = answer_of(choice, tables, clause, unknown)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
-    sentence = "; ".join([sentence, *(one.text for one in caveats if one.code is Caveat.START)])
+    said = [one.text for one in caveats if one.code in (Caveat.START, Caveat.EFFECT)]
+    sentence = "; ".join([sentence, *said])
     return Findings(
         tables=tables,
         choice=choice,

@@ -87,6 +87,16 @@ def compiled(
     return run
 
 
+def one_without_effect() -> MadeRun:
+    """Return a run of two knobs: workers double the speed, threads change nothing."""
+    run = MadeRun()
+    for workers, speed in ((0, 1000.0), (3, 2000.0)):
+        for threads in (0, 2):
+            speeds = [speed * (1 + 0.002 * off) for off in (-1, 0, 1)]
+            run.add_runs(config(num_workers=workers, threads=threads), speeds)
+    return run
+
+
 def none_holds() -> MadeRun:
     run = searched((config(), 1000.0), (FAST, 2000.0))
     run.sweep["objectives"][1]["bound"] = 0.99
@@ -264,6 +274,7 @@ RUNS: dict[str, Callable[[], MadeRun | RunTables]] = {
     "figures that no trial has together": not_together,
     "a finalist": finalist,
     "a start that does not pay": compiled,
+    "a knob without an effect": one_without_effect,
     "a cheaper config": lambda: searched(
         (config(), 1000.0), (FAST, 3900.0), (config(num_workers=6), 3940.0)
     ),

@@ -42,6 +42,12 @@ def test_the_words_on_a_run_stand_on_the_page(name: str, page: dict[str, str]) -
     assert answer_to(name) == page[name]
 
 
+def test_a_knob_without_an_effect_is_marked_in_the_sentence() -> None:
+    found = findings_of("a knob without an effect")
+    assert {change.knob for change in found.changes} == {"num_workers", "threads"}
+    assert found.sentence.endswith("; no effect shown of threads")
+
+
 def test_every_code_is_met_by_a_run() -> None:
     met: set[object] = set()
     for name in RUNS:
