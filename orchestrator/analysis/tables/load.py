@@ -124,7 +124,7 @@ def _download_run(source: str, tracking_uri: str, folder: Path) -> pd.DataFrame:
     """
     with _asking(tracking_uri):
         client = _connected(tracking_uri)
-        parent = _run_of_id(client, source) or _latest_of(client, source)
+        parent = _parent(client, source)
         files = [RunFile.SWEEP, RunFile.CURVES, RunFile.STEP_TIMES]
         if COMPOSED_TAG in parent.data.tags:
             files.append(RunFile.CANDIDATES)
@@ -211,30 +211,27 @@ def _runs(client: MlflowClient, experiment: str, query: str) -> Iterator[Run]:
             return
 
 
-def _run_of_id(client: MlflowClient, source: str) -> Run | None:
-    if len(source) != 32 or not set(source) <= set("0123456789abcdef"):
-        return None
-    run = client.get_run(source)
-    if SWEEP_TAG not in run.data.tags or PARENT_TAG in run.data.tags:
+def _parent(client: MlflowClient, source: str) -> Run:
+    """Return the parent run of an id, or of the latest sweep of an experiment."""
+    if len(source) == 32 and set(source) <= set("0123456789abcdef"):
+        run = client.get_run(source)
         parent = run.data.tags.get(PARENT_TAG)
+        if SWEEP_TAG in run.data.tags and parent is None:
+            return run
         hint = f"its parent is {parent}" if parent else "no sweep wrote it"
         raise RunDirectoryError(f"MLflow run {source}: is not the parent run of a sweep", hint)
-    return run
-
-
-def _latest_of(client: MlflowClient, name: str) -> Run:
-    experiment = client.get_experiment_by_name(name)
+    experiment = client.get_experiment_by_name(source)
     if experiment is None:
         known = [one.name for one in client.search_experiments()]
         raise RunDirectoryError(
-            f"MLflow has no experiment {name!r}{nearest(name, known)}",
+            f"MLflow has no experiment {source!r}{nearest(source, known)}",
             f"experiments: {', '.join(known)}",
         )
     for run in _runs(client, experiment.experiment_id, "tags.`sweep.name` != ''"):
         if SWEEP_TAG in run.data.tags and PARENT_TAG not in run.data.tags:
             return run
     raise RunDirectoryError(
-        f"MLflow's experiment {name!r} holds no sweep: its runs, if any, are of other programs",
+        f"MLflow's experiment {source!r} holds no sweep: its runs, if any, are of other programs",
         "give the experiment that the run printed, or the id of its parent run",
     )
 
