@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
 from orchestrator.search.stages.judge import Config, Results
-from orchestrator.space.configs import built, idle_knobs
+from orchestrator.space.configs import built, idle_knobs, knobs_of, values_of
+from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation, Report, Stage, Trial, TrialResult, TrialState, trial_id
@@ -24,6 +26,9 @@ from orchestrator.trial import Isolation, Report, Stage, Trial, TrialResult, Tri
 CEILINGS_FROM_S = 1.0
 """Least training time of a trial whose ceilings are measured, s; for a shorter one that would take
 longer than the trial itself."""
+
+SAME_EPOCH: Final = 0.1
+"""Difference of the samples of two epochs that incomplete batches make, as a fraction."""
 
 CONFIRM_SEEDS: Final = 1000
 """Distance of the confirm runs' seeds from those of training: what selects never claims."""
@@ -60,6 +65,8 @@ class TrialFactory:
     derived: DerivedFigures = field(default_factory=DerivedFigures)
     room: Room | None = None
     time_budget: Callable[[], TimeBudget | None] = lambda: None
+    _epochs: dict[str, tuple[Config, float]] = field(default_factory=dict, init=False)
+    """Config and samples of an epoch by trial."""
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
@@ -157,12 +164,15 @@ class TrialFactory:
     def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
         """Return a result with derived figures and idle knobs; ``failed`` without any figure.
 
-        A failure for want of room is not the trial's: the run ends, and resuming runs it again.
+        A trial is ``infeasible`` where a systems knob changes the samples of an epoch. A failure
+        for want of room is not the trial's: the run ends, and resuming runs it again.
         Knobs that can have no effect in the trial's config are its tag ``idle``.
         """
         if self.room is not None and result.state is TrialState.FAILED:
             self.room.require(now=True)
         result = self.derived.completed(trial, result)
+        if result.state is TrialState.COMPLETED and (reason := self._other_epoch(trial)):
+            result = replace(result, state=TrialState.INFEASIBLE, reason=reason)
         if idle := ", ".join(idle_knobs(built(self.sweep.trainable.config, trial.config))):
             result = replace(result, tags={**result.tags, "idle": idle})
         asked = [objective.metric for objective in self.sweep.objectives]
@@ -174,6 +184,35 @@ class TrialFactory:
     def observe(self, trial: Trial, report: Report) -> None:
         """Take a report of a trial: derived figures are computed from it."""
         self.derived.reported(trial, report)
+        budget = trial.budget
+        if report.samples and budget.evaluated and budget.steps is None is budget.half_width:
+            self._epochs[trial.id] = trial.config, report.samples / report.epoch
+
+    def _other_epoch(self, trial: Trial) -> str:
+        """Return why a trial's epoch has not the baseline's samples; empty where it may differ.
+
+        Knobs of other roles may change it, unless a trial shows for each that it does not.
+        """
+        if trial.id not in self._epochs:
+            return ""
+        base, (_, found) = values_of(self.sweep.baseline), self._epochs[trial.id]
+        of_base = [samples for config, samples in self._epochs.values() if dict(config) == base]
+        same = partial(math.isclose, of_base[0] if of_base else found, rel_tol=SAME_EPOCH)
+        if same(found):
+            return ""
+        alike = [config for config, samples in self._epochs.values() if same(samples)]
+        knobs = knobs_of(self.sweep.trainable.config)
+        changed = [name for name, value in base.items() if trial.config[name] != value]
+        systems = [name for name in changed if knobs[name].role is Role.SYSTEMS]
+        others = (name for name in changed if name not in systems)
+        excused = not all(any(config[name] != base[name] for config in alike) for name in others)
+        if excused or not systems:
+            return ""
+        return (
+            f"its epoch has {found:,.0f} samples and the baseline's {of_base[0]:,.0f}: "
+            f"{' or '.join(systems)}, declared systems, changes the data. An IterableDataset is to "
+            "divide its samples among workers and ranks"
+        )
 
 
 def _peak_gib(config: Config, results: Results) -> float:

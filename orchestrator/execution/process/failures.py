@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import re
+import signal
 import time
+from multiprocessing.connection import wait
 from typing import Any
 
 from orchestrator.errors import SweepError
@@ -12,6 +15,8 @@ from orchestrator.texts import bounded, described
 from orchestrator.trial import TrialState
 
 REASON_LENGTH = 2000
+WORKER_GONE_S = 0.5
+"""Longest wait for the exit status of a loader worker whose connection is closed."""
 _MEMORY_ERRORS = re.compile(
     "can't allocate memory|cannot allocate memory|not enough memory|STATUS_ALLOC_FAILED"
     "|out of (shared )?memory"  # CUDA's, NCCL's
@@ -67,7 +72,7 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         see :func:`lost_a_rank`, and ``failed_at``: now, in seconds since the epoch.
     """
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
-    reason, state = described(error, REASON_LENGTH), TrialState.FAILED
+    reason, state = _with_worker(error), TrialState.FAILED
     if is_memory(error) or isinstance(error, OverMemoryLimit):
         reason = f"out of memory {at}: {reason}"
         state = TrialState.INFEASIBLE
@@ -81,6 +86,23 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         "lost_a_rank": lost_a_rank(error),
         "failed_at": time.time(),
     }
+
+
+def _with_worker(error: BaseException) -> str:
+    """Return an error in words, with the loader worker that was killed where that may be why."""
+    reason = described(error, REASON_LENGTH)
+    is_of_one = isinstance(error, (ConnectionError, EOFError)) or "DataLoader worker" in reason
+    children = list(multiprocessing.process._children) if is_of_one else []  # type: ignore[attr-defined]
+    closed = wait([child.sentinel for child in children], WORKER_GONE_S) if children else []
+    for child in children:
+        if child.sentinel in closed:
+            child.join()  # its exit status comes after its connections are closed
+    killed = [child for child in children if (child.exitcode or 0) < 0]
+    if not killed:
+        return reason
+    name = f"DataLoader worker (pid {killed[0].pid}) is killed by signal: "
+    name += signal.strsignal(-killed[0].exitcode) or str(-killed[0].exitcode)
+    return f"{name}, for want of memory or of room in /dev/shm perhaps: {reason}"
 
 
 def is_memory(error: BaseException) -> bool:

@@ -14,7 +14,7 @@ from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine, Node
 from orchestrator.space.configs import values_of
 from orchestrator.storage.sweep_record import Capacity
-from orchestrator.trial import Stage, TrialResult, TrialState
+from orchestrator.trial import Report, Stage, TrialResult, TrialState
 from tests.orchestrator.driver.plans import made_factory
 from trainables.graphsage import SageConfig, graphsage
 
@@ -101,6 +101,33 @@ def test_trials_are_interleaved_as_long_as_all_interleaved_ones_completed(
     factory: TrialFactory, earlier: TrialState, may: bool
 ) -> None:
     assert may_interleave(factory, earlier=earlier) is may
+
+
+@pytest.mark.parametrize(
+    ("earlier", "changed", "samples", "state"),
+    [
+        ([], {"num_workers": 2}, 200, TrialState.INFEASIBLE),
+        ([], {"num_workers": 2}, 104, TrialState.COMPLETED),
+        ([], {"batch_size": 64}, 50, TrialState.COMPLETED),
+        ([], {"batch_size": 64, "num_workers": 2}, 200, TrialState.COMPLETED),
+        ([{"batch_size": 32}], {"batch_size": 64, "num_workers": 2}, 200, TrialState.INFEASIBLE),
+    ],
+)
+def test_a_systems_knob_that_changes_the_samples_of_an_epoch_is_infeasible(
+    factory: TrialFactory,
+    earlier: list[dict[str, object]],
+    changed: dict[str, object],
+    samples: int,
+    state: TrialState,
+) -> None:
+    done = TrialResult(state=TrialState.COMPLETED, metrics={"samples_per_s": 1.0})
+    for config, seen in [({}, 100), *((each, 100) for each in earlier), (changed, samples)]:
+        trial = factory.trial(proposal_of(**config))
+        report = Report(step=1, epoch=2, samples=2 * seen, elapsed_s=1.0, metrics={})
+        factory.observe(trial, report)
+        result = factory.concluded(trial, done)
+    assert result.state is state
+    assert ("num_workers, declared systems" in result.reason) is (state is TrialState.INFEASIBLE)
 
 
 def test_a_row_names_the_knobs_without_effect_in_its_config(factory: TrialFactory) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
+import signal
 
 import pytest
 import torch
@@ -74,6 +76,22 @@ def test_any_other_error_is_a_failure(error: Exception) -> None:
 def test_a_killed_worker_is_lost_and_a_crashed_one_is_not() -> None:
     assert lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. ")
     assert not lost_a_worker("RuntimeError: DataLoader worker (pid 12) is killed by signal: Abort.")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionResetError(errno.ECONNRESET, "reset"), RuntimeError("DataLoader worker exited")],
+)
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_killed_worker_is_named_with_its_signal(error: Exception) -> None:
+    worker = multiprocessing.get_context("fork").Process(target=signal.raise_signal, args=(9,))
+    worker.start()
+    reason = failure(error, 3)["reason"]
+    worker.join()
+    assert f"DataLoader worker (pid {worker.pid}) is killed by signal: Killed" in reason
+    assert "/dev/shm" in reason
+    assert "killed by signal" not in failure(error, 3)["reason"]
+    assert lost_a_worker(reason)
 
 
 def raised_from(error: Exception, cause: Exception) -> Exception:
