@@ -13,7 +13,7 @@ from typing import Any
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
 from orchestrator.driver.options.declaration import Group, Option, as_today, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
-from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.provenance.version import __version__
 from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
@@ -40,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
 
             return init(arguments[1:])
         _require_no_run(arguments)
+        _require_no_typo(arguments)
         options = parse(arguments)
         from orchestrator.driver.planning.command import print_plan
         from orchestrator.driver.run import run
@@ -61,6 +62,13 @@ def _require_no_run(arguments: Sequence[str]) -> None:
             f"{word} is the folder of a run, not a sweep file",
             f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
+
+
+def _require_no_typo(arguments: Sequence[str]) -> None:
+    """Refuse a word that is no file and nearly a command, with that command."""
+    word = arguments[0] if arguments else ""
+    if (close := nearest(word, ("init", "train"))) and not os.path.exists(word):  # noqa: PTH110
+        raise SweepError(f"{word}: no such command or file{close}")
 
 
 def parse(arguments: Sequence[str]) -> Options:

@@ -41,6 +41,16 @@ def bounded_lines(text: str) -> str:
     return "\n".join(bounded(line, MOST_OF_A_MESSAGE_LINE) for line in text.splitlines())
 
 
+def cause(reason: str) -> str:
+    """Return a reason's first line with ``#`` for each number: the same for the same cause."""
+    return re.sub(r"\d+([.,]\d+)*", "#", first_line(reason))
+
+
+def first_line(reason: str) -> str:
+    """Return the first line of a reason, without the traceback and output below it."""
+    return reason.strip().partition("\n")[0]
+
+
 def described(error: BaseException, most: int = MOST_OF_A_LINE) -> str:
     """Return an error as its type and its text."""
     name, text = type(error).__name__, str(error)

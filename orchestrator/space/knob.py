@@ -165,6 +165,8 @@ class Knob:
         if not isinstance(value, (Choice, Interval)):
             if self.refuses(value):
                 close = nearest(str(value), map(str, self.options))
+                if isinstance(value, (list, tuple)) and not any(map(self.refuses, value)):
+                    close = f"; did you mean choice({', '.join(map(repr, value))})?"
                 raise ValueError(f" = {shown(value)} is not allowed{close}")
             return self.checked(value)
         if problem := value.problem():

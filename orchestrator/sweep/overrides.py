@@ -56,7 +56,10 @@ def overridden(
     if search is not None and search in SEARCHES:
         spec = named_search(search, spec)
     elif search is not None:
-        problem = f"--search {search}: unknown search{nearest(search, SEARCHES)}"
+        meant = nearest(search, SEARCHES)
+        if search.lower() in ("asha", "hyperband"):
+            meant = "; it is stopping=Asha() of the sweep file, beside any search"
+        problem = f"--search {search}: unknown search{meant}"
         problems.append(SweepFileError(problem, f"allowed: {', '.join(SEARCHES)}"))
     if trials is not None:
         spec = with_trials(spec, trials)

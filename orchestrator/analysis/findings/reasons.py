@@ -19,6 +19,7 @@ from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import batches_hint
 from orchestrator.rules import RuleKind
+from orchestrator.texts import cause, first_line
 from orchestrator.trial import Stage, TrialState
 
 
@@ -99,8 +100,10 @@ def why_none(selection: Selection, tables: RunTables) -> str:
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     if len(ended):
         return _why_unmeasured(ended, tables.rule)
-    reasons = of_stage["reason"].str.partition("\n")[0].value_counts()
-    most = f"; most often: {reasons.index[0]}" if len(reasons) else ""
+    reasons = of_stage["reason"].map(text_of)
+    causes = reasons.map(cause)
+    often = first_line(reasons[causes == causes.value_counts().index[0]].iloc[0])
+    most = f"; most often: {often}" if often else ""
     return f"no trial completed ({_states(of_stage)}{most})"
 
 

@@ -14,6 +14,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
+from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.composition.compose import COMPOSED
@@ -29,6 +30,7 @@ from orchestrator.formats import counted
 from orchestrator.metrics import Objective
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.texts import cause, first_line
 from orchestrator.trial import TrialState
 
 MAX_ROWS: Final = 30
@@ -113,8 +115,9 @@ def _checks(found: Findings) -> str:
 
 def _states_text(trials: pd.DataFrame) -> str:
     lost = trials[trials["state"].isin([TrialState.FAILED, TrialState.INFEASIBLE])]
-    reasons = lost["reason"].str.strip().str.split("\n").str[0].unique()
-    most = f" ({textwrap.shorten(reasons[0], 80)})" if len(reasons) == 1 else ""
+    reasons = lost["reason"].map(text_of)
+    is_only = reasons.map(cause).nunique() == 1
+    most = f" ({textwrap.shorten(first_line(reasons.iloc[0]), 80)})" if is_only else ""
     return ": ".join(filter(None, [f"{len(trials):,}", states_text(trials)])) + most
 
 

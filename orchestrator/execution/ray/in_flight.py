@@ -239,7 +239,9 @@ class LaunchesInFlight(Unpickled):
                 flight.waits_from = time.monotonic()
             elif flight.is_wait_report_due:
                 launch, free = flight.launch, ray.available_resources()
-                asked = f"{launch.num_cores} CPU and {launch.demand.gpus} GPU"
+                nodes = launch.demand.nodes
+                where = "one node" if nodes == 1 else f"each of {nodes} nodes"
+                asked = f"{launch.num_cores} CPU and {launch.demand.gpus // nodes} GPU on {where}"
                 left = f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU are free"
                 self._report_wait(flight, f"{asked} of the Ray cluster, of which {left}")
 

@@ -9,6 +9,7 @@ from typing import Any
 from orchestrator.execution.process.failures import lost_a_worker
 from orchestrator.execution.process.fork_client import RankEnd
 from orchestrator.execution.telemetry.sampler import Telemetry
+from orchestrator.texts import first_line
 from orchestrator.trial import TrialResult, TrialState
 
 RANKS_WITHIN_S = 3.0
@@ -93,11 +94,6 @@ def with_measurements(row: TrialResult, message: Mapping[str, Any]) -> TrialResu
         tags={**row.tags, **message.get("tags", {})},
         blocks=message.get("blocks", row.blocks),
     )
-
-
-def first_line(reason: str) -> str:
-    """Return the first line of a reason, without the traceback and output below it."""
-    return reason.strip().partition("\n")[0]
 
 
 def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResult:

@@ -20,9 +20,10 @@ from orchestrator.execution.process.fork_client import NotForked, ServerError
 from orchestrator.execution.process.output import output_of
 from orchestrator.execution.process.ranks import log_of
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
-from orchestrator.execution.supervision.endings import first_line, merge_rerun, rerun_tag
+from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
 from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
+from orchestrator.texts import first_line
 from orchestrator.trial import TrialResult, TrialState
 
 POLL_S = 0.25

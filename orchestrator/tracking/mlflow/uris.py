@@ -25,6 +25,7 @@ MODEL_TRAINING: Final = "workflowType=machine_learning"
 """Parameter of an address with which MLflow's pages open on runs and metrics."""
 
 _SQLITE: Final = "sqlite:///"
+_WITHOUT_JOBS: Final = "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false"
 _OWN_SERVER: Final = "http://127.0.0.1:5000"
 """Default address of ``mlflow ui``."""
 _USER: Final = re.compile("://(.*)@")
@@ -110,7 +111,9 @@ def how_to_open(uri: str, experiment_id: str, run_id: str) -> list[str]:
         return [f"experiment {experiment_id}, run {run_id} at {shown(uri)}"]
     path = None if "?" in uri else sqlite_path(uri)
     store = shown(uri) if path is None else f"{_SQLITE}{short(path)}"
-    command = typed("mlflow", ["ui", "--backend-store-uri", store], program="mlflow")
+    words = ["ui", "--workers", "1", "--backend-store-uri", store]
+    # Without these its server is twelve processes.
+    command = f"{_WITHOUT_JOBS} {typed('mlflow', words, program='mlflow')}"
     return [command, f"then {_address(_OWN_SERVER, experiment_id, run_id)}"]
 
 

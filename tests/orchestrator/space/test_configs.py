@@ -117,6 +117,7 @@ def test_what_no_knob_can_be_is_refused(
     ("given_value", "message", "allowed"),
     [
         ({"workers": -1}, "Config.workers = -1 is not allowed", "an int >= 0 and <= 64"),
+        ({"workers": [1, 4]}, "= [1, 4] is not allowed; did you mean choice(1, 4)?", "an int >= 0"),
         ({"workers": True}, "Config.workers = True is not allowed", "an int"),
         ({"lr": 0}, "Config.lr = 0 is not allowed", "a float > 0 and < 10"),
         ({"lr": float("nan")}, "Config.lr = nan is not allowed", "a float"),

@@ -39,10 +39,10 @@ _HOW: Final = (
     "what two knobs bring together: an.interactions(run)",
 )
 _WITHOUT_PAIR: Final = {
-    Verdict.NO_PAIR: "no two configs differ in {knobs} alone, so that what it does to {metric} is "
-    "not known",
-    Verdict.SAME_RUNS: "configs that differ in {knobs} alone have the same runs for {metric}: by "
-    "its role a knob like this does not change it",
+    Verdict.NO_PAIR: "no two configs differ in one of these knobs alone, so that what it does to "
+    "{metrics} is not known: {knobs}",
+    Verdict.SAME_RUNS: "configs that differ in one of these knobs alone have the same runs for "
+    "{metrics}, since by its role it does not change that: {knobs}",
 }
 
 
@@ -55,8 +55,9 @@ def effects_of(view: View) -> Section:
     records = rows.to_dict("records")
     notes = legend_of(records)
     for verdict, text in _WITHOUT_PAIR.items():
-        for metric, some in found[found["verdict"] == verdict].groupby("metric", sort=False):
-            notes.append(text.format(knobs=" alone or in ".join(some["knob"]), metric=metric))
+        if len(some := found[found["verdict"] == verdict]):
+            knobs, metrics = (", ".join(some[name].unique()) for name in ("knob", "metric"))
+            notes.append(text.format(knobs=knobs, metrics=metrics))
     if left_out := int((found["num_pairs"] > 0).sum()) - len(rows):
         notes.append(f"{counted(left_out, 'other pair')} of values: an.effects(run) has them all")
     if rows.empty:

@@ -34,6 +34,7 @@ from orchestrator.analysis.wording import format_config, rule_text, short
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import is_accuracy
 from orchestrator.storage.files import RunFile
+from orchestrator.texts import cause
 from orchestrator.trial import TrialState
 
 MAX_ROWS: Final = 500
@@ -141,7 +142,8 @@ def lost_of(view: View) -> Section | None:
     """
     is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
     lost = view.trials[is_lost]
-    groups = [some for _, some in lost.groupby(["state", "reason"], sort=False, dropna=False)]
+    causes = lost["reason"].map(text_of).map(cause)
+    groups = [some for _, some in lost.groupby(["state", causes], sort=False)]
     if not groups:
         return None
     columns = [
@@ -156,7 +158,7 @@ def lost_of(view: View) -> Section | None:
 
 
 def _lost(rows: pd.DataFrame, view: View) -> dict[str, Any]:
-    """Return the trials of one state and reason, with the first configs among them."""
+    """Return the trials of one state and cause, with the first configs among them."""
     configs = rows[params_of(rows)].drop_duplicates()
     named = configs.head(MAX_CONFIGS).to_dict("records")
     names = [format_config(config_of(row, view.sweep), view.sweep) for row in named]

@@ -212,7 +212,7 @@ def test_a_launch_that_is_not_placed_is_reported_now_and_then(
         tune.launches.tick()
     assert (
         tune.conductor.waited
-        == ["1 CPU and 0 GPU of the Ray cluster, of which 1 CPU and 0 GPU are free"] * 2
+        == ["1 CPU and 0 GPU on one node of the Ray cluster, of which 1 CPU and 0 GPU are free"] * 2
     )
 
 

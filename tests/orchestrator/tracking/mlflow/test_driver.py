@@ -46,7 +46,7 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
     command, then = how_to_open(uri, *ids)
     assert lines == [f"MLflow:      {command}", f"             {then}"]
     assert (run_dir / RunFile.MLFLOW).read_text().splitlines() == [command, then]
-    assert "ui --backend-store-uri sqlite:///" in command
+    assert "ui --workers 1 --backend-store-uri sqlite:///" in command
     assert parent.info.status == "FINISHED"
     assert parent.data.tags["data"] == "products-synthetic"
     assert {child.data.tags["data"] for child in children} == {"products-synthetic"}

@@ -88,8 +88,8 @@ def test_the_command_for_mlflow_can_be_typed_as_it_is_printed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "my python" / "python"))
     command, then = how_to_open(checked_uri("sqlite:///my runs/m.db"), "1", "2")
-    program = ["my python/python", "-m", "mlflow"]
-    words = [*program, "ui", "--backend-store-uri", "sqlite:///my runs/m.db"]
+    program = ["MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false", "my python/python", "-m", "mlflow"]
+    words = [*program, "ui", "--workers", "1", "--backend-store-uri", "sqlite:///my runs/m.db"]
     assert shlex.split(command) == words
     assert then.startswith("then http://127.0.0.1:5000/#/experiments/1/runs/2?")
 
