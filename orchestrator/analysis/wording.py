@@ -62,7 +62,7 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
 def verdict_text(row: Mapping[Any, Any]) -> str:
     """Return ``worse, at 91.2 % of the best (88.0 % to 94.1 %)``, or "" without a verdict.
 
-    If an interval gives no figure, the verdict stands alone.
+    If an interval gives no figure, ``worse`` is left out and another verdict stands alone.
     """
     verdict, ratio = str(row.get("verdict", "")), row.get("ratio_to_best")
     low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
@@ -71,7 +71,7 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
     if pd.isna(low) or pd.isna(high):
         return f"{verdict}, at {percent(ratio, digits=1)} of the best"
     if not high < low * MOST_FACTOR:
-        return verdict
+        return "" if verdict == "worse" else verdict
     ends = f"{percent(low, digits=1)} to {percent(high, digits=1)}"
     return f"{verdict}, at {percent(ratio, digits=1)} of the best ({ends})"
 

@@ -57,6 +57,7 @@ def test_an_interval_that_tells_no_figure_is_not_known() -> None:
     assert interval_text(wide, "samples_per_s") == "not known"
     row = {"verdict": "unresolved", "ratio_to_best": 0.6, "ratio_low": 0.1, "ratio_high": 1.0}
     assert verdict_text(row) == "unresolved"
+    assert verdict_text({**row, "verdict": "worse", "ratio_high": 0.9}) == ""
 
 
 def test_a_verdict_has_its_ratio_and_interval_but_for_the_best() -> None:

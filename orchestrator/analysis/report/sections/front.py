@@ -127,6 +127,8 @@ def _verdict_cell(row: Row, view: View) -> Cell:
     If a recommended config is tied, the cell has the margin, which it is shown to be within.
     """
     verdict, rule = text_of(row["verdict"]), view.rule
+    if verdict in (Verdict.BEST, Verdict.WORSE) and not _ratio_cell(row).text:
+        return Cell("")  # a verdict without its figure
     text = verdict
     if row["is_recommended"] and verdict == Verdict.TIED:
         text = f"within {percent(rule.tie_margin)} of the {rule.fast[2]}"
@@ -138,8 +140,9 @@ def _ratio_cell(row: Row) -> Cell:
     ratio, low, high = (row.get(f"ratio_{end}", float("nan")) for end in ("to_best", "low", "high"))
     if pd.isna(ratio):
         return Cell("")
-    ends = f" ({low:.3f} to {high:.3f})" if is_narrow(low, high) and low < high else ""
-    return Cell(f"{ratio:.3f}{ends}" if ends or pd.isna(low) else "", number=float(ratio))
+    ends = f" ({low:.3f} to {high:.3f})" if low < high else ""
+    is_known = pd.isna(low) or is_narrow(low, high)
+    return Cell(f"{ratio:.3f}{ends}" if is_known else "", number=float(ratio))
 
 
 def _runs(row: Row, view: View) -> str:

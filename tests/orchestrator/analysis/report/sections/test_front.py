@@ -61,6 +61,19 @@ def test_the_table_has_the_front_the_marked_configs_and_those_that_may_be_the_be
     assert column_of(table, "runs")[2].text == "3 to confirm"
 
 
+@pytest.mark.parametrize(("low", "words"), [(0.8, {"best", "worse"}), (0.1, {"best", ""})])
+def test_no_verdict_stands_beside_a_ratio_that_is_not_known(
+    view: View, low: float, words: set[str]
+) -> None:
+    rows = view.shown[view.shown["verdict"].isin(["best", "worse"])]
+    lows = rows["ratio_low"].where(rows["verdict"] == "best", low)
+    table = front_table(view, rows.assign(ratio_low=lows, ratio_high=lows.where(lows == 1, 0.9)))
+    columns = (column_of(table, head) for head in ("against the best", "ratio to the best"))
+    known = [(verdict.text, bool(ratio.text)) for verdict, ratio in zip(*columns, strict=True)]
+    assert {verdict for verdict, _ in known} == words
+    assert all(is_known == bool(verdict) for verdict, is_known in known)
+
+
 def test_the_lines_count_the_verdicts_and_name_the_noise(view: View) -> None:
     text = judged(view)
     for words in (
