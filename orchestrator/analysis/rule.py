@@ -84,6 +84,12 @@ class Rule:
         return next(iter([*learned, *others]), maximize("val_acc"))
 
     @property
+    def others(self) -> tuple[Objective, ...]:
+        """The objectives beside :attr:`speed` and :attr:`accuracy`."""
+        shown = self.speed.metric, self.accuracy.metric
+        return tuple(o for o in self.objectives if o.metric not in shown)
+
+    @property
     def speed_column(self) -> str:
         """Column of the first objective."""
         return column_of(self.speed)

@@ -28,6 +28,7 @@ from orchestrator.analysis.findings.words import (
     answer_of,
     changes_of,
     how_sure,
+    others_clause,
 )
 from orchestrator.analysis.recommendation.choice import Choice, choose
 from orchestrator.analysis.recommendation.selection import select
@@ -176,6 +177,8 @@ def findings(tables: RunTables) -> Findings:
     clause = accuracy_clause(rule, figures, difference)
     status, sentence = answer_of(choice, tables, clause, unknown)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
+    theirs = baseline_figures(tables, stage, str(row[GROUP]))
+    sentence += others_clause(rule, figures, None if is_baseline else theirs)
     said = [one.text for one in caveats if one.code in (Caveat.START, Caveat.EFFECT)]
     sentence = "; ".join([sentence, *said])
     return Findings(
@@ -191,7 +194,7 @@ def findings(tables: RunTables) -> Findings:
         row=row,
         measured_in=stage,
         figures=figures,
-        baseline_figures=baseline_figures(tables, stage, str(row[GROUP])),
+        baseline_figures=theirs,
         cost=cost_of_run(tables, config, speedup),
         checks=_gravest_first(caveats),
     )

@@ -25,7 +25,7 @@ from orchestrator.analysis.recommendation.speedup import (
 )
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import held_by, shown_difference, times_baseline
+from orchestrator.analysis.wording import held_by, shown, shown_difference, times_baseline
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, is_accuracy
@@ -156,6 +156,19 @@ def accuracy_clause(rule: Rule, figures: Mapping[str, float], difference: Differ
         alike = "is as accurate" if is_accuracy(metric) else f"has the same {metric}"
         return f" and {alike}{f' within {size}' if difference.tolerance else ''}{where}"
     return f"; no difference in {what} is shown"
+
+
+def others_clause(
+    rule: Rule, figures: Mapping[str, float], baseline: Mapping[str, float] | None
+) -> str:
+    """Return ``"; peak_rss_gib 1.95 GiB (baseline 0.9 GiB)"``, a clause each further objective."""
+    clauses = []
+    for objective in rule.others:
+        own, its = (of.get(objective.metric) for of in (figures, baseline or {}))
+        beside = "" if pd.isna(its) else f" (baseline {shown(objective.metric, its)})"
+        if not pd.isna(own):
+            clauses.append(f"; {objective.metric} {shown(objective.metric, own)}{beside}")
+    return "".join(clauses)
 
 
 def how_sure(speedup: Speedup, unknown: Sequence[str], tables: RunTables) -> str:

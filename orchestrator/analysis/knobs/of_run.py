@@ -50,11 +50,13 @@ def figures_by_role(tables: RunTables, on: str | None = None) -> list[Figures]:
     """Return the requested figures of a run, each with its knobs.
 
     ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by
-    their roles, and the accuracy, for the knobs that change the accuracy.
+    their roles, likewise the accuracy and each further objective.
     """
     if on is not None:
         return figures_of(tables, on)
-    metrics = dict.fromkeys((tables.rule.speed.metric, tables.rule.accuracy.metric))
+    rule = tables.rule
+    asked = (rule.speed, rule.accuracy, *rule.objectives)
+    metrics = dict.fromkeys(objective.metric for objective in asked)
     return [
         replace(figures, asked=[k for k, role in tables.roles.items() if role in _roles(metric)])
         for metric in metrics

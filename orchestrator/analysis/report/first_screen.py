@@ -30,7 +30,7 @@ _NOT_KNOWN: Final = "not known"
 
 
 class Number(NamedTuple):
-    """One of the three numbers: its name, the figure, lines under it."""
+    """One of the numbers: its name, the figure, lines under it."""
 
     label: str
     figure: str
@@ -73,8 +73,15 @@ def first_screen(view: View) -> dict[str, Any]:
 
 
 def numbers_of(found: Findings) -> list[Number]:
-    """Return the speed-up, the difference in accuracy, and the cost."""
-    return [_speedup(found), _accuracy(found), _cost(found)]
+    """Return the speed-up, the difference in accuracy, each further objective, and the cost."""
+    others = [_other(found, objective.metric) for objective in found.tables.rule.others]
+    return [_speedup(found), _accuracy(found), *others, _cost(found)]
+
+
+def _other(found: Findings, metric: str) -> Number:
+    own, its = (figures[metric] for figures in (found.figures, found.baseline_figures))
+    under = () if pd.isna(its) or found.is_baseline else (f"baseline {shown(metric, its)}",)
+    return Number(metric, _NOT_KNOWN if pd.isna(own) else shown(metric, own), under)
 
 
 def _speedup(found: Findings) -> Number:

@@ -7,10 +7,17 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.knobs.of_run import figures_by_role
 from orchestrator.analysis.report.first_screen import first_screen, numbers_of, to_copy
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.findings.runs import FAST, confirmed
-from tests.orchestrator.analysis.made_runs import MadeRun, config, partly_contaminated_run
+from tests.orchestrator.analysis.made_runs import (
+    MadeRun,
+    config,
+    partly_contaminated_run,
+    products_run,
+)
 from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
 
 
@@ -94,3 +101,12 @@ def test_every_form_to_copy_has_the_whole_config(view: View) -> None:
         "python -m orchestrator sweeps/products_loader.py --set lr=0.01 --set batch_size=4000 "
         "--set num_workers=3"
     )
+
+
+def test_every_objective_is_in_the_sentence_the_numbers_and_the_effects() -> None:
+    run = products_run()
+    run.sweep["objectives"].append({"metric": "peak_rss_gib", "goal": "minimize", "bound": 4})
+    found = findings(run.tables)
+    assert "; peak_rss_gib 1.95 GiB (baseline 0.9 GiB)" in found.sentence
+    assert [n.figure for n in numbers_of(found) if n.label == "peak_rss_gib"] == ["1.95 GiB"]
+    assert "peak_rss_gib" in {figures.metric for figures in figures_by_role(run.tables)}
