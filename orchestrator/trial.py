@@ -229,6 +229,12 @@ class TrialResult:
         """Return a plain dictionary, for another process."""
         return dict(vars(self))  # not asdict, which copies each figure of each report
 
+    @property
+    def contaminated(self) -> str:
+        """Other load while it ran, in words; empty where none was found."""
+        found = self.tags.get("contaminated", "")
+        return "" if found == "false" else found
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialResult:
         """Return the inverse of :meth:`to_json`."""

@@ -131,6 +131,7 @@ def make_factory(
         data_name=data.name if data else "",
         capacity=capacity_of_request(request, machine),
         room=Room(folder),
+        rerun=not options.no_rerun,
     )
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.execution.telemetry.contamination import (
     CORE_PART,
     SHARE,
-    CoreTimes,
+    CounterSample,
     read_core_times,
 )
 from orchestrator.formats import counted
@@ -23,15 +22,6 @@ from orchestrator.tracking.console.view import Load
 
 PERIOD_S: Final = 2.0
 """Least time between two readings that are shown: it takes milliseconds, and ticks are of 10 ms."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Counters:
-    """Counters at one moment, in seconds."""
-
-    at: float
-    cores: CoreTimes
-    own: float
 
 
 class MachineLoad:
@@ -69,7 +59,7 @@ class MachineLoad:
             "machine"
         )
 
-    def _between(self, before: _Counters, now: _Counters | None) -> Load | None:
+    def _between(self, before: CounterSample, now: CounterSample | None) -> Load | None:
         if now is None or now.at <= before.at:
             return None
         passed_s = now.at - before.at
@@ -79,8 +69,9 @@ class MachineLoad:
         own_cores, others_cores = max(0.0, own) / passed_s, others / passed_s
         return Load(num_cores=len(self._cores), own=own_cores, others=others_cores)
 
-    def _counters(self) -> _Counters | None:
+    def _counters(self) -> CounterSample | None:
         cores = read_core_times(self._cores)
         if cores is None:
             return None
-        return _Counters(at=time.monotonic(), cores=cores, own=self._tree.read([self._root]).cpu_s)
+        own = self._tree.read([self._root]).cpu_s
+        return CounterSample(at=time.monotonic(), cores=cores, own=own, waited=None)

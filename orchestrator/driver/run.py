@@ -185,7 +185,8 @@ def _explaining_the_end(parts: _Parts) -> int:
 def _run_trials(parts: _Parts) -> int:
     notes = _notes(parts)
     journal = Journal(parts.directory.journal, now=parts.executor.now)
-    spending, past, factory = parts.spending, parts.past, parts.factory
+    spending, past = parts.spending, parts.past
+    factory = replace(parts.factory, note=lambda text: loop.note(text))
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )

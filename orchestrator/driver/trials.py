@@ -33,6 +33,9 @@ SAME_EPOCH: Final = 0.1
 CONFIRM_SEEDS: Final = 1000
 """Distance of the confirm runs' seeds from those of training: what selects never claims."""
 
+RERUNS_IN_VAIN: Final = 3
+"""Reruns in a row, each contaminated again, after which no more are started."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrialFactory:
@@ -51,6 +54,9 @@ class TrialFactory:
         derived: Makes the figures that the sweep asks for and that are not measured.
         room: Whether trials have room for temporary files; None: not checked.
         time_budget: Returns the time until which trials may start, or None.
+        rerun: False to run no contaminated trial again.
+        reruns: Whether each rerun of this process was contaminated again.
+        note: Takes a note for the user.
     """
 
     sweep: Sweep[Any]
@@ -65,6 +71,9 @@ class TrialFactory:
     derived: DerivedFigures = field(default_factory=DerivedFigures)
     room: Room | None = None
     time_budget: Callable[[], TimeBudget | None] = lambda: None
+    rerun: bool = True
+    reruns: list[bool] = field(default_factory=list)
+    note: Callable[[str], None] = lambda text: None
     _epochs: dict[str, tuple[Config, float]] = field(default_factory=dict, init=False)
     """Config and samples of an epoch by trial."""
 
@@ -158,7 +167,7 @@ class TrialFactory:
             ceilings_from_s=CEILINGS_FROM_S,
             time_budget=self.time_budget(),
             interleaved=not is_alone,
-            rerun_contaminated=is_alone,
+            rerun_contaminated=is_alone and self.rerun and not self._reruns_are_in_vain,
         )
 
     def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
@@ -173,6 +182,12 @@ class TrialFactory:
         result = self.derived.completed(trial, result)
         if result.state is TrialState.COMPLETED and (reason := self._other_epoch(trial)):
             result = replace(result, state=TrialState.INFEASIBLE, reason=reason)
+        if result.tags.get("rerun"):
+            self.reruns.append(bool(result.contaminated))
+            if self._reruns_are_in_vain:
+                self.note(
+                    f"{RERUNS_IN_VAIN} reruns in a row were contaminated again: no more start"
+                )
         if idle := ", ".join(idle_knobs(built(self.sweep.trainable.config, trial.config))):
             result = replace(result, tags={**result.tags, "idle": idle})
         asked = [objective.metric for objective in self.sweep.objectives]
@@ -180,6 +195,10 @@ class TrialFactory:
         return _failed_without_figures(
             result, trial, asked if target is None else [*asked, target.metric]
         )
+
+    @property
+    def _reruns_are_in_vain(self) -> bool:
+        return self.reruns[-RERUNS_IN_VAIN:] == [True] * RERUNS_IN_VAIN
 
     def observe(self, trial: Trial, report: Report) -> None:
         """Take a report of a trial: derived figures are computed from it."""

@@ -12,7 +12,6 @@ overlapping small leases would keep the node from ever being free.
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -26,8 +25,8 @@ from orchestrator.execution.core_locks import GATE, NODE, CoreLocks, core_lock
 from orchestrator.system.cores import Topology, binding_refused, choose, read_topology, usable_cores
 from orchestrator.trial import Isolation
 
-_BACK_OFF_S = (0.02, 0.2)
-"""Pause between two tries, drawn at random, so that sweeps do not try in step."""
+_LOOK_S = 0.05
+"""Pause between two tries."""
 
 
 @dataclass(kw_only=True)
@@ -170,7 +169,7 @@ class CoreLeases:
                 place.leave()
             if lease is not None or time.monotonic() >= deadline:
                 return lease
-            time.sleep(random.uniform(*_BACK_OFF_S))
+            time.sleep(_LOOK_S)
 
     def _take(self, count: int, isolation: Isolation) -> Lease | None:
         """Take all locks of a lease, or none. Only a holder of the gate may call this."""

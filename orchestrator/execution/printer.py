@@ -79,12 +79,11 @@ class Printer:
         self.result = result
         self.exit_code = 0 if result.state is TrialState.COMPLETED else EXIT_FAILED
         sys.stdout.flush()
-        load = result.tags.get("contaminated", "false")
-        if result.state is TrialState.COMPLETED and load != "false":
+        if result.state is TrialState.COMPLETED and result.contaminated:
             again = "" if self._rerun else ". --retry-contaminated trains such a run once more"
             self.note(
-                f"other load contaminated this run: {load}. Do not go by its times and rates; "
-                f"what it learned is not changed by that{again}"
+                f"other load contaminated this run: {result.contaminated}. Do not go by its times "
+                f"and rates; what it learned is not changed by that{again}"
             )
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:

@@ -16,7 +16,6 @@ from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 
 _MOST_NAMED: Final = 3
-_RUNS: Final = ("runs", "clean")
 HOST: Final = (
     "; that is the host on the day as much as what was changed between the runs: --again tells "
     "them apart"
@@ -44,8 +43,8 @@ def sentence_of(
     if verdict is Verdict.WITHIN:
         return f"no change beyond the tolerance of {share}: {text}"
     if pd.isna(leading["change"]):
-        both = ("first", "second")
-        runs, clean = (sum(int(table[f"{name}_{s}"].sum()) for s in both) for name in _RUNS)
+        names = [[f"{what}_{side}" for side in ("first", "second")] for what in ("runs", "clean")]
+        runs, clean = (int(table[each].to_numpy().sum()) for each in names)
         return f"{verdict}: other load disturbed {runs - clean} of {counted(runs, 'run')}"
     is_open = leading["verdict"] == Verdict.NOT_DECIDED
     num_open = int((changes["verdict"] == Verdict.NOT_DECIDED).sum())

@@ -45,7 +45,6 @@ MIN_OWN_DF: Final = 4
 
 _OUTLYING: Final = 0.01
 _Z_975: Final = 1.96
-_FOREIGN: Final = "metrics.foreign_share"
 _NEEDED: Final = ("stage", "state", "isolation", "tags.contaminated", GROUP)
 
 
@@ -258,9 +257,12 @@ def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
     tags = ran.get("tags.contaminated", pd.Series("", index=ran.index))
     watched = int((tags.map(text_of) != "").sum())  # "false" where nothing was found
     disturbed = int(dirty.sum())
-    share = float(ran.get(_FOREIGN, pd.Series(float("nan"), index=ran.index))[dirty].mean())
+    share = float(ran[dirty].get("metrics.foreign_share", pd.Series([np.nan])).mean())
     others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"
     text = f"{disturbed} of {counted(watched, 'run')} disturbed{others}"
+    reran = _tagged(ran, "tags.rerun")
+    if in_vain := int((reran & dirty).sum()):
+        text += f"; so were {in_vain} of {counted(int(reran.sum()), 'rerun')}"
     return disturbed, watched, text if watched else "no run was watched for other load"
 
 

@@ -135,6 +135,7 @@ class Options:
             replaces="isolation",
         ),
     ] = None
+    no_rerun: Annotated[bool, Option(_PLACE, "run no contaminated trial again")] = False
     executor: Annotated[
         str | None,
         Option(

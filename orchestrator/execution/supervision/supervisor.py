@@ -142,10 +142,9 @@ class Supervisor:
             self._num_retries += 1
             if self._retry(row):
                 return None
-        is_contaminated = row.tags.get("contaminated", "false") != "false"
         is_first = row.state is TrialState.COMPLETED and self._first_run is None
         may_rerun = is_first and self._launch.rerun_contaminated
-        if is_contaminated and may_rerun and self._rerun(row):
+        if row.contaminated and may_rerun and self._rerun(row):
             return Started()
         if row.state is TrialState.STOPPED and row.reason:  # it is paused, not stopped
             self._tried(put_by, "paused without a checkpoint, since it cannot be kept")

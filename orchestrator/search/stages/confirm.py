@@ -17,6 +17,9 @@ from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 MayInterleave = Callable[[Sequence[Config], Results], bool]
 """Returns True if trials of these configs may be interleaved, given the results so far."""
 
+ROUNDS_IN_VAIN: Final = 3
+"""Rounds in a row without a clean pair, after which an analysis ends the stage."""
+
 MAX_TEST_RUNS: Final = 2
 """Runs that may evaluate the test split: one more where the first does not complete."""
 
@@ -164,7 +167,24 @@ class Confirming(Phase):
             return False
         compared = self._able(configs, ledger)
         has_baseline = dict(ledger.problem.baseline) in compared
-        return not has_baseline or len(compared) == 1 or self.judge.is_decided(ledger.results)
+        if not has_baseline or len(compared) == 1 or self.judge.is_decided(ledger.results):
+            return True
+        return self._is_in_vain(ledger)
+
+    def _is_in_vain(self, ledger: Ledger) -> bool:
+        """Return True if other load left no clean pair in the last rounds, and note it."""
+        baseline = dict(ledger.problem.baseline)
+        confirmed = [(t, r) for t, r in ledger.results if t.stage is Stage.CONFIRM]
+        for repeat in range(self._next_repeat - ROUNDS_IN_VAIN, self._next_repeat):
+            of_round = [(dict(t.config), r) for t, r in confirmed if t.repeat == repeat]
+            clean = [config for config, result in of_round if not result.contaminated]
+            if len(of_round) == len(clean) or (baseline in clean and len(clean) > 1):
+                return False
+        ledger.notes.append(
+            f"the confirm stage ended after {self._num_rounds} rounds, undecided: other load "
+            f"contaminated the last {ROUNDS_IN_VAIN}"
+        )
+        return True
 
     def _has_room(self, ledger: Ledger) -> bool:
         """Return True if there is room for another round; up to the first analysis for all."""

@@ -8,7 +8,12 @@ from typing import Any
 
 from orchestrator.analysis.rule import rule_of
 from orchestrator.data import DataFolders
-from orchestrator.driver.assembly import capacity_of_request, make_derived, make_executor
+from orchestrator.driver.assembly import (
+    capacity_of_request,
+    make_derived,
+    make_executor,
+    make_factory,
+)
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.request import Request
 from orchestrator.execution.inline import InlineExecutor
@@ -67,6 +72,12 @@ def test_trials_of_a_cluster_are_not_interleaved() -> None:
     assert (
         capacity_of_request(request(rigor=Rigor(interleaved=False)), TWO_NODES).interleaved_gib == 0
     )
+
+
+def test_reruns_are_turned_off_from_the_start(tmp_path: Path) -> None:
+    for no_rerun in (False, True):
+        factory = make_factory(request(Options(no_rerun=no_rerun)), None, TWO_NODES, tmp_path)
+        assert factory.rerun is not no_rerun
 
 
 def test_the_inline_executor_is_made_without_a_cluster(tmp_path: Path) -> None:

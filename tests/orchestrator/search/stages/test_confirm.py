@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -227,6 +228,22 @@ def test_the_stage_goes_on_until_an_analysis_decides(runs: int, rounds: int) -> 
     trials = confirm_trials(confirming(BEST, repeats=3, last=12, runs=runs))
 
     assert len(trials) == 2 * rounds
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "rounds"), [(range(3), 3), ((2, 3, 4), 5), ((0, 1, 3, 4), 12)]
+)
+def test_the_stage_ends_after_three_rounds_in_a_row_without_a_clean_pair(
+    disturbed: Sequence[int], rounds: int
+) -> None:
+    def answer(trial: Trial) -> TrialResult:
+        is_dirty = trial.stage is Stage.CONFIRM and trial.repeat in disturbed
+        is_dirty &= trial.config["workers"] == 0
+        return replace(smooth(trial), tags={"contaminated": "30 %" if is_dirty else "false"})
+
+    search = confirming(BEST, CONTENDER, last=12, runs=99)
+    assert confirm_trials(search, answer)[-1].repeat == rounds - 1
+    assert bool(search.notes()) is (rounds < 12)
 
 
 @pytest.mark.parametrize("best", [0, 1, 2])
