@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
@@ -25,8 +27,11 @@ import psutil
 from orchestrator.locations import named_path
 from orchestrator.system.private_folder import open_lock
 
-GATE, NODE = "gate.lock", "node.lock"
-"""Locks besides the cores' locks: for the process that chooses, and for the whole node."""
+NODE, QUEUE = "node.lock", "queue.lock"
+"""Locks besides the cores' locks: for the whole node, and for those that wait, each of which locks
+the byte whose number is the time, in ns, at which it came."""
+_FLOCK: Final = "hhqqi4x"
+"""``struct flock`` of ``fcntl(2)``: kind, origin, start, length, process."""
 _VARIABLE = "SWEEP_LEASES"
 _PROC_LOCKS = Path("/proc/locks")
 _LAYERED: Final = ("overlay", "fuse.fuse-overlayfs", "aufs")
@@ -123,59 +128,36 @@ class CoreLocks:
             locks.push(opened.pop_all())
             return True
 
-    def num_locked(self, cores: Iterable[int], own: Iterable[int]) -> int | None:
-        """Count cores that other processes have locked.
+    def queue(self, locks: ExitStack) -> Callable[[], bool]:
+        """Come last in the queue until ``locks`` are closed; return a test for being first.
 
-        The kernel's list is read: to try the locks would take them for a moment, and make
-        another process fail to get them.
-
-        Args:
-            cores: All cores of the node.
-            own: Cores that this process has locked.
-
-        Returns:
-            None where that is not known.
+        The lock belongs to the open file, as a ``flock`` does; permission to read suffices.
         """
-        try:
-            files = {core: self.folder / core_lock(core) for core in cores}
-            by_inode = {file.stat().st_ino: core for core, file in files.items() if file.exists()}
-            locked = [
-                (disk, by_inode[inode])
-                for disk, inode, _ in self._locked_files()
-                if inode in by_inode
-            ]
-        except (OSError, ValueError, IndexError):
-            return None
-        # Files of other disks may have the same inode numbers. The folder's disk is
-        # taken from own locks, since stat gives another number on some file systems.
-        disks = {disk for disk, core in locked if core in own}
-        return len({core for disk, core in locked if disk in disks} - set(own)) if disks else None
+        descriptor = open_lock(self.folder / QUEUE)
+        locks.callback(os.close, descriptor)
+        came_at = time.monotonic_ns()
 
-    def holders(self, cores: Iterable[int]) -> list[int]:
-        """Return the other processes that keep a lease of these cores from being granted.
+        def lock(command: int, kind: int, start: int, length: int) -> int:
+            asked = struct.pack(_FLOCK, kind, os.SEEK_SET, start, length, 0)
+            return int(struct.unpack(_FLOCK, fcntl.fcntl(descriptor, command, asked))[0])
 
-        Returns:
-            Processes with the lock of a core or of the node, or with the gate, as far as the
-            kernel shows them.
+        lock(fcntl.F_OFD_SETLK, fcntl.F_RDLCK, came_at, 1)
+        return lambda: lock(fcntl.F_OFD_GETLK, fcntl.F_WRLCK, 0, came_at) == fcntl.F_UNLCK
+
+    def held(self, cores: Iterable[int]) -> dict[int, set[int]]:
+        """Return the cores that each process has locked: none for one that has only the node's.
+
+        The kernel's list is read, see ``proc(5)``: to try the locks would take them for a moment,
+        and make another process fail to get them. A process that is not seen here is 0 or below.
         """
-        names = [GATE, NODE, *map(core_lock, cores)]
-        try:
-            files = [self.folder / name for name in names]
-            inodes = {file.stat().st_ino for file in files if file.exists()}
-            pids = {pid for _, inode, pid in self._locked_files(shared=True) if inode in inodes}
-        except (OSError, ValueError, IndexError):
-            return []
-        return sorted(pid for pid in pids - {os.getpid()} if pid > 0)  # <= 0: not to be seen here
-
-    def _locked_files(self, *, shared: bool = False) -> Iterator[tuple[str, int, int]]:
-        """Yield disk, inode and holder of each file with an exclusive flock, see ``proc(5)``.
-
-        Args:
-            shared: True for files with a shared flock as well.
-        """
-        kinds = {"WRITE", "READ"} if shared else {"WRITE"}
-        for line in self._proc_locks.read_text().splitlines():
-            fields = line.split()
-            if fields[1] == "FLOCK" and fields[3] in kinds:  # a waiting lock has "->" there
-                disk, _, inode = fields[5].rpartition(":")
-                yield disk, int(inode), int(fields[4])
+        names = {NODE: set[int](), **{core_lock(core): {core} for core in cores}}
+        found: dict[int, set[int]] = {}
+        with suppress(OSError, ValueError, IndexError):
+            files = {self.folder / name: cores for name, cores in names.items()}
+            by_inode = {file.stat().st_ino: cores for file, cores in files.items() if file.exists()}
+            for line in self._proc_locks.read_text().splitlines():
+                fields = line.split()
+                inode = int(fields[-3].rpartition(":")[2])
+                if fields[1] == "FLOCK" and inode in by_inode:  # a waiting lock has "->" there
+                    found.setdefault(int(fields[4]), set()).update(by_inode[inode])
+        return found

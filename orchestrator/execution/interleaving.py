@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from orchestrator.execution.leases import CoreLeases, Lease, Place
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
-from orchestrator.trial import Trial, TrialResult
+from orchestrator.trial import Isolation, Trial, TrialResult
 
 TrialUpdate = tuple[Trial, Started | Update | TrialResult]
 """A trial and its start, a report of it, or its row."""
@@ -76,13 +76,19 @@ class Interleaving:
         return not self._left and not self._updates
 
     def acquire_cores(self, timeout_s: float) -> bool:
-        """Wait for the cores; return True if they came free in time."""
-        self._lease = self._leases.acquire(
-            self._launch.num_cores,
-            self._launch.isolation,
-            timeout_s=timeout_s,
-            place=self._place,
+        """Wait for the cores; return True if they came free in time.
+
+        A trial that is watched does without cores of its own otherwise.
+        """
+        num_cores, leases = self._launch.num_cores, self._leases
+        self._lease = leases.acquire(
+            num_cores, self._launch.isolation, timeout_s=timeout_s, place=self._place
         )
+        if self._lease is None and self._launch.watched:
+            self._place.leave()
+            self._lease = leases.acquire(num_cores, Isolation.SHARED, timeout_s=timeout_s)
+            assert self._lease is not None, "a shared lease waits for nothing"
+            self._lease.note = f"cores of this node are held by {leases.owners()}"
         if self._lease is None:
             return False
         if self._lease.note:
@@ -123,7 +129,7 @@ class Interleaving:
         """Kill what still runs and give the cores back. Safe to call more than once."""
         for member in self._members:
             member.supervisor.close()
-        # A launch that still waits for a whole node has the gate: others wait for that.
+        # A launch that still waits is in the queue: others wait for that.
         self._place.leave()
         if self._lease is not None:
             # Last: another trial must not get cores on which these processes still run.

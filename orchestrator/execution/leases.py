@@ -1,12 +1,10 @@
 """Leases: cores of a node that belong to one trial until they are released.
 
-A lease has all cores that were requested, or none. A process that chooses cores holds the gate
-meanwhile. Otherwise two processes could each take half of what both need, release it, and try
-again, for ever.
-
-A trial that is to be alone on the node waits until no other lease is left. It keeps the gate while
-it waits, from call to call: running trials may finish, and no new trial starts before it. Otherwise
-overlapping small leases would keep the node from ever being free.
+A lease has all cores that were requested, or none. Leases are granted in the order in which they
+were asked for, over all processes of the node: only the first in the queue chooses. So no two
+processes each take half of what both need, and small leases that overlap never keep a large one, or
+a trial that is to be alone on the node, from its turn. A ``shared`` lease has no cores of its own
+and waits for nothing.
 """
 
 from __future__ import annotations
@@ -14,19 +12,20 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import starmap
 from pathlib import Path
 
 import psutil
 
-from orchestrator.execution.core_locks import GATE, NODE, CoreLocks, core_lock
+from orchestrator.execution.core_locks import NODE, CoreLocks, core_lock
+from orchestrator.formats import counted
+from orchestrator.system import cores as node_cores
 from orchestrator.system.cores import Topology, binding_refused, choose, read_topology, usable_cores
 from orchestrator.trial import Isolation
-
-_LOOK_S = 0.05
-"""Pause between two tries."""
 
 
 @dataclass(kw_only=True)
@@ -54,17 +53,17 @@ class Place:
     """A place in the queue for a node's cores, kept from one call to the next.
 
     Attributes:
-        is_first: True while its holder has the gate.
-        locks: The lock of the gate.
+        is_first: Returns True once no other is before it; None: it is in no queue.
+        locks: The lock of the place.
     """
 
-    is_first: bool = False
+    is_first: Callable[[], bool] | None = None
     locks: ExitStack = field(default_factory=ExitStack)
 
     def leave(self) -> None:
         """Let others come first. Safe to call more than once."""
         self.locks.close()
-        self.is_first = False
+        self.is_first = None
 
 
 class CoreLeases:
@@ -117,8 +116,6 @@ class CoreLeases:
         """
         count = min(count, self._most)
         reason, deadline = self._refusal(), time.monotonic() + timeout_s
-        # A trial without leased cores still locks the node, shared: it keeps away from an
-        # isolated one.
         granted = Isolation.SHARED if reason else isolation
         own = Place()
         try:
@@ -129,7 +126,6 @@ class CoreLeases:
             # Nothing can be locked, so the lease has no locks: the trial runs all the same.
             lease = Lease(cores=self._cores[:count], isolation=Isolation.SHARED)
         finally:
-            # Otherwise the gate would stay locked, and no later call could open it.
             own.leave()
         if lease is not None and reason and isolation is not Isolation.SHARED:
             lease.note = f"cores cannot be leased: {reason}"
@@ -142,14 +138,20 @@ class CoreLeases:
         """
         if lease.isolation is Isolation.SHARED:
             return None
-        return self._locks.num_locked(self._cores, lease.cores)
+        own, locked = set(lease.cores), set[int]().union(*self._locks.held(self._cores).values())
+        return len(locked - own) if own <= locked else None
 
     def what_for(self, count: int) -> str:
-        """Return what a trial with ``count`` cores waits for: the holders, if known; what to do."""
-        cores = f"{count} core{'s' if count > 1 else ''} of this node"
-        owners = map(_shown, self._locks.holders(self._cores))
-        holder = " and ".join(owners) or "another sweep"
-        return f"{cores}, held by {holder}: wait for its end, or end it"
+        """Return what a trial with ``count`` cores waits for, and what to do."""
+        cores = counted(count, "core")
+        return f"{cores} of this node, held by {self.owners()}: wait for its end, or end it"
+
+    def owners(self) -> str:
+        """Return the processes that hold cores, or the node, with these and their start."""
+        held = sorted(self._locks.held(self._cores).items())
+        others = [(pid, cores) for pid, cores in held if pid > 0 and pid != os.getpid()]
+        having = [other for other in others if other[1]] or others
+        return " and ".join(starmap(_shown, having)) or "another sweep"
 
     def _refusal(self) -> str:
         """Return why no cores can be leased here, or an empty string."""
@@ -160,28 +162,38 @@ class CoreLeases:
     def _wait(
         self, count: int, isolation: Isolation, deadline: float, place: Place
     ) -> Lease | None:
+        if isolation is Isolation.SHARED:
+            return self._share(count)
+        is_first = place.is_first = place.is_first or self._locks.queue(place.locks)
         while True:
-            place.is_first = place.is_first or self._locks.take(place.locks, GATE)
-            lease = self._take(count, isolation) if place.is_first else None
-            # Only an exclusive lease keeps the gate between two tries. The others open it, since
-            # what is free may be enough for another trial.
-            if lease is not None or isolation is not Isolation.EXCLUSIVE:
+            lease = self._take(count, isolation) if is_first() else None
+            if lease is not None:
                 place.leave()
             if lease is not None or time.monotonic() >= deadline:
                 return lease
-            time.sleep(_LOOK_S)
+            time.sleep(0.05)
+
+    def _share(self, count: int) -> Lease:
+        """Return a lease without cores. It keeps exclusive ones away that come later."""
+        with ExitStack() as locks, ExitStack() as place:
+            is_alone = not self._locks.take(locks, NODE, shared=True)
+            if not self._locks.queue(place)():
+                locks.close()  # otherwise those that wait for the node would never have their turn
+            return Lease(
+                cores=self._cores[:count],
+                isolation=Isolation.SHARED,
+                note=f"the whole node is held by {self.owners()}" if is_alone else "",
+                _locks=locks.pop_all(),
+            )
 
     def _take(self, count: int, isolation: Isolation) -> Lease | None:
-        """Take all locks of a lease, or none. Only a holder of the gate may call this."""
+        """Take all locks of a lease, or none. Only the first in the queue may call this."""
         is_alone = isolation is Isolation.EXCLUSIVE
         with ExitStack() as locks:
             # Other leases share the node's lock: an exclusive one gets it when none is left.
             if not self._locks.take(locks, NODE, shared=not is_alone):
                 return None
-            cores: tuple[int, ...] | None = self._cores[:count]
-            if isolation is not Isolation.SHARED:
-                cores = self._take_cores(locks, count)
-            if cores is None:
+            if (cores := self._take_cores(locks, count)) is None:
                 return None
             # From here on the lease owns the locks. Any earlier exit releases them.
             return Lease(cores=cores, isolation=isolation, _locks=locks.pop_all())
@@ -236,7 +248,11 @@ def leasable_cores() -> tuple[int, ...]:
     return allowed if len(usable_cores()) < len(allowed) else trial_cores()
 
 
-def _shown(pid: int) -> str:
+def _shown(pid: int, cores: Collection[int]) -> str:
+    """Return a process with its cores and its start: since when it holds them is not known."""
+    held = f", cores {node_cores.text_of(sorted(cores))}" if cores else ""
     with suppress(psutil.Error):
-        return f"`{psutil.Process(pid).name()}` (process {pid})"
-    return f"process {pid}"
+        process = psutil.Process(pid)
+        began = datetime.fromtimestamp(process.create_time()).strftime("%b %d %H:%M")
+        return f"`{process.name()}` (process {pid}, started {began}{held})"
+    return f"process {pid}{held}"

@@ -175,7 +175,8 @@ class Launch:
         time_budget: Time after which it is not started, or None.
         interleaved: True if it shares its cores with others in time slices.
         rerun_contaminated: True if it is run again once where other load contaminated it.
-        watched: True if its output is read while it trains, and so is written line by line.
+        watched: True if someone waits for it: its output is written line by line, and it waits
+            for no cores.
         others: In the first of interleaved launches: the others.
         failed_attempts: Earlier attempts that ended with their supervisor.
     """

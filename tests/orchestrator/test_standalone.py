@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST
+from orchestrator.execution.leases import CoreLeases
 from orchestrator.standalone import main
+from orchestrator.trial import Isolation
 from tests.conftest import ROOT, RunCli
 from tests.orchestrator.execution.workload import workload
 from trainables.lenet import LeNet
@@ -77,6 +79,22 @@ def test_a_file_of_ones_own_is_a_command_from_any_folder(tmp_path: Path) -> None
     told = run("--lr", "0.5", "--knob-seed", "3")
     assert "completed" in told
     assert "from beside it 3" in told
+
+
+def test_cores_of_another_program_are_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FILE.replace("from my_words import WORD", "WORD = 'run'"))
+    environment = {"PYTHONPATH": str(ROOT), "SWEEP_LEASES": str(tmp_path / "leases")}
+    others = CoreLeases(tmp_path / "leases").acquire(99, Isolation.LEASED, timeout_s=5)
+    assert others is not None
+    done = subprocess.run(
+        [sys.executable, "mine.py"], cwd=tmp_path, env={**os.environ, **environment},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    others.release()
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if "held by" in line)
+    assert f"process {os.getpid()}" in line
+    assert line.endswith("trials run with isolation shared")
 
 
 def test_knobs_without_effect_are_noted(run_cli: RunCli) -> None:

@@ -44,6 +44,8 @@ from orchestrator.trial import TrialState
 
 _SHARE_OF_TIME = 0.05
 """Share of the driver's time that looking for the best config may take."""
+WAIT_LINE_S = 180.0
+"""A trial that waits has a line this often."""
 
 
 class Lines(Fold):
@@ -181,8 +183,9 @@ class Lines(Fold):
         planned = history.sweep.num_planned
         width = max(5 * (not has_view), 2 * len(str(planned or "")) + 1)  # ids below each other
         match event:
-            case Waiting() if not has_view and self._is_first(trial.trial.id, trial.waits_for):
-                self._write(f"! {wait(trial)}", style=NOTE)
+            case Waiting() if not has_view:
+                if self._is_first(trial.trial.id, str(event.seconds // WAIT_LINE_S)):
+                    self._write(f"! {wait(trial)}", style=NOTE)
             case Started() if not has_view:
                 self._write(f"{'start':{width}}", *label(trial, history))
             case Finished():

@@ -98,7 +98,9 @@ def test_a_trial_that_could_only_start_too_late_is_not_run(sweep: ExitWatcher) -
 
 
 def test_interrupting_ends_what_runs(executor: Executor, launch_of: LaunchOf) -> None:
-    conductor = Recorder([launch_of("running", act="spawn", epochs=10_000), launch_of("waiting")])
+    all_cores = CoreLeases().num_cores  # with fewer both would run
+    running = launch_of("running", act="spawn", epochs=10_000, num_cores=all_cores)
+    conductor = Recorder([running, launch_of("waiting", num_cores=all_cores)])
 
     def interrupt() -> None:
         conductor.interrupted = bool(conductor.reports)

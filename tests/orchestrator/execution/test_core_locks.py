@@ -49,22 +49,13 @@ def test_other_users_may_lock_whatever_the_umask_is(tmp_path: Path, held: ExitSt
     assert stat.S_IMODE((tmp_path / "locks/gate.lock").stat().st_mode) == 0o644
 
 
-def test_a_file_of_another_disk_is_not_taken_for_that_of_a_core(
+def test_nothing_is_known_of_locks_that_the_kernel_does_not_list(
     tmp_path: Path, held: ExitStack
 ) -> None:
-    locks = CoreLocks(tmp_path, proc_locks=tmp_path / "list")
-    for core in range(4):
-        locks.take(held, core_lock(core))
-    inodes = [(tmp_path / core_lock(core)).stat().st_ino for core in range(4)]
-    places = [f"fe:00:{inodes[0]}", f"fe:00:{inodes[1]}", f"00:1c:{inodes[2]}"]
-    lines = [f"{n}: FLOCK  ADVISORY  WRITE 7 {place} 0 EOF" for n, place in enumerate(places)]
-    (tmp_path / "list").write_text("\n".join(lines))
-    assert locks.num_locked(range(4), own=[0]) == 1
-
-
-def test_others_are_not_known_where_the_kernel_lists_no_locks(tmp_path: Path) -> None:
-    locks = CoreLocks(tmp_path, proc_locks=tmp_path / "absent")
-    assert locks.num_locked(range(4), own=[0]) is None
+    assert CoreLocks(tmp_path).take(held, core_lock(2))
+    assert CoreLocks(tmp_path).take(held, "node.lock", shared=True)
+    assert CoreLocks(tmp_path).held(range(4)) == {os.getpid(): {2}}
+    assert CoreLocks(tmp_path, proc_locks=tmp_path / "absent").held(range(4)) == {}
 
 
 def test_the_folder_is_one_for_all_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

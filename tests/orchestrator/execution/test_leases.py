@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import signal
 import struct
 import time
@@ -78,15 +79,22 @@ def test_nothing_is_kept_of_a_lease_that_was_not_granted(take: Take) -> None:
 def test_an_exclusive_lease_admits_no_other(take: Take) -> None:
     isolated = granted(take(1, Isolation.EXCLUSIVE))
     assert take(1) is None
-    assert take(1, Isolation.SHARED) is None
     isolated.release()
     assert take(1) is not None
     assert take(1, Isolation.EXCLUSIVE) is None, "nor is it granted with another"
 
 
-def test_a_shared_lease_takes_no_core_from_others(take: Take) -> None:
-    take(4)
-    assert granted(take(2, Isolation.SHARED)).isolation is Isolation.SHARED
+def test_a_shared_lease_takes_no_core_from_others_and_waits_for_none(take: Take) -> None:
+    leased, place = granted(take(4)), Place()
+    assert take(1, Isolation.EXCLUSIVE, place=place) is None
+    beside = granted(take(2, Isolation.SHARED))
+    assert (beside.isolation, beside.note) == (Isolation.SHARED, "")
+    leased.release()
+    isolated = granted(take(1, Isolation.EXCLUSIVE, place=place))
+    without = granted(take(2, Isolation.SHARED))
+    assert "the whole node is held by" in without.note
+    isolated.release()
+    assert take(1, Isolation.EXCLUSIVE) is not None, "the other has no lock"
 
 
 def test_a_sweep_that_waits_for_the_node_admits_no_newcomer(take: Take, tmp_path: Path) -> None:
@@ -107,12 +115,42 @@ def test_a_sweep_that_waits_for_the_node_admits_no_newcomer(take: Take, tmp_path
     assert os.waitpid(waiting, 0)[1] == 0
 
 
-def test_a_place_is_kept_from_one_call_to_the_next(take: Take) -> None:
+@pytest.mark.parametrize(("count", "isolation"), [(1, Isolation.EXCLUSIVE), (4, Isolation.LEASED)])
+def test_a_place_is_kept_from_one_call_to_the_next(
+    take: Take, count: int, isolation: Isolation
+) -> None:
     running, place = granted(take(1)), Place()
-    assert take(1, Isolation.EXCLUSIVE, place=place) is None
+    assert take(count, isolation, place=place) is None
     assert take(1) is None, "it came later"
     running.release()
-    assert take(1, Isolation.EXCLUSIVE, place=place) is not None
+    assert take(count, isolation, place=place) is not None
+
+
+def test_processes_are_served_in_the_order_in_which_they_came(take: Take, tmp_path: Path) -> None:
+    """Of five that wait, one is killed; each of the others ends as soon as it is served."""
+    go, queued, served = [os.pipe() for _ in range(5)], os.pipe(), os.pipe()
+
+    def wait(number: int) -> NoReturn:
+        os.read(go[number][0], 1)
+        place, of_child = Place(), leases(tmp_path)
+        assert of_child.acquire(3, Isolation.LEASED, timeout_s=0, place=place) is None
+        os.write(queued[1], b"q")
+        assert of_child.acquire(3, Isolation.LEASED, timeout_s=20, place=place) is not None
+        os.write(served[1], str(number).encode())
+        os._exit(0)
+
+    # Before there is a lease, whose descriptors they would share.
+    children = [_forked(partial(wait, number)) for number in range(5)]
+    running = granted(take(2))
+    order = (3, 0, 4, 2, 1)
+    for number in order:
+        os.write(go[number][1], b"g")
+        os.read(queued[0], 1)
+    os.kill(children[4], signal.SIGKILL)
+    running.release()
+    ends = [os.waitpid(child, 0)[1] for child in children]
+    assert ends == [0, 0, 0, 0, signal.SIGKILL]
+    assert os.read(served[0], 9) == b"3021"
 
 
 def test_a_place_that_was_left_is_free(take: Take) -> None:
@@ -167,7 +205,8 @@ def test_what_is_waited_for_is_named_with_its_holder(take: Take, tmp_path: Path)
     assert leases.what_for(2) == unknown, "this process does not wait for itself"
     child = os.fork()
     if child == 0:
-        os._exit(0 if f"(process {os.getppid()}): wait for" in leases.what_for(1) else 1)
+        holder = rf"`.+` \(process {os.getppid()}, started \w+ \d\d \d\d:\d\d, cores 0\): wait for"
+        os._exit(0 if re.search(holder, leases.what_for(1)) else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
