@@ -231,9 +231,10 @@ class TrialResult:
 
     @property
     def contaminated(self) -> str:
-        """Other load while it ran, in words; empty where none was found."""
-        found = self.tags.get("contaminated", "")
-        return "" if found == "false" else found
+        """Other load while it ran, a slow start included, in words; empty where none was found."""
+        found, slow_start = (self.tags.get(name, "") for name in ("contaminated", "slow_start"))
+        found = "" if found == "false" else found
+        return found if slow_start in found else "; ".join(filter(None, [found, slow_start]))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialResult:

@@ -175,7 +175,8 @@ class TrialFactory:
 
         A trial is ``infeasible`` where a systems knob changes the samples of an epoch. A failure
         for want of room is not the trial's: the run ends, and resuming runs it again.
-        Knobs that can have no effect in the trial's config are its tag ``idle``.
+        Knobs that can have no effect in the trial's config are its tag ``idle``. A slow start is
+        part of its tag ``contaminated``.
         """
         if self.room is not None and result.state is TrialState.FAILED:
             self.room.require(now=True)
@@ -188,6 +189,8 @@ class TrialFactory:
                 self.note(
                     f"{RERUNS_IN_VAIN} reruns in a row were contaminated again: no more start"
                 )
+        if load := result.contaminated:
+            result = replace(result, tags={**result.tags, "contaminated": load})
         if idle := ", ".join(idle_knobs(built(self.sweep.trainable.config, trial.config))):
             result = replace(result, tags={**result.tags, "idle": idle})
         asked = [objective.metric for objective in self.sweep.objectives]

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from orchestrator.formats import percent
 from orchestrator.measurement.blocks import Block
 
 MIN_BATCHES = 4
@@ -36,6 +37,11 @@ OUTLYING = 1.0
 """Largest distance of a logarithm from the median's that counts; further ones count as this."""
 WARM_UP_ERRORS = 3.0
 """Standard errors by which a warm-up must be slower than the rest."""
+
+LONGEST_WARM_UP_S = 5.0
+"""Most time that a warm-up takes. In 114 undisturbed trials of the six sweeps in
+``analysis/notebooks/recorded`` it took 3.5 s once and 1.5 s at most otherwise. The share of the run
+is no measure: short trials lost up to 54 % to it."""
 
 # Student's t at 97.5 % for 1, 2, ... degrees of freedom.
 _T_975 = (
@@ -54,12 +60,26 @@ class Throughput:
         low: Lower end of the 95 % interval over the run's batches of blocks, or None.
         high: Upper end, or None.
         steady: The blocks it was taken over.
+        warm_up: The blocks before them that were dropped.
     """
 
     rate: float
     low: float | None
     high: float | None
     steady: Sequence[Block]
+    warm_up: Sequence[Block] = ()
+
+    @property
+    def warm_up_tags(self) -> dict[str, str]:
+        """How much was dropped as warm-up, and whether it was more than a warm-up; may be empty."""
+        if not self.warm_up:
+            return {}
+        cold, whole = _Batch.of(self.warm_up), _Batch.of([*self.warm_up, *self.steady])
+        share = percent(cold.seconds / whole.seconds)
+        tags = {"warm_up": f"{cold.seconds:.1f} s ({share}) of slower steps"}
+        if cold.seconds > LONGEST_WARM_UP_S and self.rate > (1 + HALF_WIDTH) * whole.rate:
+            tags["slow_start"] = f"{tags['warm_up']} at its start were dropped, more than a warm-up"
+        return tags
 
     @property
     def is_of_whole_epochs(self) -> bool:
@@ -83,14 +103,19 @@ def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
     running = [block for block in blocks if block.end is None]
     # A part of an epoch that is too short for a steady state begins with the start of its workers.
     running = [block for block in running if block.first_step] or running
-    steady = running[warm_up(running) :]
+    num_cold = warm_up(running)
+    steady = running[num_cold:]
     if not steady:
         return None
     rate = _Batch.of(steady).rate
-    ends = _interval(steady, rate)
-    if ends is None:
-        return Throughput(rate=rate, low=None, high=None, steady=steady)
-    return Throughput(rate=rate, low=max(ends[0], 0.0), high=ends[1], steady=steady)
+    low, high = _interval(steady, rate) or (None, None)
+    return Throughput(
+        rate=rate,
+        low=None if low is None else max(low, 0.0),
+        high=high,
+        steady=steady,
+        warm_up=running[:num_cold],
+    )
 
 
 def warm_up(blocks: Sequence[Block]) -> int:
@@ -141,7 +166,8 @@ def _lowest_error(levels: Sequence[float]) -> int:
 def _clearly_slower(first: Sequence[float], rest: Sequence[float]) -> bool:
     spread = statistics.stdev(rest) if len(rest) > 1 else 0.0
     error = spread * math.sqrt(1 / len(first) + 1 / len(rest))
-    return statistics.fmean(first) < statistics.fmean(rest) - WARM_UP_ERRORS * error
+    # The last term is for rounding: it makes equal rates differ.
+    return statistics.fmean(first) < statistics.fmean(rest) - WARM_UP_ERRORS * error - 1e-9
 
 
 # -- the interval

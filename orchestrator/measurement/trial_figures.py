@@ -159,6 +159,7 @@ def verdicts(recording: Recording) -> dict[str, str]:
     if throughput is None:
         return tags
     tags["rate"] = "epochs" if throughput.is_of_whole_epochs else "steady"
+    tags |= throughput.warm_up_tags
     if (width := throughput.half_width) is not None:
         tags["interval"] = "narrow" if width <= HALF_WIDTH else "wide"
     bound = bound_by_phases(dict(steady_figures(throughput)))

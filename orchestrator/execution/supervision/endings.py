@@ -116,7 +116,7 @@ def rerun_tag(first: TrialResult | None) -> dict[str, str]:
     """
     if first is None:
         return {}
-    return {"rerun": f"contaminated: {first.tags['contaminated']}"}
+    return {"rerun": f"contaminated: {first.contaminated}"}
 
 
 def merge_rerun(first: TrialResult | None, row: TrialResult) -> TrialResult:

@@ -186,7 +186,7 @@ class Supervisor:
             self._first_run = None
             return False
         self._is_announced = True
-        self._note("run again, since other load contaminated it", first.tags["contaminated"])
+        self._note("run again, since other load contaminated it", first.contaminated)
         return True
 
     def _start_run(self) -> None:

@@ -163,3 +163,13 @@ def test_a_row_names_the_knobs_without_effect_in_its_config(factory: TrialFactor
     assert {"prefetch_factor", "persistent_workers"} <= set(tags(0)["idle"].split(", "))
     assert not {"prefetch_factor", "persistent_workers"} & set(tags(3)["idle"].split(", "))
     assert tags(3)["bound"] == "loader"
+
+
+@pytest.mark.parametrize(
+    ("found", "row"),
+    [("false", "9 s cut"), ("", "9 s cut"), ("30 %", "30 %; 9 s cut"), ("9 s cut", "9 s cut")],
+)
+def test_a_slow_start_is_other_load_in_a_row(factory: TrialFactory, found: str, row: str) -> None:
+    tags = {"contaminated": found, "slow_start": "9 s cut"}
+    result = TrialResult(state=TrialState.STOPPED, tags=tags)
+    assert factory.concluded(factory.trial(proposal_of()), result).tags["contaminated"] == row

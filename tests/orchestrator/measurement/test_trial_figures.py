@@ -22,7 +22,31 @@ from orchestrator.measurement.trial_figures import (
     verdicts,
 )
 from orchestrator.measurement.usage import Usage
+from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.measurement.fakes import blocks_from, context
+
+
+@pytest.mark.parametrize(
+    ("cold_s", "step_s", "warm_s", "is_slow"),
+    [
+        (0.9, 0.05, 2, False),
+        (4.5, 0.05, 9, False),
+        (12, 0.05, 28, True),
+        pytest.param(9, 0.05, 400, False, id="too short to matter"),
+        pytest.param(12, 0.0204, 28, False, id="a drift of two per cent"),
+    ],
+)
+def test_slower_steps_at_the_start_are_a_warm_up_or_other_load_by_their_time(
+    cold_s: float, step_s: float, warm_s: float, is_slow: bool
+) -> None:
+    durations = [step_s] * round(cold_s / step_s) + [0.02] * round(warm_s / 0.02)
+    tags = verdicts(recording(blocks_from([[0.5, *durations]])))
+    cut_s = float(tags["warm_up"].partition(" s (")[0])
+    assert cut_s == pytest.approx(cold_s, abs=(cold_s + warm_s) / 32)
+    result = TrialResult(state=TrialState.COMPLETED, tags={**tags, "contaminated": "false"})
+    assert result.contaminated == tags.get("slow_start", "")
+    assert bool(result.contaminated) is is_slow
+    assert "warm_up" not in verdicts(recording(blocks_from([[0.02] * 400])))
 
 
 def recording(blocks: Sequence[Block], **changes: Any) -> Recording:  # noqa: ANN401
