@@ -78,6 +78,8 @@ _MEANINGS: Final = {
     "tags.oversubscribed": "more processes than cores",
     "tags.interval": "`narrow` or `wide`: the interval of the speed within the run",
     "tags.interval_over": "what the interval of the row's speed is over",
+    "tags.warm_up": "time and share of the slower steps at the start that its speed is not of",
+    "tags.slow_start": "the same where it is more than a warm-up: the run counts as contaminated",
     "tags.rate": "steady: over steady steps; epochs: over whole epochs, which are too short",
     "tags.idle": "knobs without an effect in this config",
     "tags.interleaved": "true where it shared its cores in time slices with the runs of its round",

@@ -25,15 +25,17 @@ MEASURED_IN: Final = "measured_in"
 """Column of the stage that a config's speed is of."""
 
 _ENDS: Final = ("_low", "_high", "_within_low", "_within_high")
-_RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids")
+_RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids", "contaminated")
 SIGN: Final = "†"
 """Stands behind figures of configs that were not themselves both trained and probed."""
+LOAD_SIGN: Final = "‡"
+"""Stands behind speeds of runs under other load, in every front."""
 _IDS: Final = ("speed_ids", "curve_ids")
 _LEFT_OUT: Final = ("trial_ids", "timed_ids")
 """Columns that the ids of probes and curves say already."""
 _AGAINST_BEST: Final = (
-    "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", "verdict", "ratio_to_best",
-    GROUP, "trial_ids",
+    "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", "contaminated", "verdict",
+    "ratio_to_best", GROUP, "trial_ids",
 )  # fmt: skip
 
 
@@ -96,6 +98,17 @@ def with_confirmed(
 def sign_of(row: Mapping[Any, Any]) -> str:
     """Return the sign behind a composed figure, or ""."""
     return f" {SIGN}" if row.get(COMPOSED, False) else ""
+
+
+def load_sign_of(row: Mapping[Any, Any]) -> str:
+    """Return the sign behind a speed of runs under other load, or ""."""
+    return f" {LOAD_SIGN}" if row.get("contaminated", False) else ""
+
+
+def load_note(rows: pd.DataFrame) -> str:
+    """Return the sign's meaning with the number of configs that have it; "" for none."""
+    num, of = int(rows["contaminated"].sum()), counted(len(rows), "speed")
+    return f"{LOAD_SIGN} {num} of {of}: of runs under other load alone" if num else ""
 
 
 def rests_on(row: Mapping[Any, Any], learned: str) -> str:

@@ -20,14 +20,20 @@ from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.codes import Caveat, Status
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.recommendation.front import front_table, main_front, measured_runs_text
+from orchestrator.analysis.recommendation.front import (
+    front_table,
+    load_note,
+    load_sign_of,
+    main_front,
+    measured_runs_text,
+)
 from orchestrator.analysis.report.sections.trials import states_text
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import interval_text, learned_word, shown
 from orchestrator.formats import counted
-from orchestrator.metrics import Objective
+from orchestrator.metrics import Objective, is_learned
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.texts import cause, first_line
@@ -135,7 +141,8 @@ def _front_text(tables: RunTables) -> str:
 
 def _end(metric: str, row: pd.Series) -> str:
     text = shown(metric, row[f"metrics.{metric}"])
-    return text if metric == "samples_per_s" else f"{metric} {text}"
+    sign = "" if is_learned(metric) else load_sign_of(row.to_dict())
+    return f"{text}{sign}" if metric == "samples_per_s" else f"{metric} {text}{sign}"
 
 
 def show_run(tables: RunTables, found: Findings, folder: Path | None) -> None:
@@ -184,10 +191,13 @@ def show_front(
         figures = []
         for name in (objective.metric for objective in objectives):
             figure = row[name if name in row else f"metrics.{name}"]
-            figures.append(f"{shown(name, figure)}\n{interval_text(row, name)}".strip())
+            sign = "" if is_learned(name) else load_sign_of(row)
+            figures.append(f"{shown(name, figure)}{sign}\n{interval_text(row, name)}".strip())
         runs = measured_runs_text(row, learned).replace(" (", "\n(").replace(" to", "\nto")
         table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
+    if note := load_note(front):
+        _print(console, note)
     if len(front) > MAX_ROWS:
         where = f" in {folder / RunFile.FRONT}" if folder is not None else _IN_JSON
         _print(console, f"... and {len(front) - MAX_ROWS} more{where}")

@@ -43,7 +43,10 @@ from orchestrator.storage.files import RunFile, replace_file
 MAX_ROWS: Final = 5
 """Rows of the front in ``answer.md``: those nearest to the recommended config."""
 MAX_NOTES: Final = 6
-_SIGNS: Final = {"square": "■", "diamond": "◆", "star": "★", "circle": "●", "circle-open": "○"}
+_SIGNS: Final = {
+    "square": "■", "diamond": "◆", "star": "★", "circle": "●",
+    "square-open": "□", "diamond-open": "◇", "star-open": "☆", "circle-open": "○",
+}  # fmt: skip
 """Character for each of plotly's marks that the page draws."""
 _X_ENDS, _Y_ENDS = (80, 780), (450, 50)
 """Ends of the axes in a picture of 800 by 500; y counts downwards."""

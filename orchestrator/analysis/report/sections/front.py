@@ -19,6 +19,8 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.front import (
     MEASURED_IN,
     SIGN,
+    load_note,
+    load_sign_of,
     measured_runs_text,
     sign_of,
 )
@@ -81,7 +83,7 @@ def front_of(view: View) -> Iterator[Section]:
     yield Section("speed", title, missing=nothing, figures=tuple(scatter_figures(view)))
     if table.rows:
         judged = ("How this is judged, and how much of it is noise", tuple(_judged(view)))
-        notes = (_ON_IT, *_composed_notes(view))
+        notes = (_ON_IT, *filter(None, [load_note(view.shown)]), *_composed_notes(view))
         yield Section("front", "The front", level=3, table=table, notes=notes, folded=(judged,))
     if view.others:
         yield Section("others", "Under other conditions", lines=(_OTHERS,))
@@ -106,7 +108,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
         ("against the best", partial(_verdict_cell, view=view)),
         ("ratio to the best", _ratio_cell),
         ("runs", lambda row: Cell(_runs(row, view), number=float(row["num_runs"]))),
-        *figure_columns(measured(rows, ["epoch_s"]), sign_of),
+        *figure_columns(measured(rows, ["epoch_s"]), _sign_of_speed),
     ]
     if "tags.bound" in rows and (rows["tags.bound"].map(text_of) != "").any():
         columns.append(text_column("bound by", "tags.bound"))
@@ -153,7 +155,8 @@ def _runs(row: Row, view: View) -> str:
 
 
 def _sign_of_speed(row: Row) -> str:
-    return "" if row.get(MEASURED_IN) == Stage.CONFIRM else sign_of(row)
+    composed = "" if row.get(MEASURED_IN) == Stage.CONFIRM else sign_of(row)
+    return composed + load_sign_of(row)
 
 
 def _judged(view: View) -> Iterator[str]:

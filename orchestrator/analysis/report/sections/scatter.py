@@ -11,7 +11,12 @@ import pandas as pd
 
 from orchestrator.analysis.columns import params_of, text_of, varying_params_of
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.recommendation.front import rests_on
+from orchestrator.analysis.recommendation.front import (
+    LOAD_SIGN,
+    load_note,
+    load_sign_of,
+    rests_on,
+)
 from orchestrator.analysis.report.drawing import Colour, Figure, bars, metric_axis
 from orchestrator.analysis.report.tables import measured
 from orchestrator.analysis.report.view import View
@@ -58,6 +63,11 @@ MARKS: Final = (
 """Marks, the most informative first; configs that do not meet the rule have an open one."""
 
 
+def _under_load(mark: Mark) -> Mark:
+    symbol = f"{mark.symbol.removesuffix('-open')}-open"
+    return mark._replace(name=f"{mark.name} {LOAD_SIGN}", symbol=symbol)
+
+
 def scatter_figures(view: View) -> list[Figure]:
     """Return a picture of the first objective against each other objective that any config has."""
     figures = []
@@ -73,15 +83,17 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
     rule, (limit, seen) = view.rule, range_in_sight(view, rows, other)
     is_edge, y = rule.directions == (rule.speed, other), column_of(other)
     hidden = ~rows[y].between(*(seen or (-np.inf, np.inf)))
-    marks = (*MARKS, Mark(lacking(rule), Colour.FAINT, "circle-open", 7))
+    alone = (*MARKS, Mark(lacking(rule), Colour.FAINT, "circle-open", 7))
+    marks = (*alone, *map(_under_load, alone))
     tests = [rows["is_recommended"], rows["is_baseline"], rows["on_front"], rows["verdict"] != ""]
     kinds = np.select([test.to_numpy(bool) for test in tests], range(4), 4)
+    kinds += 5 * rows["contaminated"].to_numpy(int)
     columns = [
         f"{column_of(objective)}{end}"
         for objective in dict.fromkeys((*view.objectives, other))
         for end in ("", "_low", "_high")
     ]
-    columns = [*params_of(rows), *columns, "verdict", "on_front", "num_runs"]
+    columns = [*params_of(rows), *columns, "verdict", "on_front", "num_runs", "contaminated"]
     table = rows[[column for column in columns if column in rows]].assign(
         mark=[marks[kind].name for kind in kinds], trial_ids=rows["trial_ids"].map(" ".join)
     )
@@ -106,7 +118,7 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
             hoverinfo="skip",
             showlegend=False,
         )
-    for kind in range(4, -1, -1):  # those to be drawn on top come last
+    for kind in (4, 9, 3, 8, 2, 7, 1, 6, 0, 5):  # those to be drawn on top come last
         if (kinds == kind).any():
             _add_points(figure, view, rows[kinds == kind], y, marks[kind], many=len(rows) > MANY)
     speeds = rows.loc[~hidden, rule.speed_column]
@@ -130,6 +142,8 @@ def _caption(view: View, rows: pd.DataFrame, other: Objective, *, num_hidden: in
         yield "Line: the edge of what the front's configs dominate."
     if other in view.rule.conditions:
         yield f"Dotted: what the rule asks for, {condition_text(other)}."
+    if load := load_note(rows):
+        yield f"{load}."
     if num_hidden:
         configs = counted(num_hidden, f"{less_good(other.metric)} config")
         yield f"{configs} out of sight: a double click shows all."
@@ -201,6 +215,7 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
         lines = [
             *(f"{column.removeprefix('params.')}={short(row[column])}" for column in columns),
             *(f"{metric}: {shown(metric, row[f'metrics.{metric}'])}" for metric in metrics),
+            load_sign_of(row).strip(),
             verdict_text(row),
             f"bound by: {bound}" if bound else "",
             f"{grounds}, {row['interval']}",

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.recommendation.front import SIGN
+from orchestrator.analysis.__main__ import main
+from orchestrator.analysis.recommendation.front import LOAD_SIGN, SIGN
 from orchestrator.analysis.report.console import summary
 from orchestrator.analysis.report.sections.front import front_of, front_table, published_of
 from orchestrator.analysis.report.tables import Section
@@ -93,6 +94,33 @@ def test_a_recommended_config_is_within_the_margin_only_where_that_is_shown(
 ) -> None:
     rows = view.configs[view.configs["is_recommended"]].assign(verdict=verdict)
     assert column_of(front_table(view, rows), "against the best")[0].text == text
+
+
+def test_a_speed_under_other_load_is_marked_in_every_front(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = MadeRun()
+    run.add_runs(config(), [1000.0, 1010.0], **{"metrics.val_acc": 0.95})
+    run.add_runs(config(num_workers=3), [1300.0, 1310.0], **{"metrics.val_acc": 0.949})
+    load = {"tags.contaminated": "30 % of its cores' time went to other processes"}
+    run.add_runs(config(num_workers=8), [1_448.0], **load, **{"metrics.val_acc": 0.948})
+    view, folder = view_of_run(run), run.write(tmp_path / "run")
+    table = front_table(view, view.shown)
+    speed = table.head.index("samples_per_s")
+    signs = [LOAD_SIGN in row[speed].text for row in table.rows]
+    assert signs == [True, False, False]
+    write_all(load_run(folder), folder)
+    assert pd.read_csv(folder / "front.csv")["contaminated"].tolist() == signs
+    assert "1 of 3 speeds: of runs under other load alone" in text_of(page_of(run))
+    assert f"recommended {LOAD_SIGN}" in (folder / "front.svg").read_text()
+    assert (folder / "front.svg").read_text().count(">☆<") == 2, "its mark, and the legend's"
+    (line,) = (x for x in summary(view.tables, view.findings, run_dir=None) if "front:" in x)
+    assert f"from 1,448 samples/s {LOAD_SIGN}, " in line
+    for words in ([str(folder)], ["front", str(folder)]):
+        assert main(words) == 0
+        text = capsys.readouterr().out
+        assert f"1,448 samples/s {LOAD_SIGN}" in text
+        assert f"{LOAD_SIGN} 1 of 3 speeds" in text
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 import orchestrator.analysis as an
+from orchestrator.analysis.recommendation.front import LOAD_SIGN
 from orchestrator.analysis.report.sections.curves import (
     MAX_FAMILIES,
     MAX_LINES,
@@ -46,7 +47,8 @@ def test_each_config_is_one_mark_by_the_runs_that_selected(view: View) -> None:
     traces = points_of(view)
     assert sum(len(trace.x) for trace in traces) == len(view.configs)
     assert [trace.name for trace in traces] == [
-        "not accurate enough", "other configs", "on the front", "baseline", "recommended",
+        "not accurate enough", "other configs", f"other configs {LOAD_SIGN}", "on the front",
+        "baseline", "recommended",
     ]  # fmt: skip
     assert len({trace.marker.symbol for trace in traces}) == 5
     recommended = view.configs[view.configs["is_recommended"]]
