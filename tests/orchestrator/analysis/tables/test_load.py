@@ -96,7 +96,7 @@ def test_mlflow_gives_the_same_frame_types_included(mirrored: tuple[Path, str]) 
     pd.testing.assert_frame_equal(found.steps, expected.steps)
     pd.testing.assert_frame_equal(an.configs(found), an.configs(expected))
     pd.testing.assert_frame_equal(an.describe(found), an.describe(expected))
-    assert content_of(found) == content_of(expected)
+    assert content_of(found) == {**content_of(expected), "run": ""}, "its journal is not there"
 
     from mlflow.tracking import MlflowClient
 
