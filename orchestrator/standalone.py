@@ -28,7 +28,6 @@ from orchestrator.space.knob import Knob
 from orchestrator.storage.files import renamed_to, replace_file
 from orchestrator.sweep.definition import MAX_SEED, NODE
 from orchestrator.sweep.loading import require_modules
-from orchestrator.system.private_folder import private_folder
 from orchestrator.system.streams import outlast_readers
 from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
@@ -227,8 +226,8 @@ def train_once(
         seed=options.seed,
         evaluate_test=options.test,
     )
-    folder = private_folder()  # removed with its servers
-    executor = InlineExecutor(servers=ForkServers(folder=folder))
+    servers = ForkServers()
+    executor = InlineExecutor(servers)
     with TemporaryDirectory() as outliving:
         kept = Path(outliving) / "kept"
         try:
@@ -242,7 +241,7 @@ def train_once(
                 num_cores=cores_of_trial(NODE, machine),
                 isolation=Isolation.LEASED,
                 preload=trainable.imports,
-                scratch=folder / "scratch",
+                scratch=servers.folder / "scratch",
                 kept_dir=None if save is None else kept,
                 ceilings_from_s=0.0 if options.ceilings else None,
                 rerun_contaminated=options.retry_contaminated,

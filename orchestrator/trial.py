@@ -117,17 +117,6 @@ class Trial:
     interleaved: bool = False
     curve: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dictionary, as the journal has it."""
-        return {**asdict(self), "budget": self.budget.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Trial:
-        """Return the inverse of :meth:`to_json`; lists in the config become tuples again."""
-        config = {k: tuple(v) if isinstance(v, list) else v for k, v in data["config"].items()}
-        plain = {**data, "stage": Stage(data["stage"]), "budget": Budget(**data["budget"])}
-        return cls(**{**plain, "config": config})
-
 
 def _count(name: str, value: Any) -> int:  # noqa: ANN401 - what a trainable counts may be any
     """Return a number that a report counts with: one that journal and tables can hold.
@@ -177,15 +166,6 @@ class Report:
         object.__setattr__(self, "metrics", _figures(self.metrics))
         object.__setattr__(self, "tags", _texts(self.tags))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dictionary, for another process."""
-        return dict(vars(self))  # not asdict, which copies each figure of each report
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Report:
-        """Return the inverse of :meth:`to_json`."""
-        return cls(**data)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrialResult:
@@ -225,21 +205,12 @@ class TrialResult:
         object.__setattr__(self, "metrics", _figures(self.metrics))
         object.__setattr__(self, "tags", _texts(self.tags))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dictionary, for another process."""
-        return dict(vars(self))  # not asdict, which copies each figure of each report
-
     @property
     def contaminated(self) -> str:
         """Other load while it ran, a slow start included, in words; empty where none was found."""
         found, slow_start = (self.tags.get(name, "") for name in ("contaminated", "slow_start"))
         found = "" if found == "false" else found
         return found if slow_start in found else "; ".join(filter(None, [found, slow_start]))
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TrialResult:
-        """Return the inverse of :meth:`to_json`."""
-        return cls(**{**data, "state": TrialState(data["state"])})
 
 
 def _figures(metrics: Mapping[str, float]) -> Mapping[str, float]:

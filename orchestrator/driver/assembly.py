@@ -56,36 +56,35 @@ def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> E
     from orchestrator.execution.process.fork_servers import ForkServers
 
     servers = ForkServers(folder=folder)
-    if request.options.executor_name == "inline":
-        return InlineExecutor(_preload(request), servers=servers)
     if request.options.address is not None:
-        return _started_ray(request, folder, servers)
+        return _started_ray(request, servers)
     servers.warm(_preload(request))  # their imports continue while Ray is imported and starts
+    if request.options.executor_name == "inline":
+        return InlineExecutor(servers)
     # A resumed run may have no trials left.
     trial_s = plan.trial_s if plan is not None and request.before is None else None
     if trial_s is not None and trial_s > SHORT_S:
-        return _started_ray(request, folder, servers)
+        return _started_ray(request, servers)
     return LocalExecutor(
-        InlineExecutor(servers=servers),
-        lambda: _started_ray(request, folder, servers),
+        servers,
+        lambda: _started_ray(request, servers),
         imports=["orchestrator.execution.ray.executor", _NEEDED_LATER],
     )
 
 
-def _started_ray(request: Request, folder: Path, servers: ForkServers) -> Executor:
+def _started_ray(request: Request, servers: ForkServers) -> Executor:
     from orchestrator.execution.ray.executor import RayExecutor
     from orchestrator.execution.ray.local_ray import CannotStart
     from orchestrator.execution.ray.runtime_env import runtime_environment
 
-    address = request.options.address
+    address, stage = request.options.address, servers.folder / "shipped"
     try:
         return RayExecutor(
+            servers,
             address=address,
             max_concurrent=request.options.max_concurrent,
-            runtime_env=runtime_environment(request.file, folder / "shipped") if address else None,
+            runtime_env=runtime_environment(request.file, stage) if address else None,
             preload=_preload(request),
-            folder=folder,
-            servers=servers,
             is_over=has_come,
         )
     except ConnectionError as error:

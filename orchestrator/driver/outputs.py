@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, cast
 
-from orchestrator.execution.process.output import output_of
-from orchestrator.execution.process.ranks import log_in
+from orchestrator.execution.process.fork_client import output_of
 from orchestrator.kernel.events import BlockRow, Ended, Event, Finished, Reported, Started, Timed
+from orchestrator.kernel.executor import log_in
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile

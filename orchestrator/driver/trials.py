@@ -12,7 +12,7 @@ from typing import Any, Final
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.outputs import Room
 from orchestrator.errors import SweepFileError
-from orchestrator.kernel.executor import Launch, Limits, Needs, TimeBudget
+from orchestrator.kernel.executor import Launch, Needs, TimeBudget
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
@@ -157,12 +157,10 @@ class TrialFactory:
             num_cores=self.num_cores,
             isolation=isolation,
             preload=trainable.imports,
-            limits=Limits(
-                time_limit_s=self.sweep.rigor.time_limit_s,
-                retries=self.sweep.rigor.retries,
-                memory_gib=self.sweep.memory_per_trial_gib,
-            ),
             scratch=self.scratch,
+            time_limit_s=self.sweep.rigor.time_limit_s,
+            retries=self.sweep.rigor.retries,
+            memory_gib=self.sweep.memory_per_trial_gib,
             paused_dir=self.paused_dir,
             ceilings_from_s=CEILINGS_FROM_S,
             time_budget=self.time_budget(),

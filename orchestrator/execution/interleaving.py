@@ -10,60 +10,27 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from orchestrator.execution.leases import CoreLeases, Lease, Place
+from orchestrator.execution.leases import Lease, Place
+from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
-from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
-from orchestrator.trial import Isolation, Trial, TrialResult
-
-TrialUpdate = tuple[Trial, Started | Update | TrialResult]
-"""A trial and its start, a report of it, or its row."""
-
-
-@dataclass(kw_only=True)
-class _Member:
-    """One of the interleaved trials.
-
-    Attributes:
-        trial: The trial.
-        supervisor: Its supervisor.
-        progress: Progress at the end of its last slice, as a fraction of its budget.
-        last_slice: Number of its last slice.
-    """
-
-    trial: Trial
-    supervisor: Supervisor
-    progress: float = 0.0
-    last_slice: int = 0
+from orchestrator.kernel.executor import Launch, SliceEnd, TrialUpdate
+from orchestrator.trial import Isolation, TrialResult
 
 
 class Interleaving:
     """Runs the trials of a launch, each with its supervisor."""
 
-    def __init__(
-        self, launch: Launch, leases: CoreLeases, supervisor_of: Callable[[Launch], Supervisor]
-    ) -> None:
-        """Prepare to run ``launch``; nothing is started yet.
-
-        Args:
-            launch: The trial, or the first of the interleaved trials.
-            leases: This node's cores.
-            supervisor_of: Makes the supervisor of each trial.
-        """
-        self._launch = launch
-        self._leases = leases
-        self._members = [
-            _Member(trial=each.trial, supervisor=supervisor_of(each)) for each in launch.each()
-        ]
-        self._left = list(self._members)
-        self._current: _Member | None = None
+    def __init__(self, launch: Launch, host: Host) -> None:
+        """Prepare to run the trials of ``launch``; nothing is started yet."""
+        self._launch, self._host = launch, host
+        self._supervisors = [Supervisor(each, host) for each in launch.each()]
+        self._left = list(self._supervisors)
+        self._current: Supervisor | None = None
         self._num_slices = 0
         self._updates = deque[TrialUpdate]()
         self._place = Place()
         self._lease: Lease | None = None
-        self._notes: list[str] = []
 
     @property
     def has_cores(self) -> bool:
@@ -80,7 +47,7 @@ class Interleaving:
 
         A trial that is watched does without cores of its own otherwise.
         """
-        num_cores, leases = self._launch.num_cores, self._leases
+        num_cores, leases = self._launch.num_cores, self._host.leases
         self._lease = leases.acquire(
             num_cores, self._launch.isolation, timeout_s=timeout_s, place=self._place
         )
@@ -92,7 +59,7 @@ class Interleaving:
         if self._lease is None:
             return False
         if self._lease.note:
-            self._notes.append(f"{self._lease.note}; trials run with isolation shared")
+            self._host.notes.append(f"{self._lease.note}; trials run with isolation shared")
         return True
 
     def next_update(self, timeout_s: float | None = None) -> TrialUpdate | None:
@@ -112,23 +79,17 @@ class Interleaving:
             self._follow(self._current, left_s)
         return self._updates.popleft()
 
-    def take_notes(self) -> list[str]:
-        """Return notes for the user on how trials run here; each is handed out once."""
-        notes, self._notes = self._notes, []
-        supervisors = (member.supervisor for member in self._members)
-        return notes + [note for supervisor in supervisors for note in supervisor.take_notes()]
-
     def stop(self) -> None:
         """End the trials: they may leave their loops at their next reports, if these come soon."""
-        for member in self._left:
-            if member.supervisor.has_started:
-                member.supervisor.stop()
+        for supervisor in self._left:
+            if supervisor.has_started:
+                supervisor.stop()
         self.close()
 
     def close(self) -> None:
         """Kill what still runs and give the cores back. Safe to call more than once."""
-        for member in self._members:
-            member.supervisor.close()
+        for supervisor in self._supervisors:
+            supervisor.close()
         # A launch that still waits is in the queue: others wait for that.
         self._place.leave()
         if self._lease is not None:
@@ -138,27 +99,24 @@ class Interleaving:
     def _begin_slice(self) -> None:
         """Start or resume the trial with the least progress; on a tie, the longest waiting."""
         assert self._lease is not None, "cores are acquired first"
-        member = min(self._left, key=lambda member: (member.progress, member.last_slice))
-        self._current = member
+        self._current = min(self._left, key=lambda each: (each.progress, each.last_slice))
         self._num_slices += 1
-        member.last_slice = self._num_slices
-        if member.supervisor.has_started:
-            member.supervisor.resume()
-            return
-        member.supervisor.start(self._lease)
-        if not member.supervisor.announces_itself:
-            self._updates.append((member.trial, Started()))
+        self._current.last_slice = self._num_slices
+        if self._current.has_started:
+            self._current.resume()
+        else:
+            self._current.start(self._lease)
 
-    def _follow(self, member: _Member, timeout_s: float) -> None:
+    def _follow(self, supervisor: Supervisor, timeout_s: float) -> None:
         """Wait for the next update of the trial that has the time slice."""
-        update = member.supervisor.next_update(timeout_s)
+        update = supervisor.next_update(timeout_s)
         if isinstance(update, SliceEnd):
-            member.progress = update.progress
+            supervisor.progress = update.progress
             self._current = None
         elif update is not None:
-            self._updates.append((member.trial, update))
+            self._updates.append((supervisor.trial, update))
         if isinstance(update, TrialResult):
             self._current = None
-            self._left.remove(member)
+            self._left.remove(supervisor)
             if self._left:  # the next slice is to find its processes gone
-                member.supervisor.close()
+                supervisor.close()

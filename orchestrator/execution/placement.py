@@ -75,12 +75,3 @@ def _most_spread(capacities: Sequence[int], nodes: int) -> int:
     while count and sum(min(each, count) for each in capacities) < count * nodes:
         count -= 1
     return count
-
-
-def gpus_of_ranks(nodes: Sequence[Sequence[str]], ranks: int) -> list[Sequence[str]]:
-    """Return the GPUs of each rank, from the GPUs of each node with ``ranks`` ranks."""
-    return [
-        gpus[len(gpus) // ranks * index : len(gpus) // ranks * (index + 1)]
-        for gpus in nodes
-        for index in range(ranks)
-    ]

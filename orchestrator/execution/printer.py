@@ -6,7 +6,7 @@ import codecs
 import sys
 from collections.abc import Sequence
 
-from orchestrator.execution.process.ranks import log_of
+from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.search import Pause
 from orchestrator.metric_table import unit_of
@@ -28,7 +28,7 @@ class Printer:
     def __init__(self, launch: Launch, objectives: Sequence[str]) -> None:
         self._launch: Launch | None = launch
         self._rerun = launch.rerun_contaminated
-        self._log = log_of(launch)
+        self._log = launch.log
         self._position = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._ends_line = True
@@ -42,12 +42,12 @@ class Printer:
         launch, self._launch = self._launch, None
         return launch
 
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+    def started(self, start: Started) -> None:
         """Print where the trial runs, and why it runs again."""
         self._end_line()
         again = "again, since other load contaminated it, " if self._started else ""
         self._started = True
-        sys.stdout.write(f"training {again}on {cores} cores of {node}\n")
+        sys.stdout.write(f"training {again}on {start.cores} cores of {start.node}\n")
         sys.stdout.flush()
 
     def reported(self, trial: Trial, report: Report) -> bool:

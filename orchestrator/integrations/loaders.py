@@ -64,7 +64,11 @@ class TimedLoader(Generic[B]):
         self.run = run
         self.batches_per_step = batches_per_step
         self.on_batch: Callable[[], None] = lambda: None
-        self.current: _Pass[B] | None = None
+        self._grouped: _Grouped[B] | None = None
+        self._steps: Iterator[list[B]] | None = None  # None before a pass and after its end
+        self._step: list[B] = []  # what the run times: batches that are not trained may leave it
+        self._num_given = 0  # of the step
+        self._num_in_hand = 0  # given, and not finished yet
 
     def __len__(self) -> int:
         length = len(self._loader)  # type: ignore[arg-type]  # a TypeError where it has none
@@ -85,7 +89,15 @@ class TimedLoader(Generic[B]):
 
     def __iter__(self) -> Iterator[B]:
         # Frameworks make iterators that they never use: a pass begins with its first batch.
-        return _Pass(self)
+        self._grouped = self.grouped()
+        self._steps = self.run.batches(self._grouped, samples=self.num_samples)
+        self._step, self._num_given, self._num_in_hand = [], 0, 0
+        while self._has_batch() or self._advance():
+            batch = self._step[self._num_given]
+            self._num_given += 1
+            self._num_in_hand += 1
+            self.on_batch()
+            yield batch
 
     def finish_batch(self) -> bool:
         """End the step whose last batch the loop is done with, and wait for the next one's.
@@ -94,15 +106,36 @@ class TimedLoader(Generic[B]):
             False where no further batch may be trained on in this epoch: the loader has no more, or
             the budget of the trial is used up.
         """
-        return self.current is None or self.current.finish_batch()
+        self._num_in_hand -= 1
+        # A loop that fetches ahead has not trained what it was given last.
+        return self._num_in_hand > 0 or self._has_batch() or self._advance()
 
     def interrupt(self) -> None:
         """End the timed part of the epoch, for an evaluation say; it continues with the next batch.
 
         An epoch that is interrupted has no ``epoch_s``.
         """
-        if self.current is not None:
-            self.current.interrupt()
+        if self._steps is None:
+            return
+        rest = self._step[self._num_given :]
+        del self._step[self._num_given :]
+        self._steps.close()  # type: ignore[attr-defined]  # a generator: ends its step, if begun
+        assert self._grouped is not None, "a pass has begun"
+        left = chain([rest] if rest else [], self._grouped.current)
+        self._step, self._num_given, self._num_in_hand = [], 0, 0
+        self._steps = self.run.rest_of_epoch(left, samples=self.num_samples)
+
+    def _has_batch(self) -> bool:
+        return self._num_given < len(self._step)
+
+    def _advance(self) -> bool:
+        """Wait for the next step's batches; return False where there are none."""
+        step = None if self._steps is None else next(self._steps, None)
+        self._step, self._num_given = step or [], 0
+        if step is None:
+            # A loader's workers live as long as its iterator.
+            self._steps = self._grouped = None
+        return step is not None
 
     def num_samples(self, step: Sequence[B]) -> int:
         """Return the samples of a step, over all ranks."""
@@ -113,62 +146,6 @@ class TimedLoader(Generic[B]):
     def grouped(self) -> _Grouped[B]:
         """Return the batches of a new pass, in steps."""
         return _Grouped(self._loader, self.batches_per_step, self.num_steps)
-
-
-class _Pass(Iterator[B]):
-    """One pass through a timed loader."""
-
-    def __init__(self, owner: TimedLoader[B]) -> None:
-        self._owner = owner
-        self._grouped: _Grouped[B] | None = None
-        self._steps: Iterator[list[B]] | None = None
-        self._step: list[B] = []  # what the run times: batches that are not trained may leave it
-        self._num_given = 0  # of the step
-        self._num_in_hand = 0  # given, and not finished yet
-        self._is_over = False
-
-    def __next__(self) -> B:
-        if not self._has_batch() and not self._advance():
-            raise StopIteration
-        batch = self._step[self._num_given]
-        self._num_given += 1
-        self._num_in_hand += 1
-        self._owner.on_batch()
-        return batch
-
-    def finish_batch(self) -> bool:
-        self._num_in_hand -= 1
-        # A loop that fetches ahead has not trained what it was given last.
-        return self._num_in_hand > 0 or self._has_batch() or self._advance()
-
-    def interrupt(self) -> None:
-        if self._steps is None or self._is_over:
-            return
-        rest = self._step[self._num_given :]
-        del self._step[self._num_given :]
-        self._steps.close()  # type: ignore[attr-defined]  # a generator: ends its step, if begun
-        assert self._grouped is not None
-        left = chain([rest] if rest else [], self._grouped.current)
-        self._step, self._num_given, self._num_in_hand = [], 0, 0
-        self._steps = self._owner.run.rest_of_epoch(left, samples=self._owner.num_samples)
-
-    def _has_batch(self) -> bool:
-        return self._num_given < len(self._step)
-
-    def _advance(self) -> bool:
-        """Wait for the next step's batches; return False where there are none."""
-        if self._is_over:
-            return False
-        owner = self._owner
-        if self._steps is None:
-            owner.current, self._grouped = self, owner.grouped()
-            self._steps = owner.run.batches(self._grouped, samples=owner.num_samples)
-        step = next(self._steps, None)
-        self._is_over = step is None
-        self._step, self._num_given = step or [], 0
-        if self._is_over:
-            self._grouped = None  # a loader's workers live as long as its iterator
-        return not self._is_over
 
 
 class _Grouped(Generic[B]):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
-
-import msgspec
+from typing import Final, Protocol
 
 from orchestrator.data import DataFolders
+from orchestrator.kernel.events import Started
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine
 from orchestrator.trainable import Demand
@@ -39,8 +38,8 @@ class Conductor(Protocol):
     def next_launch(self) -> Launch | Pause | None:
         """Return the next launch; ``WAIT`` until a trial has finished; None at the end."""
 
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        """Take note of a trial's start; ``restored_epochs`` as in :class:`Started`."""
+    def started(self, start: Started) -> None:
+        """Take note of a trial's start; reports of later epochs by another process are void."""
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Take a trial's report; return True if it is to stop. The trial trains on meanwhile."""
@@ -56,6 +55,17 @@ class Conductor(Protocol):
 
     def tick(self) -> None:
         """Do what is due now and then. Called a few times a second while trials run."""
+
+
+def pass_on(conductor: Conductor, trial: Trial, update: Started | Update | TrialResult) -> bool:
+    """Pass an update of a trial to the control loop; return True if the trial is to stop."""
+    if isinstance(update, Update):
+        return conductor.reported(trial, update.report)
+    if isinstance(update, TrialResult):
+        conductor.finished(trial, update)
+    else:
+        conductor.started(update)
+    return False
 
 
 class ExecutorLost(Exception):
@@ -139,22 +149,6 @@ class TimeBudget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Limits of a trial.
-
-    Attributes:
-        time_limit_s: It is infeasible if it takes longer, or None.
-        retries: Number of further attempts if it fails.
-        memory_gib: Memory that it may have, or None for its share of the node it runs
-            on.
-    """
-
-    time_limit_s: float | None = None
-    retries: int = 0
-    memory_gib: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Launch:
     """A trial and everything its supervisor needs to run it, on whichever node.
 
@@ -166,8 +160,10 @@ class Launch:
         isolation: Its isolation from other trials.
         preload: Modules to import once a node, before any fork; those after a ``?`` only if that
             is possible.
-        limits: Its limits.
         scratch: Folder on the node for its output and checkpoints.
+        time_limit_s: It is infeasible if it takes longer, or None.
+        retries: Number of further attempts if it fails.
+        memory_gib: Memory that it may have; None: its share of the node it runs on.
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
         ceilings_from_s: Least training time from which on its loader alone and its model alone
@@ -188,7 +184,9 @@ class Launch:
     isolation: Isolation
     preload: tuple[str, ...]
     scratch: Path
-    limits: Limits = Limits()
+    time_limit_s: float | None = None
+    retries: int = 0
+    memory_gib: float | None = None
     paused_dir: Path | None = None
     kept_dir: Path | None = None
     ceilings_from_s: float | None = None
@@ -203,6 +201,11 @@ class Launch:
     def trials(self) -> tuple[Trial, ...]:
         """Trials of the launch."""
         return (self.trial, *(other.trial for other in self.others))
+
+    @property
+    def log(self) -> Path:
+        """File on the node with the output of all ranks of the trial."""
+        return log_in(self.scratch, self.trial.id)
 
     @property
     def checkpoints(self) -> Path:
@@ -226,22 +229,10 @@ class Launch:
         reason = f"the time budget of {budget.seconds:g} s had ended"
         return TrialResult(state=TrialState.NOT_RUN, reason=reason)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a plain dictionary, for another process."""
-        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=os.fspath)
-        return plain
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Launch:
-        """Return the launch of a dictionary, the inverse of :meth:`to_json`."""
-        launch = msgspec.convert(data, cls, dec_hook=_path)
-        # Here lists of the config become tuples again.
-        trial = Trial.from_json(data["trial"])
-        return replace(launch, trial=trial, others=tuple(map(cls.from_json, data["others"])))
-
-
-def _path(kind: type[Path], text: str) -> Path:
-    return kind(text)
+def log_in(scratch: Path, trial_id: str) -> Path:
+    """Return the file with the output of a trial, in the ``scratch`` folder of its launch."""
+    return scratch / "logs" / f"{trial_id}.log"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +247,6 @@ class Rank:
         gpus: GPUs that it may see, as ``CUDA_VISIBLE_DEVICES`` names them.
         master: Address and port of rank 0, for several ranks.
         interface: Network interface to the ranks on other nodes; empty where there are none.
-        attempt: 0 for the first try, then 1, 2, ...
     """
 
     index: int = 0
@@ -266,7 +256,6 @@ class Rank:
     gpus: tuple[str, ...] = ()
     master: tuple[str, int] | None = None
     interface: str = ""
-    attempt: int = 0
 
     def environment(self) -> dict[str, str]:
         """Return the environment of the rank's process, in torchrun's names."""
@@ -308,12 +297,5 @@ class SliceEnd:
     progress: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Started:
-    """Start of a trial in a new process; reports of later epochs by another process are void.
-
-    Attributes:
-        restored_epochs: Epochs restored from a checkpoint.
-    """
-
-    restored_epochs: int = 0
+TrialUpdate = tuple[Trial, Started | Update | TrialResult]
+"""A trial and its start, a report of it, or its row."""

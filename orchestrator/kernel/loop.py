@@ -161,11 +161,9 @@ class ControlLoop:
                 return self._launch(to_run)
         return None
 
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
+    def started(self, start: Started) -> None:
         """Journal the start of a trial's process, or of another from a checkpoint."""
-        self.record(
-            Started(trial_id=trial.id, node=node, cores=cores, restored_epochs=restored_epochs)
-        )
+        self.record(start)
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Journal a trial's report; return True if the trial is to stop."""

@@ -11,6 +11,7 @@ import heapq
 import time
 from dataclasses import dataclass
 
+from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
 from orchestrator.replay.nodes import Nodes, Room
@@ -200,7 +201,9 @@ class ReplayExecutor(Executor):
         group.held_s = sum(play.part.taken_s for play in plays)
         self.spent.core_s += launch.num_cores * group.held_s
         for play in plays:
-            conductor.started(play.trial, node=room.node, cores=launch.num_cores)
+            conductor.started(
+                Started(trial_id=play.trial.id, node=room.node, cores=launch.num_cores)
+            )
             self._push(play)
 
     def _play(self, trial: Trial, group: _Group) -> _Play:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -35,21 +33,6 @@ def private_folder() -> Path:
             f"no place for temporary files: {place}: {error.strerror or error}",
             "set TMPDIR to a folder that can be written",
         ) from None
-
-
-def make_private(folder: Path) -> None:
-    """Make a folder of mode 0700 where there is none, its parents included.
-
-    Raises:
-        OSError: It cannot be made, or lies there already and is not this user's alone.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    is_own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
-    if not (stat.S_ISDIR(found.st_mode) and is_own):
-        raise PermissionError(errno.EPERM, "not a folder of this user alone", str(folder))
 
 
 def open_lock(path: Path) -> int:

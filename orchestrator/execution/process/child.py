@@ -19,14 +19,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-import msgspec
 import torch
 from threadpoolctl import threadpool_limits
 
 from orchestrator.data import PreparedData, find_data
 from orchestrator.errors import DataError
 from orchestrator.execution.process.failures import OverMemoryLimit, failure
-from orchestrator.execution.process.messages import PipeChannel
+from orchestrator.execution.process.fork_client import PipeChannel
 from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Needs, Rank, Source
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.run import Context, Run, TrialStopped
@@ -46,18 +45,18 @@ _OF_LAUNCHERS: Final = ("TORCHELASTIC_", "OMPI_COMM_WORLD_", "PMI_", "MV2_COMM_W
 """Variables from which libraries learn the ranks of a job."""
 
 
-def run_child(request: Mapping[str, Any], channel: int) -> int:
+def run_child(launch: Launch, rank: Rank, channel: int) -> int:
     """Train one rank of one trial; return the exit code of the process.
 
     Args:
-        request: As :func:`~orchestrator.execution.process.ranks.request` makes it.
+        launch: The trial.
+        rank: Its rank in it.
         channel: Descriptor of the pipe to the supervisor.
     """
-    launch, rank = Launch.from_json(request["launch"]), msgspec.convert(request["rank"], Rank)
     pipe = PipeChannel(Connection(channel))
     # Before the trainable is imported: it may print, fork and start threads, and all that inherits
     # output and cores from this thread.
-    set_up(launch, rank, Path(request["log"]))
+    set_up(launch, rank)
     try:
         bind(rank)
         limit_threads(rank.num_cores)
@@ -206,15 +205,9 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
 # -- setup
 
 
-def set_up(launch: Launch, rank: Rank, log: Path) -> None:
-    """Give the process the output, environment, arguments and signals of its trial.
-
-    Args:
-        launch: The trial.
-        rank: Its rank in it.
-        log: File that gets its output.
-    """
-    _redirect_output(log)
+def set_up(launch: Launch, rank: Rank) -> None:
+    """Give the process the output, environment, arguments and signals of its trial."""
+    _redirect_output(launch.log)
     if launch.watched and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
     take_environment(rank)

@@ -10,7 +10,6 @@ import time
 from multiprocessing.connection import wait
 from typing import Any
 
-from orchestrator.errors import SweepError
 from orchestrator.texts import bounded, described
 from orchestrator.trial import TrialState
 
@@ -24,19 +23,6 @@ _MEMORY_ERRORS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Messages of torch and the libraries below it in a plain ``RuntimeError``."""
-
-_OF_THE_CODE = (
-    TypeError, ValueError, LookupError, AttributeError, NameError, AssertionError, ImportError,
-    ArithmeticError, NotImplementedError, SyntaxError, SweepError, SystemExit,
-)  # fmt: skip
-"""Exceptions for wrong code or wrong values, which occur in every attempt."""
-
-_OF_SHAPES = re.compile(
-    "shape|size mismatch|must match|dimension|expected .* (but|to)|dtype|out of range|mat1 and mat2"
-    "|not implemented for|does not require grad|(missing|unexpected) key|invalid for input",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Messages of torch in a plain ``RuntimeError`` for shapes, types or names that do not match."""
 
 _OF_THE_MACHINE = re.compile(
     "cuda|cudnn|cublas|nccl|gloo|worker.*exited|child process|connect|timed out|too many open files"
@@ -121,24 +107,17 @@ def is_memory(error: BaseException) -> bool:
 def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
     """Return True if another attempt at a trial may end otherwise than with ``error``.
 
-    It would end the same if the code itself is at fault and no step was done before: the same seed
-    gives the same first batch. So an attempt is the last one if no step was finished and the
-    exception is Python's for wrong code or values, or torch's for shapes and types that do not
-    match. Errors that the machine may have caused are retried: errors of files, of the network, of
+    Before its first step an attempt fails the same way again: the same seed gives the same first
+    batch. Errors that the machine may have caused are retried: errors of files, of the network, of
     memory, of workers and of devices, and exceptions raised from one of them.
 
     Args:
         error: The exception.
         num_steps: Steps done by then; None if training had not begun.
     """
-    if num_steps:
+    if num_steps or any(isinstance(each, OSError) or is_memory(each) for each in _chain(error)):
         return True
-    chain, text = _chain(error), described(error, REASON_LENGTH)
-    if any(isinstance(each, OSError) or is_memory(each) for each in chain):
-        return True
-    if isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError):
-        return not _OF_SHAPES.search(text) or bool(_OF_THE_MACHINE.search(text))
-    return not isinstance(error, _OF_THE_CODE) or bool(_OF_THE_MACHINE.search(text))
+    return bool(_OF_THE_MACHINE.search(described(error, REASON_LENGTH)))
 
 
 def lost_a_rank(error: BaseException) -> bool:

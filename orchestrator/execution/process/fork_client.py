@@ -1,28 +1,39 @@
-"""Fork client: a process forked from a server, as its supervisor sees it."""
+"""Fork client: a process forked from a server, as its supervisor sees it: its pipe, its output.
+
+Both connections pickle what they carry. On the one to the server::
+
+    client                                  server
+    (launch, rank), end of the pipe  ──►
+                                     ◄──    process id, or why none could be forked
+    HANG_UP, or its end              ──►    kills the process
+                                     ◄──    exit code, then its end
+"""
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import select
 import signal
-import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing import Pipe
+from multiprocessing.connection import Client, Connection
+from multiprocessing.reduction import send_handle
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from orchestrator.execution.process.output import tail_of
-from orchestrator.trial import TrialState
+from orchestrator.kernel.executor import Launch, Rank
+from orchestrator.trial import Report, TrialState
 
 START_LIMIT_S = 120.0
 """Longest wait for a server to import its modules."""
 GONE_WITHIN_S = 2.0
 """Longest wait for the end of a process that was killed; only the kernel can delay it longer."""
+HANG_UP: Final = "hang up"
+MOST_BYTES: Final = 64 * 2**10
+"""Bytes kept from the beginning of an output, and the same number from its end."""
 
 
 class ServerError(RuntimeError):
@@ -31,6 +42,50 @@ class ServerError(RuntimeError):
 
 class NotForked(ServerError):
     """A running server has not forked a process; the next try may succeed."""
+
+
+class PipeChannel:
+    """The process's end of the pipe: sends reports without waiting for answers.
+
+    Attributes:
+        last: Newest report.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Send over ``connection``."""
+        self._connection = connection
+        self._owner = os.getpid()
+        self._is_to_stop = False
+        self.last: Report | None = None
+
+    def report(self, report: Report) -> bool:
+        """Send a report; return True if the trial is to stop, as an answer to any report.
+
+        The answer may be to an earlier report: training continues while the supervisor decides.
+        """
+        self.last = report
+        self.send({"report": report})
+        while os.getpid() == self._owner and self._connection.poll(0):
+            self._receive()
+        return self._is_to_stop
+
+    def end_slice(self, progress: float) -> None:
+        """End this trial's time slice, and wait for its next one.
+
+        The supervisor stops the process and its loader workers meanwhile. The wait for the
+        message, not the stop signal, is what ends the slice between two steps.
+        """
+        self.send({"slice_end": progress})
+        self._receive()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send one message; a process that the training function has forked sends none."""
+        if os.getpid() == self._owner:
+            self._connection.send(message)
+
+    def _receive(self) -> None:
+        # A later message does not withdraw a stop.
+        self._is_to_stop |= self._connection.recv() == "stop"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,36 +115,31 @@ class ForkedProcess:
         pid: Its process id, which is also the id of its process group.
     """
 
-    def __init__(self, server: Path, request: Mapping[str, Any]) -> None:
-        """Ask ``server`` to fork a process for ``request``.
+    def __init__(self, server: Path, launch: Launch, rank: Rank) -> None:
+        """Ask ``server`` to fork a process that trains one rank of a trial.
 
         Raises:
             NotForked: The server ended before it had forked, or could not fork.
             ServerError: The server did not come up.
         """
+        launch.log.parent.mkdir(parents=True, exist_ok=True)
         self._control = _connect(server)
-        ours, theirs = socket.socketpair()
-        self.channel = Connection(ours.detach())
-        self._buffer = b""
         self._exit_code: int | None = None
         self._end: RankEnd | None = None
+        self.channel, theirs = Pipe()
         try:
             # The copy here is closed once sent: else the channel would not end with the child.
             with theirs:
-                payload = json.dumps(request).encode() + b"\n"
-                # The kernel may take a part of it. The descriptor goes with the first byte, the
-                # rest alone.
-                num_sent = socket.send_fds(self._control, [payload], [theirs.fileno()])
-                if rest := payload[num_sent:]:  # a server that has refused is gone by now
-                    self._control.sendall(rest)
-            answer = self._read_line()
+                self._control.send((launch, rank))
+                send_handle(self._control, theirs.fileno(), 0)
+            answer = self._control.recv()
         except (OSError, EOFError) as error:
             self.hang_up()
             raise _lost(server, "ended", NotForked) from error
-        if "error" in answer:
+        if isinstance(answer, str):
             self.hang_up()
-            raise NotForked(str(answer["error"]))
-        self.pid = int(answer["pid"])
+            raise NotForked(answer)
+        self.pid: int = answer
 
     def poll(self, timeout_s: float = 0.0) -> int | None:
         """Return the exit code, negative for a signal; None while it runs.
@@ -97,9 +147,9 @@ class ForkedProcess:
         Args:
             timeout_s: Longest wait for it.
         """
-        if self._exit_code is None and select.select([self._control], [], [], timeout_s)[0]:
+        if self._exit_code is None and self._control.poll(timeout_s):
             try:
-                self._exit_code = int(self._read_line()["exit"])
+                self._exit_code = self._control.recv()
             except (EOFError, OSError):
                 self._exit_code = -9  # the server has gone, and its children were killed with it
         return self._exit_code
@@ -116,16 +166,14 @@ class ForkedProcess:
     def receive(self, timeout_s: float) -> dict[str, Any] | None:
         """Return the next message, or None if none comes in time or the process has ended."""
         try:
-            if not self.channel.poll(timeout_s):
-                return None
-            message: dict[str, Any] = json.loads(self.channel.recv_bytes())
-        except (EOFError, OSError, ValueError, MemoryError):
-            # Bytes that the training function wrote to the pipe are skipped. A closed pipe is
-            # readable at once, for ever. The exit status follows within milliseconds: without the
-            # pause the caller would spin until then.
+            if self.channel.poll(timeout_s):
+                message: dict[str, Any] = self.channel.recv()
+                return message
+        except (EOFError, OSError):
+            # A closed pipe is readable at once, for ever. The exit status follows within
+            # milliseconds: without the pause the caller would spin until then.
             time.sleep(0.01)
-            return None
-        return message
+        return None
 
     def result_within(self, timeout_s: float) -> dict[str, Any] | None:
         """Return the result that is under way, or None if none comes in time.
@@ -163,43 +211,27 @@ class ForkedProcess:
         """
         self.channel.close()
         deadline = time.monotonic() + GONE_WITHIN_S
-        with suppress(OSError):
-            # Half of the connection stays open: the server closes its end once the process has
-            # been killed and waited for.
-            self._control.shutdown(socket.SHUT_WR)
-            while select.select([self._control], [], [], max(deadline - time.monotonic(), 0))[0]:
-                if not self._control.recv(4096):
-                    break
+        with suppress(OSError, EOFError):
+            # The server closes its end once the process has been killed and waited for.
+            self._control.send(HANG_UP)
+            while self._control.poll(max(deadline - time.monotonic(), 0)):
+                self._exit_code = self._control.recv()
         self._control.close()
 
-    def _read_line(self) -> dict[str, int | str]:
-        while b"\n" not in self._buffer:
-            data = self._control.recv(4096)
-            if not data:
-                raise EOFError
-            self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        message: dict[str, int | str] = json.loads(line)
-        return message
 
-
-def _connect(server: Path) -> socket.socket:
+def _connect(server: Path) -> Connection:
     """Connect to a server, which may still be importing."""
     deadline = time.monotonic() + START_LIMIT_S
     while True:
-        control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            control.connect(str(server))
+            return Client(str(server))
         # It is still importing, or the socket belongs to a dead server which it will replace.
         except (FileNotFoundError, ConnectionRefusedError) as error:
-            control.close()
             if has_ended(server) or time.monotonic() > deadline:
                 if isinstance(error, ConnectionRefusedError):  # it has served before
                     raise _lost(server, "ended", NotForked) from error
                 raise _lost(server, "did not start", ServerError) from error
             time.sleep(0.02)
-        else:
-            return control
 
 
 def _lost(server: Path, way: str, kind: type[ServerError]) -> ServerError:
@@ -219,3 +251,29 @@ def has_ended(server: Path) -> bool:
     except FileNotFoundError:
         return True
     return True
+
+
+# -- output
+
+
+def output_of(path: Path) -> str:
+    """Return an output file as text; for a long file, its first and last 64 KiB.
+
+    It is empty if there is no file, or the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size <= 2 * MOST_BYTES:
+                return file.read(2 * MOST_BYTES).decode(errors="replace")
+            first = file.read(MOST_BYTES).decode(errors="replace")
+            file.seek(size - MOST_BYTES)
+            last = file.read(MOST_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
+    return f"{first}\n... {size - 2 * MOST_BYTES:,} bytes are left out here ...\n{last}"
+
+
+def tail_of(path: Path, num_lines: int = 20) -> str:
+    """Return the last lines of an output file; empty where there is none."""
+    return "\n".join(output_of(path).splitlines()[-num_lines:])

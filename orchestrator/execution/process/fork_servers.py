@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from orchestrator.execution.process.leftovers import IN_ORDER, MARK, end_marked
+from orchestrator.execution.process.leftovers import MARK, end_marked
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.import_path import IMPORT_PATH, first_here, last_here, package_path
 from orchestrator.system.private_folder import private_folder
@@ -36,6 +36,9 @@ class ForkServers:
     An allocator is chosen by environment variables at the start of a process, so a child has its
     server's allocator. All servers have the environment at the time when this object is made:
     variables that Ray sets later are not for the user's code.
+
+    Attributes:
+        folder: Folder of their sockets.
     """
 
     def __init__(
@@ -49,7 +52,7 @@ class ForkServers:
             python_path: Folders that the servers import the user's code from. Default: the
                 folders that this process imports it from.
         """
-        self._folder = folder or private_folder()
+        self.folder = folder or private_folder()
         self._python_path = python_path
         self._environment = dict(os.environ)
         self._servers: dict[str, _Server] = {}
@@ -62,7 +65,7 @@ class ForkServers:
             LookupError: The allocator is not installed.
         """
         key = server_key(allocator, modules)
-        path = self._folder / key
+        path = self.folder / key
         server = self._servers.get(key)
         if server is None or server.process.poll() is not None:
             if server is not None:
@@ -79,7 +82,7 @@ class ForkServers:
         for key, server in list(self._servers.items()):
             code = server.process.poll()
             if code is None:
-                server.has_served |= (self._folder / key).exists()
+                server.has_served |= (self.folder / key).exists()
             elif code < 0 or server.has_served:
                 self.socket_for(server.allocator, server.modules)
 
@@ -120,17 +123,15 @@ class ForkServers:
         for key, server in self._servers.items():
             process = server.process
             assert process.stdin is not None, "it is a pipe"
-            with suppress(OSError, ValueError):  # it is dead, or was closed
-                # A server that ends this way kills its children before it exits.
-                process.stdin.write(IN_ORDER)
-                process.stdin.close()
+            # A server that ends this way kills its children before it exits.
+            process.stdin.close()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
             process.kill()
             if process.wait() != 0:  # it may have died before that
-                end_marked(self._folder / key)
+                end_marked(self.folder / key)
         self._servers.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
         atexit.unregister(self.close)
 
 

@@ -9,12 +9,10 @@ would be missing in the child) and touches no GPU (a CUDA context does not survi
 
 A module after a ``?`` can also be imported by the children themselves: the trainable's module.
 
-A client connects, and sends one request together with the child's end of the report channel.
-It gets the child's process id and later its exit status on the same connection. When a client
+A client connects as :mod:`~orchestrator.execution.process.fork_client` describes it. When it
 hangs up, even by dying, its child is killed with everything it has started, in any session. When
-the server's owner closes standard input, or dies, the server kills all children, removes the
-folder of the socket, and exits. All processes that have the folder in their environment are then
-killed too, unless the owner has written that it ends in order.
+the server's owner closes standard input, or dies, the server kills all children and all processes
+that have the folder of the socket in their environment, removes the folder, and exits.
 """
 
 from __future__ import annotations
@@ -34,11 +32,12 @@ import traceback
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
 from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.execution.process.leftovers import (
-    IN_ORDER,
     end_leftovers,
     end_marked,
     keep_temporary_files,
@@ -51,7 +50,6 @@ from orchestrator.system.lifeline import adopt_orphans, die_with_parent, heed_ag
 from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 
-REQUEST_BYTES = 1 << 20
 POLL_S = 0.05
 """Period of polling children where the kernel gives no pidfd (before Linux 5.3, seccomp)."""
 
@@ -60,7 +58,7 @@ POLL_S = 0.05
 class _Child:
     pid: int
     pidfd: int | None
-    client: socket.socket
+    client: Connection
 
 
 class ForkServer:
@@ -72,10 +70,9 @@ class ForkServer:
         self._children: dict[int, _Child] = {}
         # A module may have started a process when it was imported.
         self._of_modules = set(children_of(os.getpid()))
-        self._last_words = b""
         self._selector = selectors.DefaultSelector()
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self._hear_owner)
+        self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, self._owner_gone)
 
     def serve(self) -> NoReturn:
         """Serve until the owner hangs up."""
@@ -86,7 +83,7 @@ class ForkServer:
                     key.data(key.fileobj)
                 for child in polled:
                     if self._children.get(child.pid) is child and _has_ended(child.pid):
-                        self._reap(child)
+                        self._end(child)
         finally:
             traceback.print_exc()
             self._kill_children()
@@ -97,20 +94,15 @@ class ForkServer:
             os._exit(1)
 
     def _accept(self, _listener: object) -> None:
-        client, _ = self._listener.accept()
-        request, descriptors, *_ = socket.recv_fds(client, REQUEST_BYTES, 1)
-        # A message with descriptors is handed out up to the end of the kernel's first buffer,
-        # some 36 kB, whatever is asked for. The rest of the line follows.
-        while request and not request.endswith(b"\n") and (more := client.recv(REQUEST_BYTES)):
-            request += more
-        if not request.endswith(b"\n"):  # the client has gone
-            for descriptor in descriptors:
-                os.close(descriptor)
+        client = Connection(self._listener.accept()[0].detach())
+        try:
+            request, channel = client.recv(), recv_handle(client)
+        except (EOFError, OSError):  # the client has gone
             client.close()
-            return
-        self._fork(client, json.loads(request), descriptors[0])
+        else:
+            self._fork(client, request, channel)
 
-    def _fork(self, client: socket.socket, request: dict[str, Any], channel: int) -> None:
+    def _fork(self, client: Connection, request: tuple[Any, Any], channel: int) -> None:
         """Fork a child, and watch its end by a pidfd in the same ``select`` as all else.
 
         SIGCHLD would need a handler, which the child inherits and the modules may replace.
@@ -120,7 +112,7 @@ class ForkServer:
             pid = os.fork()
         except OSError as error:  # too many processes, or no memory: others continue
             os.close(channel)
-            _send(client, {"error": f"no process could be forked: {error.strerror}"})
+            _send(client, f"no process could be forked: {error.strerror}")
             client.close()
             return
         if pid == 0:
@@ -133,13 +125,12 @@ class ForkServer:
             pidfd = os.pidfd_open(pid)
         child = _Child(pid=pid, pidfd=pidfd, client=client)
         self._children[pid] = child
-        if pidfd is not None:
-            self._selector.register(pidfd, selectors.EVENT_READ, lambda _: self._reap(child))
-        self._selector.register(client, selectors.EVENT_READ, lambda _: self._client_gone(child))
-        _send(client, {"pid": pid})
+        for source in (client,) if pidfd is None else (client, pidfd):
+            self._selector.register(source, selectors.EVENT_READ, lambda _: self._end(child))
+        _send(client, pid)
 
     def _become_child(
-        self, client: socket.socket, request: dict[str, Any], channel: int, server: int
+        self, client: Connection, request: tuple[Any, Any], channel: int, server: int
     ) -> NoReturn:
         """Drop everything of the server but its imports, then train."""
         status = 1
@@ -154,14 +145,15 @@ class ForkServer:
             # A connection ends when its last descriptor is closed. A client that hangs up waits
             # for the server to end it, and would wait in vain while a sibling has a copy.
             self._selector.close()
-            for inherited in (client, self._listener, *(c.client for c in self._children.values())):
-                inherited.close()
+            self._listener.close()
+            client.close()
             for sibling in self._children.values():
+                sibling.client.close()
                 if sibling.pidfd is not None:
                     os.close(sibling.pidfd)
             from orchestrator.execution.process.child import run_child
 
-            status = run_child(request, channel)
+            status = run_child(*request, channel)
             _end_as_python_does(self._files)
         except BaseException:
             traceback.print_exc()
@@ -173,45 +165,27 @@ class ForkServer:
             # Not sys.exit: taking torch apart object by object takes seconds.
             os._exit(status)
 
-    def _reap(self, child: _Child) -> None:
+    def _end(self, child: _Child) -> None:
+        """End a child that has exited, or whose client has hung up, and all that it started."""
         if self._children.get(child.pid) is not child:
-            return  # its client hung up in the same moment: one select returned both events
+            return  # both in the same moment: one select returned both events
         # The rest of its group: loader workers that have not noticed its end yet. Before the
         # wait: until then the number of the group cannot be given to another process.
         kill_group(child.pid)
-        _, status = os.waitpid(child.pid, 0)
-        self._forget(child)
-        _send(child.client, {"exit": os.waitstatus_to_exitcode(status)})
-        child.client.close()
-
-    def _client_gone(self, child: _Child) -> None:
-        if self._children.get(child.pid) is not child:
-            return  # it ended in the same moment, and has been waited for
-        kill_group(child.pid)
         # It blocks for the kernel's cleaning up alone, since a SIGKILL is not put off.
-        os.waitpid(child.pid, 0)
-        self._forget(child)
-        child.client.close()
-
-    def _forget(self, child: _Child) -> None:
+        _, status = os.waitpid(child.pid, 0)
         self._selector.unregister(child.client)
         if child.pidfd is not None:
             self._selector.unregister(child.pidfd)
             os.close(child.pidfd)
         del self._children[child.pid]
         end_leftovers(self._of_modules | self._children.keys())
+        _send(child.client, os.waitstatus_to_exitcode(status))
+        child.client.close()
 
-    def _hear_owner(self, stdin: int) -> None:
-        """Take the word that the owner ends in order, or its end."""
-        if words := os.read(stdin, REQUEST_BYTES):
-            self._last_words = words
-        else:
-            self._owner_gone()
-
-    def _owner_gone(self) -> NoReturn:
+    def _owner_gone(self, _stdin: object) -> NoReturn:
         self._kill_children()
-        if self._last_words != IN_ORDER:
-            end_marked(self._path.parent)  # Ray's workers have separate groups
+        end_marked(self._path.parent)  # Ray's workers have separate groups
         # An owner that was killed cannot remove it.
         remove_folder(self._path.parent)
         os._exit(0)
@@ -222,9 +196,9 @@ class ForkServer:
         end_leftovers(self._of_modules)
 
 
-def _send(client: socket.socket, message: dict[str, int | str]) -> None:
+def _send(client: Connection, message: int | str) -> None:
     with suppress(OSError):
-        client.sendall(json.dumps(message).encode() + b"\n")
+        client.send(message)
 
 
 def _has_ended(pid: int) -> bool:

@@ -27,9 +27,6 @@ processes that end with the owner of the server's folder it is that folder."""
 REMOVE_S = 20.0
 """Longest time of trying to remove a folder: the kernel ends the processes that write to it."""
 
-IN_ORDER = b"end"
-"""Message to a fork server from an owner that has ended its process groups itself."""
-
 
 def kill_group(pid: int) -> None:
     """Kill a process and its process group.

@@ -1,12 +1,11 @@
-"""Ranks of a trial: their cores and GPUs, the requests that start them, and all their processes."""
+"""Ranks of a trial: their cores and GPUs, and all their processes."""
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -45,7 +44,6 @@ def ranks_of(
     launch: Launch,
     lease: Lease,
     gpus: Sequence[Sequence[str]],
-    attempt: int,
     address: str = LOOPBACK,
 ) -> list[Rank]:
     """Return a trial's ranks, each with its share of the trial's cores.
@@ -54,7 +52,6 @@ def ranks_of(
         launch: The trial.
         lease: Cores of the ranks on this node; if there are fewer than ranks, some share one.
         gpus: For each rank, the GPUs that it may use.
-        attempt: Number of earlier attempts at the trial.
         address: Address of this node for ranks on other nodes.
     """
     count = launch.demand.ranks
@@ -72,7 +69,6 @@ def ranks_of(
             gpus=tuple(gpus[index]) if index < len(gpus) else (),
             master=master,
             interface=interface_of(address) if here < count else "",
-            attempt=attempt,
         )
         ranks.append(rank)
     return ranks
@@ -95,21 +91,13 @@ def cores_of_rank(lease: Lease, index: int, count: int) -> tuple[tuple[int, ...]
     return (own if lease.isolation is not Isolation.SHARED else ()), len(own)
 
 
-def request(launch: Launch, rank: Rank) -> dict[str, Any]:
-    """Return the request to a fork server that starts one rank of a trial."""
-    log = log_of(launch)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    return {"launch": launch.to_json(), "rank": rank.__dict__, "log": str(log)}
-
-
-def log_of(launch: Launch) -> Path:
-    """Return the file on the node with the output of all ranks of a trial."""
-    return log_in(launch.scratch, launch.trial.id)
-
-
-def log_in(scratch: Path, trial_id: str) -> Path:
-    """Return the file with the output of a trial, in the ``scratch`` folder of its launch."""
-    return scratch / "logs" / f"{trial_id}.log"
+def gpus_of_ranks(nodes: Sequence[Sequence[str]], ranks: int) -> list[Sequence[str]]:
+    """Return the GPUs of each rank, from the GPUs of each node with ``ranks`` ranks."""
+    return [
+        gpus[len(gpus) // ranks * index : len(gpus) // ranks * (index + 1)]
+        for gpus in nodes
+        for index in range(ranks)
+    ]
 
 
 def _free_port(address: str) -> int:
@@ -150,7 +138,7 @@ class RankGroup(ForkedProcess):
             ServerError: A fork server did not come up.
         """
         self.others: list[RankProcess] = []
-        super().__init__(server, request(launch, ranks[0]))
+        super().__init__(server, launch, ranks[0])
         try:
             for rank in ranks[1:]:
                 self.others.append(start_rank(launch, rank))
@@ -163,10 +151,10 @@ class RankGroup(ForkedProcess):
         """Process id of each rank on this node."""
         return [self.pid, *(other.pid for other in self.others if other.pid)]
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message to rank 0. No effect if it has ended."""
+    def send(self, message: str) -> None:
+        """Send ``slice`` or ``stop`` to rank 0. No effect if it has ended."""
         with suppress(OSError):
-            self.channel.send_bytes(json.dumps(message).encode())
+            self.channel.send(message)
 
     def failed_ranks(self, within_s: float = 0.0) -> dict[int, RankEnd]:
         """Return the end of each other rank that has failed, by its number.

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
 
 import ray
 from ray import tune
-from ray.actor import ActorHandle
 
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ServerError
-from orchestrator.execution.process.ranks import LOOPBACK, RankProcess
 from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.execution.ray.remote_ranks import Nodes, RanksLost
-from orchestrator.execution.supervision.attempt import Host
-from orchestrator.execution.supervision.supervisor import Supervisor
-from orchestrator.kernel.executor import Launch, Rank, Started, Update
+from orchestrator.kernel.executor import Launch, TrialUpdate, Update
 from orchestrator.system.cgroup import keep_from_kernel
-from orchestrator.trial import Report, TrialResult, TrialState
+from orchestrator.trial import TrialResult, TrialState
 
 LEASE_SLICE_S = 2.0
 """An actor that waits for leased cores reports it this often."""
 
-GATHER_S, GATHER_MAX_S = 0.5, 5.0
-"""Least and longest time after a message in which reports are gathered. A message for each
-would take several per cent of a core from trials that report ten times a second."""
-GATHER_PART = 0.02
-"""Between these bounds, reports are gathered for this part of the launch's time so far: a trial to
-be stopped trains at most that much longer. Interleaved ones are never stopped and wait longest."""
-
+GATHER_S = 1.0
+"""Time after a message in which reports are gathered. A message for each would take several per
+cent of a core from trials that report ten times a second; a trial to be stopped trains at most
+that much longer."""
 
 KEY = "message"
 """Name of the message in a result of Tune."""
@@ -47,46 +36,20 @@ class Message:
     """News of a launch since the message before.
 
     Attributes:
-        reports: Reports, each with its trial's id, oldest first.
-        so_far: Row of the last report's trial if it ended there, or None without reports.
-        trial_id: Trial of ``start`` or ``result``. Empty with a ``result``: every trial
-            of the launch that has not ended.
-        node: Host of the trial's first process, with a ``start``.
-        start: Start of the trial, after the reports, or None.
-        result: End of the trial, after the reports, or None.
+        updates: Starts, reports and rows of its trials, oldest first.
         waiting: What the launch waits for before it can start, or empty.
+        result: Row of every trial of the launch that has not ended, or None.
         notes: What the user should know of how trials run.
     """
 
-    reports: tuple[tuple[str, Report], ...] = ()
-    so_far: TrialResult | None = None
-    trial_id: str = ""
-    node: str = ""
-    start: Started | None = None
-    result: TrialResult | None = None
+    updates: tuple[TrialUpdate, ...] = ()
     waiting: str = ""
+    result: TrialResult | None = None
     notes: tuple[str, ...] = ()
 
     def to_tune(self, *, is_last: bool = False) -> dict[str, Any]:
-        """Return the message as a result of Tune; ``is_last`` ends Tune's trial.
-
-        It is one string: Tune flattens dictionaries and makes a column of each of their keys.
-        """
-        plain = json.dumps(asdict(self))
-        return {KEY: plain, "done": True} if is_last else {KEY: plain}
-
-    @classmethod
-    def from_tune(cls, result: Mapping[str, Any]) -> Message:
-        """Return the message in a result of Tune; an empty one if Tune made the result itself."""
-        plain = json.loads(result.get(KEY, "{}"))
-        if not plain:
-            return cls()
-        reports = tuple((trial, Report.from_json(report)) for trial, report in plain["reports"])
-        plain |= {"reports": reports, "notes": tuple(plain["notes"])}
-        plain["start"] = plain["start"] and Started(**plain["start"])
-        for name in ("so_far", "result"):
-            plain[name] = plain[name] and TrialResult.from_json(plain[name])
-        return cls(**plain)
+        """Return a result of Tune with the message; ``is_last`` ends Tune's trial."""
+        return {KEY: self, "done": True} if is_last else {KEY: self}
 
 
 class TrialSupervisor(tune.Trainable):
@@ -98,11 +61,10 @@ class TrialSupervisor(tune.Trainable):
         """Take the launch from ``config``."""
         keep_from_kernel()
         self._running: Interleaving | None = None
-        self._rank_actors: list[ActorHandle[Any]] = []
-        self._other_nodes: list[str] = []
-        self._launch = Launch.from_json(json.loads(config["launch"]))
-        self._way = ServerWay(**config["servers"])
-        self._began = self._sent_at = time.monotonic()
+        self._nodes: Nodes | None = None
+        self._launch: Launch = config["launch"]
+        self._way: ServerWay = config["way"]
+        self._sent_at = time.monotonic()
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         """Take the next launch into this actor; Tune would end it if this returned False."""
@@ -130,7 +92,8 @@ class TrialSupervisor(tune.Trainable):
 
     def _step(self) -> dict[str, Any]:
         if self._running is None:
-            self._running = Interleaving(self._launch, CoreLeases(), self._new_supervisor)
+            self._nodes = Nodes(self._launch, self._way)
+            self._running = Interleaving(self._launch, self._nodes.host)
             if self._launch.failed_attempts:
                 # Its start is reported with its first figures. Until then this shows it.
                 return Message().to_tune()
@@ -142,46 +105,33 @@ class TrialSupervisor(tune.Trainable):
             if not is_leased:
                 what = CoreLeases().what_for(self._launch.num_cores)
                 return Message(waiting=what).to_tune()
-            # Without the wait for cores, which does not show how long the trial runs.
-            self._began = time.monotonic()
-        message = self._next_message(self._running)
+        assert self._nodes is not None, "made with what runs"
+        message = self._next_message(self._running, self._nodes)
         self._sent_at = time.monotonic()
         if not self._running.has_ended:
             return message.to_tune()
         # In a thread: meanwhile the driver has the trial's row and chooses the next one.
-        self._closing = Thread(target=_close, args=(self._running, self._rank_actors))
+        self._closing = Thread(target=_close, args=(self._running, self._nodes))
         self._closing.start()
-        self._running, self._rank_actors = None, []
+        self._running = self._nodes = None
         return message.to_tune(is_last=True)
 
-    def _next_message(self, running: Interleaving) -> Message:
+    def _next_message(self, running: Interleaving, nodes: Nodes) -> Message:
         """Wait for reports until it is time for a message, or until a start or an end."""
-        message, so_far, reports = Message(), None, []
-        trial_update = running.next_update()
-        while trial_update is not None:
-            trial, update = trial_update
-            if isinstance(update, Update):
-                reports.append((trial.id, update.report))
-                so_far = self._on_all_nodes(update.so_far)
-            elif isinstance(update, TrialResult):
-                message = Message(trial_id=trial.id, result=self._on_all_nodes(update))
+        updates = []
+        news = running.next_update()
+        while news is not None:
+            trial, update = news
+            if isinstance(update, TrialResult):
+                update = nodes.on_all(update)
+            elif isinstance(update, Update):
+                update = replace(update, so_far=nodes.on_all(update.so_far))
+            updates.append((trial, update))
+            left_s = self._sent_at + GATHER_S - time.monotonic()
+            if left_s <= 0 or not isinstance(update, Update):
                 break
-            else:
-                assert isinstance(update, Started)
-                message = Message(trial_id=trial.id, node=os.uname().nodename, start=update)
-                break
-            left_s = self._sent_at + self._gather_s() - time.monotonic()
-            trial_update = running.next_update(left_s) if left_s > 0 else None
-        notes = tuple(running.take_notes())
-        return replace(message, reports=tuple(reports), so_far=so_far, notes=notes)
-
-    def _on_all_nodes(self, result: TrialResult) -> TrialResult:
-        """Return a row with the names of all of the trial's nodes."""
-        return replace(result, node="+".join([result.node, *self._other_nodes]))
-
-    def _gather_s(self) -> float:
-        may_be_stopped = not self._launch.others
-        return gather_s(self._sent_at - self._began) if may_be_stopped else GATHER_MAX_S
+            news = running.next_update(left_s)
+        return Message(updates=tuple(updates), notes=nodes.host.take_notes())
 
     def halt(self) -> None:
         """Stop the trial early. The driver calls this between two steps."""
@@ -194,8 +144,8 @@ class TrialSupervisor(tune.Trainable):
         if self._closing is not None:
             # The actor's next launch is to find the cores free.
             self._closing.join()
-        _close(self._running, self._rank_actors)
-        self._running, self._rank_actors = None, []
+        _close(self._running, self._nodes)
+        self._running = self._nodes = None
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Do nothing: a trial keeps its own checkpoints."""
@@ -203,32 +153,9 @@ class TrialSupervisor(tune.Trainable):
     def load_checkpoint(self, checkpoint: object) -> None:
         """Do nothing: see :meth:`save_checkpoint`."""
 
-    def _new_supervisor(self, launch: Launch) -> Supervisor:
-        """Return the supervisor of a trial with its first ranks on this node."""
-        nodes = Nodes(launch)
-        self._rank_actors += nodes.actors
-        self._other_nodes = nodes.names
 
-        def start_rank(launch: Launch, rank: Rank) -> RankProcess:
-            return nodes.start(launch, rank, self._way)
-
-        host = Host(
-            leases=CoreLeases(),
-            server=partial(self._way.socket_for, launch),
-            gpus=nodes.gpus(),
-            start_rank=start_rank,
-            address=ray.util.get_node_ip_address() if nodes.names else LOOPBACK,
-        )
-        return Supervisor(launch, host)
-
-
-def gather_s(ran_s: float) -> float:
-    """Return how long reports are gathered, s, after a launch has run for ``ran_s``."""
-    return min(max(GATHER_S, GATHER_PART * ran_s), GATHER_MAX_S)
-
-
-def _close(running: Interleaving | None, rank_actors: Sequence[ActorHandle[Any]]) -> None:
+def _close(running: Interleaving | None, nodes: Nodes | None) -> None:
     if running is not None:
         running.close()
-    for actor in rank_actors:
-        ray.kill(actor)
+    if nodes is not None:
+        nodes.close()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread, current_thread, main_thread
 from typing import Any, Final
+from unittest.mock import patch
 
 import ray
 
@@ -114,17 +115,6 @@ def _restore(handler: Any) -> None:  # noqa: ANN401 - of signals
 
 
 @contextmanager
-def replaced(module: Any, name: str, value: object) -> Iterator[None]:  # noqa: ANN401
-    """Replace a module's attribute for a while."""
-    before = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
-
-
-@contextmanager
 def private_to_driver() -> Iterator[None]:
     """Keep Ray from these actions when it starts or connects.
 
@@ -135,10 +125,10 @@ def private_to_driver() -> Iterator[None]:
     """
     private = ray._private
     with (
-        replaced(private.utils, "set_sigterm_handler", lambda _handler: None),
-        replaced(private.utils, "get_entrypoint_name", lambda: "python -m orchestrator"),
-        replaced(private.ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", False),
-        replaced(private.worker, "listen_error_messages", lambda *_: None),
+        patch.object(private.utils, "set_sigterm_handler", lambda _handler: None),
+        patch.object(private.utils, "get_entrypoint_name", lambda: "python -m orchestrator"),
+        patch.object(private.ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", False),
+        patch.object(private.worker, "listen_error_messages", lambda *_: None),
     ):
         yield
 

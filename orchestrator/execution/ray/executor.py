@@ -8,14 +8,11 @@ reuses the actors that supervise them, and takes everything down again.
 from __future__ import annotations
 
 import atexit
-import json
 import logging
 import os
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import ray
@@ -26,7 +23,6 @@ from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
-from ray.tune.stopper import Stopper
 
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.actors import KEY, Message, TrialSupervisor
@@ -42,7 +38,6 @@ from orchestrator.execution.ray.nodes import ServerWay, node_servers, problems_o
 from orchestrator.execution.ray.watchdog import Processes, Watched
 from orchestrator.kernel.executor import Conductor, Executor, Launch, Needs
 from orchestrator.machine import Machine
-from orchestrator.system.private_folder import private_folder
 
 LOOK_EVERY_S = 2.0
 """How often the driver asks a cluster for its nodes."""
@@ -56,32 +51,30 @@ class RayExecutor(Executor):
 
     def __init__(
         self,
+        servers: ForkServers,
         *,
         address: str | None = None,
         max_concurrent: int | None = None,
         runtime_env: dict[str, Any] | None = None,
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
-        folder: Path | None = None,
-        servers: ForkServers | None = None,
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start a local Ray, or connect to the cluster at ``address``.
 
         Args:
+            servers: This machine's fork servers, in the driver's folder, which is removed at the
+                end; on a cluster every node has the same.
             address: Address of an existing cluster, or None for one of our own.
             max_concurrent: Most trials at the same time, or None for what fits.
             runtime_env: Runtime environment that brings the project's code to the workers.
-            preload: Allocators and modules of fork servers to start now.
-            folder: The driver's, removed at the end; on a cluster every node has the same.
-            servers: This machine's fork servers, which may have been started before.
+            preload: Allocators and modules of fork servers to start now on a cluster's nodes.
             is_over: Whether a local Ray that is starting is no longer needed.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
             CannotStart: A local Ray does not come up.
         """
-        self._folder = folder or private_folder()
-        self._own_servers = servers or ForkServers(folder=self._folder)  # without the settings
+        self._own_servers, self._folder = servers, servers.folder
         os.environ.update(TUNE_SETTINGS)
         self._release: Callable[[], None] = lambda: None
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
@@ -92,8 +85,6 @@ class RayExecutor(Executor):
         self._resources: dict[str, float] = {}
         self._looked_at = float("-inf")
         if address is None:
-            # The servers first: they import while Ray comes up.
-            self._own_servers.warm(preload)
             self._release = start_local(self._folder, is_over=is_over)
         else:
             connect(address, runtime_env)
@@ -133,7 +124,7 @@ class RayExecutor(Executor):
         class_cache.ENV_VARS_TO_PROPAGATE = {"RAY_CHDIR_TO_TRIAL_DIR"}
         # Its errors are trials' failures, which have rows.
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-        in_flight = LaunchesInFlight(conductor, self._resources, is_over)
+        in_flight = LaunchesInFlight(conductor, self._resources, is_over, self._keep_up)
         tuner = tune.Tuner(
             tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
             tune_config=tune.TuneConfig(
@@ -151,7 +142,7 @@ class RayExecutor(Executor):
                 name=self._session,
                 storage_path=str(self._folder / "tune"),
                 # Not a callback: for one, Tune imports every logger it knows, MLflow's included.
-                stop=_Ticker(in_flight, self._keep_up),
+                stop=in_flight,
                 # Tune would store one at each trial's end, and fail on every node but the driver's.
                 checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
                 # Supervisors retry, from the trial's own checkpoints.
@@ -227,8 +218,7 @@ class _AskingSearcher(Unpickled, Searcher):
             return Searcher.FINISHED
         if not isinstance(launch, Launch):
             return None
-        # A string: Tune would flatten a dictionary in the trial's tag and files.
-        return {"launch": json.dumps(launch.to_json()), "servers": asdict(self._way(launch))}
+        return {"launch": launch, "way": self._way(launch)}
 
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
@@ -252,14 +242,14 @@ class _TellingScheduler(FIFOScheduler):
 
     def on_trial_result(self, controller: object, trial: RayTrial, result: dict[str, Any]) -> str:
         """Pass on a message; stop the trial if the control loop decides so."""
-        stop = self._in_flight.take(trial, Message.from_tune(result))
+        stop = self._in_flight.take(trial, result[KEY])
         return str(TrialScheduler.STOP if stop else TrialScheduler.CONTINUE)
 
     def on_trial_complete(
         self, controller: object, trial: RayTrial, result: dict[str, Any]
     ) -> None:
         """Pass on the last message."""
-        self._in_flight.take_last(trial, Message.from_tune(result))
+        self._in_flight.take(trial, result.get(KEY, Message()))
         # Tune keeps the last result of each trial for good, and a trial's output is in it.
         if self._ended is not None:
             self._ended.run_metadata.last_result.pop(KEY, None)
@@ -270,26 +260,8 @@ class _TellingScheduler(FIFOScheduler):
         self._in_flight.fail(trial)
 
 
-class _Ticker(Unpickled, Stopper):
-    """Tune's stopper: its loop calls it several times a second."""
-
-    def __init__(self, in_flight: LaunchesInFlight, keep_up: Callable[[], None]) -> None:
-        self._in_flight = in_flight
-        self._keep_up = keep_up
-
-    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """Stop no trial."""
-        return False
-
-    def stop_all(self) -> bool:
-        """Return True if the sweep was interrupted; let the control loop tick."""
-        self._keep_up()
-        return self._in_flight.tick()
-
-
-def _bundles(launch_json: str) -> PlacementGroupFactory:
+def _bundles(launch: Launch) -> PlacementGroupFactory:
     """Return the trial's resources: a bundle a node, the first its supervisor's."""
-    launch = Launch.from_json(json.loads(launch_json))
     nodes = launch.demand.nodes
     gpus = {"GPU": float(each)} if (each := launch.demand.gpus // nodes) else {}
     bundle = {"CPU": float(launch.num_cores), **gpus}

@@ -13,10 +13,11 @@ from typing import Any
 
 import ray
 from ray.tune.experiment import Trial as RayTrial
+from ray.tune.stopper import Stopper
 
 from orchestrator.execution.ray.actors import Message
 from orchestrator.execution.ray.watchdog import Abandoned
-from orchestrator.kernel.executor import Conductor, Launch
+from orchestrator.kernel.executor import Conductor, Launch, Update, pass_on
 from orchestrator.kernel.search import WAIT, Pause
 from orchestrator.trial import Trial, TrialResult, TrialState
 
@@ -65,14 +66,18 @@ class Unpickled:
         return {}
 
 
-class LaunchesInFlight(Unpickled):
-    """The control loop's launches by the ids of Tune's trials, and their ends."""
+class LaunchesInFlight(Unpickled, Stopper):
+    """The control loop's launches by the ids of Tune's trials, and their ends.
+
+    As Tune's stopper it is called several times a second.
+    """
 
     def __init__(
         self,
         conductor: Conductor,
         cluster: Mapping[str, float],
         is_over: Callable[[], bool] = lambda: False,
+        keep_up: Callable[[], None] = lambda: None,
     ) -> None:
         """Contain no launch yet.
 
@@ -81,10 +86,11 @@ class LaunchesInFlight(Unpickled):
             cluster: CPUs and GPUs of all nodes together, as Ray names them.
             is_over: Whether Ray has died, or Tune is abandoned: then nothing reaches the control
                 loop, and each call from Tune raises :class:`Abandoned`.
+            keep_up: Keeps up the fork servers.
         """
         self._conductor = conductor
         self._cluster = cluster
-        self._is_over = is_over
+        self._is_over, self._keep_up = is_over, keep_up
         self._launches: dict[str, InFlight] = {}
         self._to_repeat: list[Launch] = []
         self._is_exhausted = False
@@ -132,37 +138,26 @@ class LaunchesInFlight(Unpickled):
         if flight is None:  # it was stopped or killed while this message was on its way
             return True
         flight.ray_trial = ray_trial
-        wants_stop = self._pass_on(flight, message)
-        if wants_stop and not flight.launch.others:
-            assert message.so_far is not None, "there were reports"
+        for note in message.notes:
+            self._conductor.note(note)
+        so_far, wants_stop = None, False
+        for trial, update in message.updates:
+            if isinstance(update, TrialResult):
+                self._end_trial(flight, trial.id, update)
+                continue
+            flight.has_started = True
+            wants_stop |= pass_on(self._conductor, trial, update)
+            so_far = update.so_far if isinstance(update, Update) else so_far
+        if message.result is not None or not flight.unfinished:
+            self._end_launch(ray_trial.trial_id, message.result)
+        elif wants_stop and so_far and not flight.launch.others:
             # Not through Tune, which would end the actor: this ends the process alone.
             _actor_of(ray_trial).halt.remote()
-            self._end_launch(ray_trial.trial_id, message.so_far)
+            self._end_launch(ray_trial.trial_id, so_far)
             return True
-        if message.start is not None:
-            flight.has_started = True
-            self._conductor.started(
-                flight.unfinished[message.trial_id],
-                node=message.node,
-                cores=flight.launch.num_cores * flight.launch.demand.nodes,
-                restored_epochs=message.start.restored_epochs,
-            )
-        elif message.result is not None:
-            self._end_trial(flight, message.trial_id, message.result)
         elif message.waiting and (flight.is_wait_report_due or not flight.wait_reported_at):
             self._report_wait(flight, message.waiting)
         return False
-
-    def take_last(self, ray_trial: RayTrial, message: Message) -> None:
-        """Take the last message of an actor: its trials have ended, stopped or not."""
-        self._require_life()
-        flight = self._launches.get(ray_trial.trial_id)
-        if message.result is None or flight is None:
-            return
-        self._pass_on(flight, message)
-        if message.trial_id:
-            self._end_trial(flight, message.trial_id, message.result)
-        self._end_launch(ray_trial.trial_id, message.result)
 
     def fail(self, ray_trial: RayTrial) -> None:
         """Repeat the trials that a supervisor's death has ended, or make rows of them."""
@@ -190,16 +185,6 @@ class LaunchesInFlight(Unpickled):
         if self._is_over():
             raise Abandoned
 
-    def _pass_on(self, flight: InFlight, message: Message) -> bool:
-        """Pass on notes and reports, all of them; return True if the control loop wants a stop."""
-        for note in message.notes:
-            self._conductor.note(note)
-        answers = [
-            self._conductor.reported(flight.unfinished[trial_id], report)
-            for trial_id, report in message.reports
-        ]
-        return any(answers)
-
     def _end_trial(self, flight: InFlight, trial_id: str, result: TrialResult) -> None:
         """End one of the trials of a launch."""
         trial = flight.unfinished.pop(trial_id)
@@ -207,16 +192,22 @@ class LaunchesInFlight(Unpickled):
         if not self._conductor.interrupted:
             self._conductor.finished(trial, result)
 
-    def _end_launch(self, ray_id: str, result: TrialResult) -> None:
-        """End a launch: each of its unfinished trials ends with ``result``."""
+    def _end_launch(self, ray_id: str, result: TrialResult | None) -> None:
+        """End a launch: each of its unfinished trials, if any are left, ends with ``result``."""
         flight = self._launches.pop(ray_id)
         for trial_id in list(flight.unfinished):
+            assert result is not None, "some have not ended"
             self._end_trial(flight, trial_id, result)
 
     # -- whenever Tune's loop comes round
 
-    def tick(self) -> bool:
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        """Stop no trial."""
+        return False
+
+    def stop_all(self) -> bool:
         """Report launches that wait; return True, with nothing running, if interrupted."""
+        self._keep_up()
         self._require_life()
         self._report_unplaced()
         self._conductor.tick()
@@ -260,14 +251,10 @@ def _actor_of(ray_trial: RayTrial) -> Any:  # noqa: ANN401 - an actor's handle, 
 def repeated(launch: Launch, unfinished: Container[str]) -> Launch | None:
     """Return a launch of the unfinished trials, one attempt more; None after the last one."""
     left = [each for each in launch.each() if each.trial.id in unfinished]
-    if any(each.limits.retries < 1 for each in left):
+    if any(each.retries < 1 for each in left):
         return None
     first, *others = (
-        replace(
-            each,
-            limits=replace(each.limits, retries=each.limits.retries - 1),
-            failed_attempts=each.failed_attempts + 1,
-        )
+        replace(each, retries=each.retries - 1, failed_attempts=each.failed_attempts + 1)
         for each in left
     )
     return replace(first, others=tuple(others))

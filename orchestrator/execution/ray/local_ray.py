@@ -10,17 +10,17 @@ import os
 import secrets
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 import ray
 
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.leftovers import MARK, kill_groups
-from orchestrator.execution.ray.connection import init_in_thread, private_to_driver, replaced
+from orchestrator.execution.ray.connection import init_in_thread, private_to_driver
 from orchestrator.execution.ray.watchdog import first_processes
 from orchestrator.system.gpus import visible_gpus
 
@@ -107,29 +107,13 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
     }
     with (
         private_to_driver(),
-        replaced(private.parameter, "RayParams", lambda **given: parameters(**given | more)),
-        replaced(private.services, "ConsolePopen", _popen),
+        patch.object(private.parameter, "RayParams", lambda **given: parameters(**given | more)),
+        patch.object(private.services, "ConsolePopen", _popen),
         # Without its pages Ray would start the dashboard's process all the same, and wait for it.
-        replaced(private.services, "start_api_server", lambda *_, **_more: (None, None)),
-        replaced(private.node, "wait_for_persisted_port", _await_port),
+        patch.object(private.services, "start_api_server", lambda *_, **_more: (None, None)),
         environment(changes),
     ):
         yield
-
-
-def _await_port(*where: str, timeout_ms: int) -> int:
-    """Wait for the port of a process; Ray keeps Python's lock meanwhile, so no signal is seen."""
-    raylet: Any = ray._raylet
-    deadline = time.monotonic() + timeout_ms / 1000
-    while True:
-        try:
-            port: int = raylet.wait_for_persisted_port(*where, timeout_ms=0)
-        except RuntimeError:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(0.02)
-        else:
-            return port
 
 
 def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401

@@ -23,7 +23,6 @@ from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Launch, Needs
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.cgroup import keep_from_kernel
-from orchestrator.system.private_folder import make_private
 
 RESTART_LIMIT_S: Final = 10.0
 """Longest wait for the driver, which looks after its servers several times a second."""
@@ -45,7 +44,7 @@ class NodeServers:
         keep_from_kernel()
         self._place = Path(folder)
         # For this user alone: a fork server runs what any process asks of its socket.
-        make_private(self._place)
+        self._place.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A separate one: servers of a killed actor remove their folder while Ray starts
         # the next actor; and on the driver's node the place has files of the driver.
         own = Path(tempfile.mkdtemp(prefix="s-", dir=self._place))

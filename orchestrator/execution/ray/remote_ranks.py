@@ -7,7 +7,6 @@ ranks of the first node itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,12 +15,18 @@ from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.placement import gpus_of_ranks
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, ServerError
-from orchestrator.execution.process.ranks import cores_of_rank, interface_of, request
+from orchestrator.execution.process.ranks import (
+    LOOPBACK,
+    cores_of_rank,
+    gpus_of_ranks,
+    interface_of,
+)
 from orchestrator.execution.ray.nodes import ServerWay
+from orchestrator.execution.supervision.attempt import Host
 from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.system.gpus import in_full
+from orchestrator.trial import TrialResult
 
 LEASE_S: Final = 60.0
 """Longest wait for cores of another node, while the cores of the first are leased."""
@@ -61,7 +66,7 @@ class NodeRanks:
         bound, num_cores = cores_of_rank(self._lease, rank.index % here, here)
         interface = interface_of(ray.util.get_node_ip_address())
         own = replace(rank, cores=bound, num_cores=num_cores, interface=interface)
-        self._processes[rank.index] = ForkedProcess(way.socket_for(launch), request(launch, own))
+        self._processes[rank.index] = ForkedProcess(way.socket_for(launch), launch, own)
 
     def end(self, index: int) -> RankEnd | None:
         """Return the way a rank has ended, or None while it runs."""
@@ -115,28 +120,48 @@ class RemoteRank:
 
 
 class Nodes:
-    """The nodes of a trial: this one, and others, on which actors start the ranks."""
+    """The nodes of a launch: this one, and others, on which actors start the ranks.
 
-    def __init__(self, launch: Launch) -> None:
+    Attributes:
+        host: This node, with all ranks' GPUs.
+    """
+
+    def __init__(self, launch: Launch, way: ServerWay) -> None:
         """Start an actor on each of the other nodes, and wait for them.
 
         Raises:
             RanksLost: One of them has died.
         """
-        demand = launch.demand
+        demand, self._way = launch.demand, way
         self._here = demand.ranks // demand.nodes
         gpus = demand.gpus // demand.nodes
-        self.actors = [_start_actor(index, launch, gpus) for index in range(1, demand.nodes)]
+        self._actors = [_start_actor(index, launch, gpus) for index in range(1, demand.nodes)]
         try:
             places: list[tuple[str, list[str]]] = ray.get(
-                [each.place.remote() for each in self.actors]
+                [each.place.remote() for each in self._actors]
             )
         except ray.exceptions.RayActorError as error:
             raise RanksLost("its ranks on another node died as they were started") from error
-        self.names = [name for name, _ in places]
-        self._gpus = [gpus_of_actor(), *(gpus for _, gpus in places)]
+        self._names = [name for name, _ in places]
+        on_nodes = [gpus_of_actor(), *(gpus for _, gpus in places)]
+        self.host = Host(
+            leases=CoreLeases(),
+            server=way.socket_for,
+            gpus=gpus_of_ranks(on_nodes, self._here),
+            start_rank=self._start,
+            address=ray.util.get_node_ip_address() if places else LOOPBACK,
+        )
 
-    def start(self, launch: Launch, rank: Rank, way: ServerWay) -> ForkedProcess | RemoteRank:
+    def on_all(self, result: TrialResult) -> TrialResult:
+        """Return a row with the names of all of the trial's nodes."""
+        return replace(result, node="+".join([result.node, *self._names]))
+
+    def close(self) -> None:
+        """End the actors on the other nodes."""
+        for actor in self._actors:
+            ray.kill(actor)
+
+    def _start(self, launch: Launch, rank: Rank) -> ForkedProcess | RemoteRank:
         """Start a rank on its node.
 
         Raises:
@@ -144,20 +169,16 @@ class Nodes:
             ServerError: It gets no cores, or no process from its fork server.
         """
         if rank.index < self._here:
-            return ForkedProcess(way.socket_for(launch), request(launch, rank))
+            return ForkedProcess(self._way.socket_for(launch), launch, rank)
         number = rank.index // self._here - 1
-        started: ray.ObjectRef[None] = self.actors[number].start.remote(launch, rank, way)
+        started: ray.ObjectRef[None] = self._actors[number].start.remote(launch, rank, self._way)
         try:
             ray.get(started)
         except ray.exceptions.RayActorError as error:
-            raise RanksLost(f"its ranks on node {self.names[number]} died") from error
+            raise RanksLost(f"its ranks on node {self._names[number]} died") from error
         except ray.exceptions.RayTaskError as error:
             raise ServerError(f"rank {rank.index}: {error.cause}") from error
-        return RemoteRank(self.actors[number], rank.index)
-
-    def gpus(self) -> Sequence[Sequence[str]]:
-        """Return the GPUs of each rank, on all nodes."""
-        return gpus_of_ranks(self._gpus, self._here)
+        return RemoteRank(self._actors[number], rank.index)
 
 
 def _start_actor(bundle: int, launch: Launch, gpus: int) -> ActorHandle[Any]:

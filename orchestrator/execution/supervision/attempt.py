@@ -13,16 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.execution.leases import CoreLeases, Lease
-from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd
-from orchestrator.execution.process.output import tail_of
+from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, tail_of
 from orchestrator.execution.process.ranks import (
     LOOPBACK,
     RankGroup,
     RankProcess,
     StartRank,
-    log_of,
     ranks_of,
-    request,
 )
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.attempt_monitor import ActiveClock, AttemptMonitor
@@ -38,27 +35,35 @@ LAST_RESULT_S = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """A node, as every attempt at a trial uses it.
+    """A node, as the trials of a launch use it.
 
     Attributes:
         leases: Its cores.
-        server: Gives the socket of the fork server to use.
+        server: Returns the socket of the fork server of a launch.
         gpus: For each rank, the GPUs that it may use.
         start_rank: Starts ranks other than 0; by default from the same server.
         address: Its address for ranks on other nodes.
+        notes: Texts for the user that were not taken yet.
     """
 
     leases: CoreLeases
-    server: Callable[[], Path]
+    server: Callable[[Launch], Path]
     gpus: Sequence[Sequence[str]] = ((),)
     start_rank: StartRank | None = None
     address: str = LOOPBACK
+    notes: list[str] = field(default_factory=list)
 
     def start(self, launch: Launch, rank: Rank) -> RankProcess:
         """Start a rank other than 0."""
         if self.start_rank is not None:
             return self.start_rank(launch, rank)
-        return ForkedProcess(self.server(), request(launch, rank))
+        return ForkedProcess(self.server(launch), launch, rank)
+
+    def take_notes(self) -> tuple[str, ...]:
+        """Return the texts for the user that came up since the last call."""
+        notes = tuple(self.notes)
+        self.notes.clear()
+        return notes
 
 
 @dataclass(kw_only=True)
@@ -84,7 +89,6 @@ class Attempt:
         restored_epochs: Epochs that the process found in a checkpoint; None until it has
             sent its first figures.
         may_end_otherwise: False if another attempt would fail in the same way.
-        notes: Texts for the user that the supervisor has not collected yet.
     """
 
     def __init__(
@@ -108,15 +112,13 @@ class Attempt:
         self.progress = progress
         self.restored_epochs: int | None = None
         self.may_end_otherwise = True
-        self.notes: list[str] = []
         self._completed: TrialResult | None = None
         self._is_leaving = False
-        attempt = int(tags["attempts"]) - 1
-        ranks = ranks_of(launch, lease, host.gpus, attempt, host.address)
+        ranks = ranks_of(launch, lease, host.gpus, host.address)
         # Before the fork: it counts the kernel's kills for memory from here on.
         here = ranks[: len(ranks) // launch.demand.nodes]
         self._monitor = AttemptMonitor(launch, here, lease, host.leases, progress.clock.now)
-        self._group = RankGroup(launch, ranks, host.server(), host.start)
+        self._group = RankGroup(launch, ranks, host.server(launch), host.start)
         # After the fork: the server may have had its imports to do first.
         progress.clock.start()
         self._monitor.start()
@@ -144,11 +146,11 @@ class Attempt:
         self._monitor.telemetry.sample(self._group.pids, now=True)
         self._group.resume()
         # The signal continues loader workers; the training process waits for this message.
-        self._group.send({"slice": True})
+        self._group.send("slice")
 
     def stop(self) -> None:
         """End the trial: it may leave its loop at its next report, if that comes soon."""
-        self._group.send({"stop": True})
+        self._group.send("stop")
         self._group.poll(STOP_GRACE_S)
         self.close()
 
@@ -170,9 +172,8 @@ class Attempt:
             case {"slice_end": progress}:
                 return self._pause() or SliceEnd(progress=progress)
             case {"report": report}:
-                self.progress.last = last = Report.from_json(report)
-                self.restored_epochs = last.restored_epochs
-                return Update(report=last, so_far=self._row(TrialState.STOPPED, ""))
+                self.progress.last, self.restored_epochs = report, report.restored_epochs
+                return Update(report=report, so_far=self._row(TrialState.STOPPED, ""))
             case {"ceilings": ceilings}:
                 assert self._completed is not None, "they are measured after the training"
                 return self._left(endings.with_measurements(self._completed, ceilings))
@@ -182,7 +183,7 @@ class Attempt:
         """Return the row of a trial that has sent its result, unless its ceilings follow."""
         self._monitor.telemetry.sample(self._group.pids, now=True)
         self.restored_epochs = result.get("restored_epochs", 0)
-        self.notes += result.get("notes", ())
+        self._host.notes.extend(result.get("notes", ()))
         self.may_end_otherwise = bool(result.get("again", True))
         ending = endings.result_ending(result, self._monitor.telemetry)
         if ending[0] is TrialState.FAILED and self._group.others:
@@ -266,8 +267,8 @@ class Attempt:
         self.close()
         if row.state is TrialState.FAILED:
             # A process that died before it had its own output wrote to the server's.
-            output = tail_of(log_of(self._launch))
-            output = output or tail_of(self._host.server().with_suffix(".log"))
+            server = self._host.server(self._launch)
+            output = tail_of(self._launch.log) or tail_of(server.with_suffix(".log"))
             return replace(row, reason=f"{row.reason}\n{output}".rstrip())
         return row
 
@@ -275,7 +276,6 @@ class Attempt:
         """Return the row that the trial has if it ends now."""
         telemetry, progress = self._monitor.telemetry, self.progress
         last, earlier_epochs = progress.last, progress.earlier_epochs
-        self.notes += filter(None, [telemetry.gpus.note])
         tags = {**node_tags(), "allocator": self._launch.demand.allocator}
         tags |= {**(last.tags if last else {}), **self._monitor.tags(), **self._tags}
         metrics = {**(last.metrics if last else {}), **telemetry.figures()}

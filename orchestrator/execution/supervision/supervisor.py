@@ -10,19 +10,20 @@ its supervisor has died as well, the next one continues from the last checkpoint
 from __future__ import annotations
 
 import math
+import platform
 import shutil
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
 from orchestrator.execution.leases import Lease
-from orchestrator.execution.process.fork_client import NotForked, ServerError
-from orchestrator.execution.process.output import output_of
-from orchestrator.execution.process.ranks import log_of
+from orchestrator.execution.process.fork_client import NotForked, ServerError, output_of
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
-from orchestrator.kernel.executor import Launch, SliceEnd, Started, Update
+from orchestrator.kernel.events import Started
+from orchestrator.kernel.executor import Launch, SliceEnd, Update
 from orchestrator.texts import first_line
 from orchestrator.trial import TrialResult, TrialState
 
@@ -36,35 +37,30 @@ Event = Update | Started | SliceEnd | TrialResult
 
 
 class Supervisor:
-    """Runs one trial to its one row."""
+    """Runs one trial to its one row.
+
+    Attributes:
+        trial: The trial.
+        progress: Progress at the end of its last time slice, as a fraction of its budget.
+        last_slice: Number of its last time slice.
+    """
 
     def __init__(self, launch: Launch, host: Host) -> None:
         """Prepare to run ``launch`` on ``host``; nothing is started yet."""
+        self.trial, self.progress, self.last_slice = launch.trial, 0.0, 0
         self._launch, self._host = launch, host
         self._lease: Lease | None = None
         self._attempt: Attempt | None = None
         self._num_attempts = launch.failed_attempts
         self._num_retries = 0
         self._first_run: TrialResult | None = None  # of two, the first being contaminated
-        self._is_announced = True
-        self._pending: Event | None = None
-        self._notes: list[str] = []
+        self._is_announced = False
+        self._events = deque[Event]()
 
     @property
     def has_started(self) -> bool:
         """True once the trial's processes have been started."""
         return self._attempt is not None
-
-    @property
-    def announces_itself(self) -> bool:
-        """True if the start is reported with the first figures: they show what was restored."""
-        return not self._is_announced
-
-    def take_notes(self) -> list[str]:
-        """Return the texts for the user that came up since the last call."""
-        self._collect_notes()
-        notes, self._notes = self._notes, []
-        return notes
 
     def start(self, lease: Lease) -> None:
         """Start every rank of the trial on the cores of ``lease``, which the caller keeps.
@@ -75,14 +71,12 @@ class Supervisor:
         """
         self._lease = lease
         if self._launch.failed_attempts and self._launch.checkpoints.is_dir():
-            earlier_epochs = last_pause(self._launch)
-            self._start_attempt(Progress(earlier_epochs=earlier_epochs))
-            self._is_announced = False
+            self._start_attempt(Progress(earlier_epochs=last_pause(self._launch)))
         else:
             self._start_run()
 
     def next_update(self, timeout_s: float | None = None) -> Event | None:
-        """Wait for the next report, the end of the time slice, or the trial's row.
+        """Wait for a start, a report, the end of the time slice, or the trial's row.
 
         The trial trains on meanwhile: what the caller does with a report costs it nothing.
 
@@ -114,9 +108,8 @@ class Supervisor:
     # -- from attempts to one row
 
     def _next_event(self, timeout_s: float) -> Event | None:
-        if self._pending is not None:
-            pending, self._pending = self._pending, None
-            return pending
+        if self._events:
+            return self._events.popleft()
         attempt = self._current
         event: Event | None = attempt.next_event(timeout_s)
         if isinstance(event, TrialResult):
@@ -124,19 +117,30 @@ class Supervisor:
         # If the event has started another attempt, that attempt has no figures yet.
         if self._is_announced or attempt is not self._attempt:
             return event
-        # A retry is announced with its first figures: only they show what was restored,
-        # and so which reports of the attempt before are void. Without any, these stay valid.
+        # An attempt that continues is announced with its first figures: only they show what was
+        # restored, and so which reports before it are void. Without any, these stay valid.
         restored_epochs = attempt.restored_epochs
         if restored_epochs is None and isinstance(event, TrialResult):
             restored_epochs = attempt.progress.last.epoch if attempt.progress.last else 0
         if restored_epochs is None:
             return event
-        self._is_announced, self._pending = True, event
-        return Started(restored_epochs=restored_epochs)
+        self._announce(restored_epochs)
+        self._events += [] if event is None else [event]
+        return self._events.popleft()
+
+    def _announce(self, restored_epochs: int) -> None:
+        start = Started(
+            trial_id=self.trial.id,
+            node=platform.node(),
+            cores=self._launch.num_cores * self._launch.demand.nodes,
+            restored_epochs=restored_epochs,
+        )
+        self._events.append(start)
+        self._is_announced = True
 
     def _fold(self, row: TrialResult) -> Event | None:
         """Return the trial's row, or start another attempt."""
-        has_retries = self._num_retries < self._launch.limits.retries
+        has_retries = self._num_retries < self._launch.retries
         may_retry = has_retries and self._current.may_end_otherwise
         if row.state is TrialState.FAILED and may_retry:
             self._num_retries += 1
@@ -145,14 +149,14 @@ class Supervisor:
         is_first = row.state is TrialState.COMPLETED and self._first_run is None
         may_rerun = is_first and self._launch.rerun_contaminated
         if row.contaminated and may_rerun and self._rerun(row):
-            return Started()
+            return None
         if row.state is TrialState.STOPPED and row.reason:  # it is paused, not stopped
             self._tried(put_by, "paused without a checkpoint, since it cannot be kept")
         elif row.state is TrialState.COMPLETED:
             forget(self._launch)
             self._tried(keep, "completed, and its checkpoint cannot be kept")
         row = merge_rerun(self._first_run, row)
-        return replace(row, output=output_of(log_of(self._launch)))
+        return replace(row, output=output_of(self._launch.log))
 
     def _tried(self, act: Callable[[Launch], int | None], otherwise: str) -> int:
         """Move a checkpoint; note if that is not possible. Either way the trial's row is right.
@@ -172,7 +176,6 @@ class Supervisor:
             self._start_attempt(self._current.progress)
         except (ServerError, LookupError, OSError):
             return False
-        self._is_announced = False
         self._note("tried again, since it failed", failed.reason)
         return True
 
@@ -185,7 +188,6 @@ class Supervisor:
         except (ServerError, LookupError, OSError):
             self._first_run = None
             return False
-        self._is_announced = True
         self._note("run again, since other load contaminated it", first.contaminated)
         return True
 
@@ -195,13 +197,12 @@ class Supervisor:
         beginning = "trained from the beginning, since its curve's checkpoint cannot be read"
         earlier_epochs = self._tried(take_up, beginning)
         self._start_attempt(Progress(earlier_epochs=earlier_epochs))
+        self._announce(0)
 
     def _start_attempt(self, progress: Progress) -> None:
         assert self._lease is not None, "a trial is started on a lease"
-        attempt = self._forked(self._lease, progress)
-        self._collect_notes()
-        # Notes of the attempt before are collected by now: they go with it.
-        self._attempt = attempt
+        self._attempt = self._forked(self._lease, progress)
+        self._is_announced = False
         # Only an attempt that has started counts.
         self._num_attempts += 1
 
@@ -212,7 +213,7 @@ class Supervisor:
             try:
                 return Attempt(self._launch, lease, self._host, progress, tags)
             except NotForked as error:
-                if self._num_retries >= self._launch.limits.retries:
+                if self._num_retries >= self._launch.retries:
                     raise
                 self._num_retries += 1
                 self._note("tried again, since it could not be started", str(error))
@@ -226,13 +227,7 @@ class Supervisor:
         return self._attempt
 
     def _note(self, action: str, reason: str) -> None:
-        trial_id = self._launch.trial.id[:6]
-        self._notes.append(f"trial {trial_id} is {action}: {first_line(reason)}")
-
-    def _collect_notes(self) -> None:
-        if self._attempt is not None:
-            self._notes += self._attempt.notes
-            self._attempt.notes = []
+        self._host.notes.append(f"trial {self.trial.id[:6]} is {action}: {first_line(reason)}")
 
     def _remove_checkpoints(self) -> None:
         shutil.rmtree(self._launch.checkpoints, ignore_errors=True)

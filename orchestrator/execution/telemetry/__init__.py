@@ -2,6 +2,5 @@
 
 sampler: all of them, twice a second
 contamination: load of others on the trial's cores
-own_overhead: load of the sweep's own driver and servers
 gpu_sampler: GPUs, by NVML
 """

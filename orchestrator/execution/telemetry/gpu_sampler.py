@@ -1,16 +1,14 @@
 """GPU sampler: reads a trial's GPUs from outside, by NVIDIA's management library (NVML).
 
-A figure that a device does not have is absent. If the library is absent or fails midway,
-all figures of the GPUs are absent, since a mean over half a trial is not the trial's, and
-:attr:`GpuSampler.note` gives the reason.
+A figure that the library does not give for a device is absent.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -83,7 +81,6 @@ class _Card:
     name: str
     readings: dict[str, list[Any]] = field(default_factory=dict)
     others: list[bool] = field(default_factory=list)
-    lacks: set[str] = field(default_factory=set)
 
     def figures(self) -> dict[str, float]:
         values = {name: _FIGURES[name].over_time(read) for name, read in self.readings.items()}
@@ -91,20 +88,15 @@ class _Card:
 
 
 class GpuSampler:
-    """Readings of the GPUs of one trial.
-
-    Attributes:
-        note: Text for the user on figures that could not be read, or empty.
-    """
+    """Readings of the GPUs of one trial."""
 
     def __init__(self, gpus: Sequence[str]) -> None:
         """Open the GPUs named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID."""
         self._asked = tuple(gpus)
         self._cards: list[_Card] = []
         self._settings = ""
-        self.note = ""
         if gpus:
-            self._guarded(self._open)
+            self._open()
 
     @property
     def device(self) -> str:
@@ -121,38 +113,39 @@ class GpuSampler:
             own: Process ids of the trial.
         """
         for card in self._cards:
-            self._guarded(partial(self._sample_card, card, set(own)))
+            for name, figure in _FIGURES.items():
+                if (value := _read(figure.read, card)) is not None:
+                    card.readings.setdefault(name, []).append(value)
+            if (pids := _read(_processes, card)) is not None:
+                card.others.append(_are_others(pids, set(own)))
 
     def figures(self) -> dict[str, float]:
         """Return figures by metric name: over all of the trial's GPUs, and of each of several."""
-        if self.note or not self._cards:
-            return {}
         each = [card.figures() for card in self._cards]
         total = {
             name: figure.over_gpus([figures[name] for figures in each])
             for name, figure in _FIGURES.items()
-            if all(name in figures for figures in each)
+            if each and all(name in figures for figures in each)
         }
-        if len(each) == 1:
+        if len(each) < 2:
             return total
         own = {f"{name}_{i}": v for i, figures in enumerate(each) for name, v in figures.items()}
         return total | own
 
     def tags(self) -> dict[str, str]:
         """Return the GPUs, the settings of their speed, and the reasons why they were slowed."""
-        settings = {"gpu_settings": self._settings} if self._settings else {}
-        if self.note or not self._cards:
-            return settings
+        if not self._cards:
+            return {}
         samples = [reasons for card in self._cards for reasons in card.readings.get(_SLOWED, [])]
         counts = Counter(reason for reasons in samples for reason in reasons)
         slowed = ", ".join(f"{why} {100 * n / len(samples):.0f} %" for why, n in counts.items())
         throttled = {"throttled": slowed or "false"} if samples else {}
-        gpus = {"gpus": ",".join(card.uuid for card in self._cards)}
-        return {**gpus, **settings, **throttled}
+        gpus = ",".join(card.uuid for card in self._cards)
+        return {"gpus": gpus, "gpu_settings": self._settings, **throttled}
 
     def findings(self) -> list[str] | None:
         """Return the use of the GPUs by other processes, in words; None where not known."""
-        if self.note or not self._cards or not all(card.others for card in self._cards):
+        if not self._cards or not all(card.others for card in self._cards):
             return None
         found = {card.uuid: (sum(card.others), fmean(card.others)) for card in self._cards}
         return [
@@ -164,52 +157,31 @@ class GpuSampler:
     def _open(self) -> None:
         import pynvml as nvml
 
-        nvml.nvmlInit()
-        for gpu in self._asked:
-            by_index = gpu.isdecimal()
-            find = nvml.nvmlDeviceGetHandleByIndex if by_index else nvml.nvmlDeviceGetHandleByUUID
-            handle = find(int(gpu) if by_index else gpu)
-            uuid = str(nvml.nvmlDeviceGetUUID(handle))
-            name = str(nvml.nvmlDeviceGetName(handle))
-            self._cards.append(_Card(handle=handle, uuid=uuid, name=name))
-        limits = {self._read(card, "limit", _power_limit) for card in self._cards} - {None}
-        driver = f"driver {nvml.nvmlSystemGetDriverVersion()}"
-        self._settings = ", ".join([driver, *(f"power limit {w:.0f} W" for w in sorted(limits))])
+        with suppress(nvml.NVMLError):
+            nvml.nvmlInit()
+            for gpu in self._asked:
+                by_index = gpu.isdecimal()
+                find = (
+                    nvml.nvmlDeviceGetHandleByIndex if by_index else nvml.nvmlDeviceGetHandleByUUID
+                )
+                handle = find(int(gpu) if by_index else gpu)
+                uuid, name = nvml.nvmlDeviceGetUUID(handle), nvml.nvmlDeviceGetName(handle)
+                self._cards.append(_Card(handle=handle, uuid=str(uuid), name=str(name)))
+            limits = {_read(_power_limit, card) for card in self._cards} - {None}
+            driver = f"driver {nvml.nvmlSystemGetDriverVersion()}"
+            self._settings = ", ".join(
+                [driver, *(f"power limit {watts:.0f} W" for watts in sorted(limits))]
+            )
 
-    def _sample_card(self, card: _Card, own: set[int]) -> None:
-        """Take one reading of each kind that the device does not lack."""
-        for name, figure in _FIGURES.items():
-            if (value := self._read(card, name, figure.read)) is not None:
-                card.readings.setdefault(name, []).append(value)
-        pids = self._read(card, "processes", _processes)
-        if pids is not None:
-            card.others.append(_are_others(pids, own))
 
-    def _read(self, card: _Card, name: str, read: _Read) -> Any:  # noqa: ANN401
-        """Return one reading; None if the device lacks it, which is checked once."""
-        import pynvml as nvml
+def _read(read: _Read, card: _Card) -> Any:  # noqa: ANN401 - whatever is read
+    """Return one reading; None where NVML does not give it."""
+    import pynvml as nvml
 
-        if name in card.lacks:
-            return None
-        try:
-            return read(nvml, card.handle)
-        except (
-            nvml.NVMLError_NotSupported,
-            nvml.NVMLError_NoPermission,
-            nvml.NVMLError_FunctionNotFound,  # the driver is older than the call
-        ):
-            card.lacks.add(name)
+    try:
+        return read(nvml, card.handle)
+    except nvml.NVMLError:
         return None
-
-    def _guarded(self, act: Callable[[], object]) -> None:
-        """Call ``act`` unless NVML has failed before; keep its failure as the note."""
-        if self.note:
-            return
-        try:
-            act()
-        except Exception as error:  # noqa: BLE001 - whatever NVML does, the trial continues
-            message = str(error) or type(error).__name__
-            self.note = f"figures of the GPUs are not read: NVML: {message}"
 
 
 def _power_limit(nvml: Any, handle: Any) -> float:  # noqa: ANN401 - without types

@@ -109,8 +109,8 @@ def tables_of(
     for trial, result in results:
         scribe.asked(trial)
         if reports and trial.id in reports:
-            scribe.record("report", trial_id=trial.id, report=reports[trial.id].to_json())
-        scribe.record("finished", trial_id=trial.id, result=result.to_json())
+            scribe.record("report", trial_id=trial.id, report=reports[trial.id])
+        scribe.record("finished", trial_id=trial.id, result=result)
     write_tables(run_dir, complete=with_run_intervals)
     return load_run(run_dir)
 

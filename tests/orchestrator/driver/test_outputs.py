@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.driver.outputs import Outputs, Room
 from orchestrator.driver.trackers import Trackers
-from orchestrator.execution.process.ranks import log_in
+from orchestrator.kernel.executor import log_in
 from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialResult, TrialState

@@ -11,6 +11,7 @@ import pytest
 from orchestrator import Isolation, Machine
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
+from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Executor, Launch, Source
 from orchestrator.kernel.search import Pause
 from orchestrator.trial import Report, Trial, TrialResult
@@ -49,12 +50,15 @@ class Recorder:
     def next_launch(self) -> Launch | Pause | None:
         return self._left.pop(0) if self._left else None
 
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        assert node
-        assert cores >= 1
-        self.was_started.append(trial.id)
-        before = self.reports.get(trial.id, [])
-        self.reports[trial.id] = [report for report in before if report.epoch <= restored_epochs]
+    def started(self, start: Started) -> None:
+        assert start.node
+        assert start.cores >= 1
+        self.was_started.append(start.trial_id)
+        self.reports[start.trial_id] = [
+            report
+            for report in self.reports.get(start.trial_id, [])
+            if report.epoch <= start.restored_epochs
+        ]
 
     def reported(self, trial: Trial, report: Report) -> bool:
         self.reports.setdefault(trial.id, []).append(report)
@@ -116,7 +120,7 @@ def ray_executor() -> Iterator[RayExecutor]:
     from orchestrator.execution.ray.executor import RayExecutor
 
     with guarding(ROOT, fail=pytest.fail):
-        executor = RayExecutor(preload=WARM)
+        executor = RayExecutor(_warm())
         yield executor
         executor.close()
 
@@ -127,9 +131,15 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     if request.param == "ray":
         yield request.getfixturevalue("ray_executor")
         return
-    executor = InlineExecutor(WARM)
+    executor = InlineExecutor(_warm())
     yield executor
     executor.close()
+
+
+def _warm() -> ForkServers:
+    servers = ForkServers()
+    servers.warm(WARM)
+    return servers
 
 
 @pytest.hookimpl(trylast=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,19 +14,13 @@ import psutil
 
 from orchestrator import DataFolders, Demand, Isolation
 from orchestrator.execution.leases import CoreLeases
+from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import StartRank
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.supervisor import Supervisor
-from orchestrator.kernel.executor import (
-    Launch,
-    Limits,
-    Needs,
-    SliceEnd,
-    Source,
-    Started,
-    Update,
-)
+from orchestrator.kernel.events import Started
+from orchestrator.kernel.executor import Launch, Needs, Rank, SliceEnd, Source, Update
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.orchestrator.execution.greedy import Config
 from tests.zygote import STARTED
@@ -51,10 +46,11 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
         "num_cores": 1,
         "isolation": Isolation.SHARED,
         "interleaved": False,
+        "time_limit_s": 60.0,
+        "retries": 0,
+        "memory_gib": None,
     }
-    limits: dict[str, Any] = {"time_limit_s": 60.0, "retries": 0, "memory_gib": None}
-    taken = {*settings, *limits, "epochs"}
-    knobs = {key: value for key, value in values.items() if key not in taken}
+    knobs = {key: value for key, value in values.items() if key not in {*settings, "epochs"}}
     return Launch(
         trial=Trial(
             id=name,
@@ -69,7 +65,6 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
             folders=DataFolders(root=folder, cache=folder),
             fingerprint="",
         ),
-        limits=Limits(**{key: values.get(key, default) for key, default in limits.items()}),
         preload=PRELOAD,
         scratch=folder / "scratch",
         **{key: values.get(key, default) for key, default in settings.items()},
@@ -86,20 +81,6 @@ def leases_in(folder: Path) -> CoreLeases:
     return CoreLeases(folder / "locks", [core_of_this_test()])
 
 
-@contextmanager
-def supervised(launch: Launch, servers: ForkServers, leases: CoreLeases) -> Iterator[Supervisor]:
-    """Start a trial on cores of its own."""
-    lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
-    assert lease is not None
-    supervisor = Supervisor(launch, Host(leases=leases, server=_server_of(launch, servers)))
-    try:
-        supervisor.start(lease)
-        yield supervisor
-    finally:
-        supervisor.close()
-        lease.release()
-
-
 def run(
     launch: Launch,
     servers: ForkServers,
@@ -107,21 +88,26 @@ def run(
     *,
     on_restart: Callable[[], object] = lambda: None,
 ) -> Course:
-    """Run a trial to its row."""
+    """Run a trial to its row on cores of its own."""
     starts: list[Started] = []
     reports: list[int] = []
-    notes: list[str] = []
-    with supervised(launch, servers, leases) as supervisor:
-        while True:
-            update = supervisor.next_update(0.25)
-            notes += supervisor.take_notes()
-            if isinstance(update, Started):
-                starts.append(update)
-                on_restart()
-            elif isinstance(update, Update):
+    lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
+    assert lease is not None
+    host = host_of(servers, leases)
+    supervisor = Supervisor(launch, host)
+    try:
+        supervisor.start(lease)
+        while not isinstance(update := supervisor.next_update(), TrialResult):
+            if isinstance(update, Update):
                 reports.append(update.report.epoch)
-            elif isinstance(update, TrialResult):
-                return Course(result=update, starts=starts, reports=reports, notes=notes)
+            elif isinstance(update, Started):
+                if starts:
+                    on_restart()
+                starts.append(update)
+        return Course(result=update, starts=starts, reports=reports, notes=host.notes)
+    finally:
+        supervisor.close()
+        lease.release()
 
 
 @contextmanager
@@ -134,7 +120,7 @@ def attempt_at(
     """Start one attempt at a trial."""
     lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
     assert lease is not None
-    host = Host(leases=leases, server=_server_of(launch, servers), start_rank=start_rank)
+    host = host_of(servers, leases, start_rank)
     attempt = None
     try:
         attempt = Attempt(launch, lease, host, Progress(), {"attempts": "1"})
@@ -165,5 +151,43 @@ def newest_process() -> psutil.Process:
     return max(found, key=psutil.Process.create_time)
 
 
-def _server_of(launch: Launch, servers: ForkServers) -> Callable[[], Path]:
-    return lambda: servers.socket_for(launch.demand.allocator, launch.preload)
+def host_of(servers: ForkServers, leases: CoreLeases, start_rank: StartRank | None = None) -> Host:
+    def server(launch: Launch) -> Path:
+        return servers.socket_for(launch.demand.allocator, launch.preload)
+
+    return Host(leases=leases, server=server, start_rank=start_rank)
+
+
+# -- processes forked from a server, and the server
+
+
+@contextmanager
+def forked(socket: Path, folder: Path, name: str = "trial") -> Iterator[ForkedProcess]:
+    """Fork a process that trains until it is hung up on."""
+    launch = launch_of(folder, name, act="wait", duration_s=600)
+    process = ForkedProcess(socket, launch, Rank())
+    try:
+        yield process
+    finally:
+        process.hang_up()
+
+
+def server_of(process: ForkedProcess) -> psutil.Process:
+    parent = psutil.Process(process.pid).parent()
+    assert parent is not None
+    return parent
+
+
+def wait_for_group(process: ForkedProcess) -> None:
+    """Wait until the process has a group of its own, a moment after its fork."""
+    deadline = time.monotonic() + 30
+    while os.getpgid(process.pid) != process.pid:
+        assert time.monotonic() < deadline, "it stays in the server's group"
+        time.sleep(0.01)
+
+
+def wait_for(process: psutil.Process, status: str) -> None:
+    deadline = time.monotonic() + 30
+    while process.status() != status:
+        assert time.monotonic() < deadline, f"{process} is not {status}"
+        time.sleep(0.01)

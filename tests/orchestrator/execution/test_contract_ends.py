@@ -13,6 +13,7 @@ import pytest
 from orchestrator.execution import inline
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
+from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Executor, TimeBudget
 from orchestrator.trial import Isolation, Report, Trial, TrialState
 from tests.conftest import ROOT
@@ -41,8 +42,8 @@ class ExitWatcher(Recorder):
         super().__init__(*args, **options)
         self.still_there: list[str] = []
 
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        super().started(trial, node=node, cores=cores, restored_epochs=restored_epochs)
+    def started(self, start: Started) -> None:
+        super().started(start)
         for name, reports in self.reports.items():
             pid = reports[-1].metrics.get("pid") if reports else None
             if pid is not None and psutil.pid_exists(int(pid)):
@@ -121,7 +122,7 @@ def test_waiting_for_leased_cores_is_reported_and_ends_with_the_time_budget(
 ) -> None:
     from orchestrator.execution.ray import in_flight
 
-    monkeypatch.setattr(inline, "LEASE_REPORT_S", 0.1)
+    monkeypatch.setattr(inline, "FIRST_REPORT_S", 0.1)
     monkeypatch.setattr(in_flight, "WAIT_REPORT_S", 0.1)
     other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
     assert other_sweep is not None

@@ -8,7 +8,6 @@ from orchestrator import NODE, Machine
 from orchestrator.execution.placement import (
     cap_note,
     cores_of_trial,
-    gpus_of_ranks,
     machine_capacity,
 )
 from orchestrator.machine import Node
@@ -56,9 +55,3 @@ def test_a_trial_of_several_nodes_takes_a_part_of_each(
 ) -> None:
     machine = Machine(nodes=tuple(Node(name=f"n{each}", cpus=each) for each in cpus))
     assert machine_capacity(1, machine, Demand(ranks=nodes, nodes=nodes)) == expected
-
-
-def test_each_rank_gets_its_part_of_its_nodes_gpus() -> None:
-    nodes = [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
-    assert gpus_of_ranks(nodes, 2) == [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]]
-    assert gpus_of_ranks([[], []], 2) == [[], [], [], []]

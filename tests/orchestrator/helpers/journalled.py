@@ -13,7 +13,7 @@ from orchestrator.kernel.journal import Journal
 
 def event_of(fields: Mapping[str, Any]) -> Event:
     """Return the event that a line with these fields is."""
-    event = decode(json.dumps(fields, default=lambda value: value.to_json()).encode())
+    event = decode(json.dumps(fields, default=vars).encode())
     assert event is not None, "its kind is known"
     return event
 

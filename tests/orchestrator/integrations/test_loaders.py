@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+from orchestrator.integrations.following import FollowedLoop
 from orchestrator.integrations.loaders import TimedLoader, samples_in
 from orchestrator.measurement.blocks import burst_of, workers_of
 from orchestrator.measurement.run import Phase, Run
@@ -115,3 +116,23 @@ def test_several_ranks_need_a_share_each(tmp_path: Path) -> None:
     sampler: DistributedSampler[Any] = DistributedSampler(ROWS, 2, 0)
     loader = TimedLoader(DataLoader(ROWS, 4, sampler=sampler), run)
     assert loader.num_samples([next(iter(DataLoader(ROWS, 4)))]) == 8, "over all ranks"
+
+
+# -- a run that follows another framework's loop
+
+
+def test_epochs_are_counted_and_reported_by_names_of_ones_own(tmp_path: Path) -> None:
+    run, reports = make_run(tmp_path, epochs=3, pause_after=2)
+    loop = FollowedLoop(run, {"acc/val": "val_acc"})
+    for accuracy in (0.25, 0.5):
+        loop.begin_epoch()
+        loop.keep({"acc/val": torch.tensor(accuracy), "names": ["a"], "matrix": np.eye(2)})
+        loop.keep({"f1": np.float32(0.5), "kind": "macro"})
+        loop.report()
+    loop.end_training()
+    loop.end_training()
+    assert [report.epoch for report in reports.kept] == [1, 2]
+    assert reports.of("val_acc") == [0.25, 0.5]
+    assert reports.of("f1") == [0.5, 0.5]
+    assert not {"names", "matrix", "kind", "acc/val"} & set(reports.kept[0].metrics)
+    assert run.pause_reason == "paused after 2 of 3 epochs"

@@ -16,7 +16,7 @@ from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted
+from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted, Started
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.kernel.loop import TICK_S, ControlLoop
@@ -116,7 +116,7 @@ def test_what_the_search_asks_for_is_launched_and_its_result_told(loops: Loops) 
     loop = loops(search)
 
     trial = launched(loop).trial
-    loop.started(trial, node="here", cores=1)
+    loop.started(Started(trial_id=trial.id, node="here", cores=1))
     loop.finished(trial, completed(val_acc=0.5))
 
     assert loop.next_launch() is None
@@ -137,7 +137,7 @@ def test_a_training_that_reports_nothing_asked_for_has_failed(
     search = Script(proposal(0))
     loop = loops(search)
     trial = launched(loop).trial
-    loop.started(trial, node="here", cores=1)
+    loop.started(Started(trial_id=trial.id, node="here", cores=1))
     loop.finished(trial, completed(**figures))
     assert search.told == [(0, TrialState.FAILED)]
     [finished] = [event for event in loops.events if isinstance(event, Finished)]

@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator import DataFolders, Demand, Isolation, Machine
 from orchestrator.execution.inline import InlineExecutor
+from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Launch, Needs, Source
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import Recorder
@@ -23,7 +24,9 @@ Trained = Callable[..., TrialResult]
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[InlineExecutor]:
-    made = InlineExecutor([("tuned", PRELOAD)])
+    servers = ForkServers()
+    servers.warm([("tuned", PRELOAD)])
+    made = InlineExecutor(servers)
     yield made
     made.close()
 

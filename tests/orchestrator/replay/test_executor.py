@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, TimeBudget
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine, Node
@@ -42,8 +43,8 @@ class Told:
             return None
         return self.launches.pop(0)
 
-    def started(self, trial: Trial, *, node: str, cores: int, restored_epochs: int = 0) -> None:
-        self.note(f"start on {node}", trial.id)
+    def started(self, start: Started) -> None:
+        self.note(f"start on {start.node}", start.trial_id)
 
     def reported(self, trial: Trial, report: Report) -> bool:
         self.note(f"epoch {report.epoch}", trial.id)

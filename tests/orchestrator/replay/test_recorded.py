@@ -33,7 +33,7 @@ class Recorder:
         directory.release()
 
     def asks(self, trial: Trial) -> None:
-        append(self._journal, "asked", trial=trial.to_json())
+        append(self._journal, "asked", trial=trial)
 
     def starts(self, trial: Trial, restored_epochs: int = 0) -> None:
         restored = {"restored_epochs": restored_epochs} if restored_epochs else {}
@@ -44,7 +44,7 @@ class Recorder:
             step=10 * epoch, epoch=epoch, samples=80 * epoch, elapsed_s=elapsed_s,
             metrics={"val_acc": epoch / 10}, restored_epochs=restored,
         )  # fmt: skip
-        append(self._journal, "report", trial_id=trial.id, report=report.to_json())
+        append(self._journal, "report", trial_id=trial.id, report=report)
 
     def ends(
         self, trial: Trial, wall_s: float | None, state: str = "completed", reason: str = ""
@@ -53,7 +53,7 @@ class Recorder:
             state=TrialState(state), reason=reason, wall_s=wall_s, started_at=100.0,
             metrics={"peak_rss_gib": 1.0},
         )  # fmt: skip
-        append(self._journal, "finished", trial_id=trial.id, result=result.to_json())
+        append(self._journal, "finished", trial_id=trial.id, result=result)
 
     def recordings(self) -> list[Recording]:
         self._journal.close()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from orchestrator.kernel.events import Asked, decode, encode
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.machine import Machine, Node, requires
@@ -117,7 +118,9 @@ def trial_of(proposal: Proposal, seed: int = 0) -> Trial:
         isolated=proposal.isolated,
         interleaved=proposal.interleaved,
     )
-    return Trial.from_json(json.loads(json.dumps(trial.to_json())))
+    asked = decode(encode(Asked(at=0.0, trial=trial)))
+    assert isinstance(asked, Asked)
+    return asked.trial
 
 
 def play(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SweepError
-from orchestrator.system.private_folder import make_private, private_folder
+from orchestrator.system.private_folder import private_folder
 
 
 @pytest.fixture
@@ -52,24 +52,3 @@ def test_a_place_that_cannot_be_written_is_refused(
     monkeypatch.setenv("TMPDIR", str(usual / "absent"))
     with pytest.raises(SweepError, match="no place for temporary files"):
         private_folder()
-
-
-def test_a_named_folder_is_made_or_taken_where_it_is_our_own(tmp_path: Path) -> None:
-    make_private(tmp_path / "a" / "b")
-    make_private(tmp_path / "a" / "b")
-    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
-
-
-@pytest.mark.parametrize("what", ["open to others", "link", "file"])
-def test_what_another_may_have_placed_there_is_refused(tmp_path: Path, what: str) -> None:
-    folder = tmp_path / "a"
-    if what == "open to others":
-        folder.mkdir()
-        folder.chmod(0o777)
-    elif what == "link":
-        (tmp_path / "b").mkdir(mode=0o700)
-        folder.symlink_to(tmp_path / "b")
-    else:
-        folder.touch(mode=0o600)
-    with pytest.raises(PermissionError, match="not a folder of this user alone"):
-        make_private(folder)

@@ -180,7 +180,7 @@ def test_a_run_that_has_begun_is_shown_with_what_it_has_spent() -> None:
         past += [
             event_of({"at": 0.0, "trial_id": name, **event})
             for event in (
-                {"event": "asked", "trial": made_trial(name, id=name).to_json()},
+                {"event": "asked", "trial": made_trial(name, id=name)},
                 {"event": "finished", "result": {"state": state}},
             )
         ]

@@ -12,7 +12,7 @@ from orchestrator import Sweep
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.kernel.events import Cut, Event, Noted
+from orchestrator.kernel.events import Cut, Event, Noted, Started
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.kernel.loop import ControlLoop
@@ -74,7 +74,7 @@ class Run:
         ran: list[tuple[Stage, int]] = []
         while len(ran) < most and isinstance(launch := self.loop.next_launch(), Launch):
             trial = launch.trial
-            self.loop.started(trial, node="here", cores=1)
+            self.loop.started(Started(trial_id=trial.id, node="here", cores=1))
             self.at += TRIAL_S
             self.loop.finished(trial, _result(trial))
             ran.append((trial.stage, trial.config["workers"]))
@@ -175,7 +175,7 @@ def test_what_ran_when_the_search_was_cut_is_run_again_while_there_is_room(
     first.to_the_end(3, is_over=False)
     launch = first.loop.next_launch()
     assert isinstance(launch, Launch)
-    first.loop.started(launch.trial, node="here", cores=1)
+    first.loop.started(Started(trial_id=launch.trial.id, node="here", cores=1))
     first.at += ran_s
     assert first.loop.next_launch() is WAIT
     assert first.cuts == ["search"]

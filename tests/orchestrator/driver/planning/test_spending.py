@@ -45,7 +45,7 @@ class Clock:
         self.spending.apply(event_of({"at": self.at, "event": kind, **content}))
 
     def start(self, one: Trial, cores: int = 2) -> None:
-        self.event("asked", trial=one.to_json())
+        self.event("asked", trial=one)
         self.event("started", trial_id=one.id, node="here", cores=cores)
 
     def end(self, one: Trial, state: str = "completed", wall_s: float | None = None) -> None:
@@ -143,7 +143,7 @@ def test_trials_that_wait_for_their_cores_count_as_those_that_run() -> None:
     assert "core-hours" in run.refused(trial(3))
     run.start(trial(1))
     assert "core-hours" in run.refused(trial(3)), "it counts once"
-    run.event("asked", trial=trial(2).to_json())
+    run.event("asked", trial=trial(2))
     run.end(trial(2), state="not_run")
     assert run.refused(trial(3)) == ""
 

@@ -102,14 +102,9 @@ def raised_from(error: Exception, cause: Exception) -> Exception:
 @pytest.mark.parametrize(
     "error",
     [
-        TypeError("unsupported operand"), ValueError("wrong"), KeyError("lr"), IndexError("3"),
-        AttributeError("no"), NameError("x"), AssertionError("shape"), NotImplementedError("yet"),
-        ModuleNotFoundError("nothing"), ZeroDivisionError("division"), SweepFileError("wrong"),
+        TypeError("unsupported operand"), SweepFileError("wrong"), EOFError("in the middle"),
         RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
-        RuntimeError("expected scalar type Float but found Double"),
-        RuntimeError('"addmm_impl_cpu_" not implemented for \'Half\''),
-        RuntimeError("Error(s) in loading state_dict for Net: size mismatch for fc.weight"),
-        KeyError("Caught KeyError in DataLoader worker process 0."),
+        RuntimeError("anything else"),
     ],
 )  # fmt: skip
 def test_what_is_of_the_code_itself_ends_the_same_again(error: Exception) -> None:
@@ -123,11 +118,11 @@ def test_what_is_of_the_code_itself_ends_the_same_again(error: Exception) -> Non
     "error",
     [
         OSError(errno.EIO, "Input/output error"), ConnectionResetError("peer"), TimeoutError("it"),
-        EOFError("in the middle"), MemoryError(),
+        MemoryError(),
         RuntimeError("CUDA error: an illegal memory access"),
         RuntimeError("DataLoader worker (pid 3) exited unexpectedly with code 1, shape"),
         RuntimeError("[gloo] connect timed out, shape"), RuntimeError("can't start new thread"),
-        RuntimeError("anything else"), AssertionError("can only test a child process"),
+        AssertionError("can only test a child process"),
         raised_from(ValueError("cannot be read"), OSError(errno.ENOSPC, "No space left on device")),
     ],
 )  # fmt: skip

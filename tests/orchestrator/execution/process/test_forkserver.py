@@ -3,9 +3,11 @@ from __future__ import annotations
 import os
 import signal
 import socket as sockets
+import subprocess
 import threading
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -13,10 +15,17 @@ import pytest
 
 from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.ranks import request
+from orchestrator.execution.process.leftovers import remove_folder
 from orchestrator.kernel.executor import Rank
-from tests.orchestrator.execution.process.serving import forked, server_of, wait_for, wait_for_group
-from tests.orchestrator.execution.supervised import PRELOAD, launch_of
+from tests.leaks import alive_after
+from tests.orchestrator.execution.supervised import (
+    PRELOAD,
+    forked,
+    launch_of,
+    server_of,
+    wait_for,
+    wait_for_group,
+)
 
 
 def socket_of(servers: ForkServers) -> Path:
@@ -57,8 +66,8 @@ def test_a_client_that_connects_and_goes_ends_no_server(
 def test_a_request_may_be_larger_than_a_buffer_of_the_kernel(
     servers: ForkServers, tmp_path: Path
 ) -> None:
-    asked = request(launch_of(tmp_path), Rank())
-    process = ForkedProcess(socket_of(servers), {**asked, "padding": "x" * 500_000})
+    launch = replace(launch_of(tmp_path), preload=("x" * 500_000,))
+    process = ForkedProcess(socket_of(servers), launch, Rank())
     try:
         assert process.poll(30.0) == 0
     finally:
@@ -110,7 +119,7 @@ def test_an_exit_code_is_returned_again(servers: ForkServers, tmp_path: Path) ->
 def test_hanging_up_returns_when_the_memory_is_free(servers: ForkServers, tmp_path: Path) -> None:
     """The kernel takes some time to free a GiB, in which the cores are not the next trial's."""
     launch = launch_of(tmp_path, act="eat", mib=256)
-    process = ForkedProcess(socket_of(servers), request(launch, Rank()))
+    process = ForkedProcess(socket_of(servers), launch, Rank())
     seen, deadline = psutil.Process(process.pid), time.monotonic() + 60
     while seen.memory_info().rss < 2**30 and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -131,3 +140,78 @@ def test_a_stopped_process_is_stopped_until_it_is_resumed(
         while seen.status() == psutil.STATUS_STOPPED and time.monotonic() < deadline:
             time.sleep(0.01)
         assert seen.status() != psutil.STATUS_STOPPED
+
+
+# -- what trials start in sessions of their own ends with them
+
+
+def detached(folder: Path) -> list[int]:
+    """Wait for the processes that a trial has started in sessions of its own; return their ids."""
+    path, deadline = folder / "scratch/pids", time.monotonic() + 60
+    while True:
+        pids = [int(pid) for pid in path.read_text().split()] if path.exists() else []
+        if len(pids) == 2 and alive_after(pids, within_s=0) == pids:
+            return pids
+        assert time.monotonic() < deadline, "they were not started"
+        time.sleep(0.01)
+
+
+def a_process_that_detaches(socket: Path, folder: Path, duration_s: float = 600) -> ForkedProcess:
+    launch = launch_of(folder, act="detach", duration_s=duration_s)
+    return ForkedProcess(socket, launch, Rank())
+
+
+def test_they_end_with_a_trial_that_ends_by_itself(servers: ForkServers, tmp_path: Path) -> None:
+    process = a_process_that_detaches(socket_of(servers), tmp_path, duration_s=0.5)
+    pids = detached(tmp_path)
+    assert process.poll(30) == 0
+    assert alive_after(pids, within_s=0) == [], "all has gone when its end is told"
+    process.hang_up()
+
+
+def test_they_end_with_a_trial_that_was_killed_and_those_of_others_do_not(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    socket, (one, other) = socket_of(servers), (tmp_path / "one", tmp_path / "other")
+    one.mkdir()
+    other.mkdir()
+    first, second = a_process_that_detaches(socket, one), a_process_that_detaches(socket, other)
+    killed, spared = detached(one), detached(other)
+    os.kill(first.pid, signal.SIGKILL)
+    assert first.poll(30) == -signal.SIGKILL
+    assert alive_after(killed, within_s=0) == []
+    assert alive_after(spared, within_s=0) == spared
+    first.hang_up()
+    second.hang_up()
+    assert alive_after(spared, within_s=0) == []
+
+
+@pytest.mark.parametrize("how", ["started again", "closed", "its owner closed it"])
+def test_they_end_with_a_server_that_has_ended(tmp_path: Path, how: str) -> None:
+    with closing(ForkServers()) as servers:
+        socket = socket_of(servers)
+        process = a_process_that_detaches(socket, tmp_path)
+        pids = detached(tmp_path)
+        if how != "its owner closed it":
+            server = server_of(process)
+            server.kill()
+            assert process.poll(30) == -signal.SIGKILL
+            wait_for(server, psutil.STATUS_ZOMBIE)  # its owner has not waited for it
+        if how == "started again":
+            servers.socket_for("tuned", PRELOAD)
+        else:
+            servers.close()
+        assert alive_after(pids, within_s=5) == []
+        process.hang_up()
+
+
+def test_a_folder_goes_although_a_process_that_ends_still_writes_there(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    writer = subprocess.Popen(
+        ["timeout", "1", "sh", "-c", "while :; do i=$((i+1)); : > $0/$i; done", folder],
+        stderr=subprocess.DEVNULL,
+    )
+    remove_folder(folder)
+    writer.wait()
+    assert not folder.exists()

@@ -9,12 +9,11 @@ from orchestrator import Demand
 from orchestrator.execution.leases import Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.ranks import RankGroup, RankProcess, ranks_of, request
+from orchestrator.execution.process.ranks import RankGroup, RankProcess, gpus_of_ranks, ranks_of
 from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.trial import Isolation
 from tests.leaks import is_alive
-from tests.orchestrator.execution.process.serving import forked, server_of
-from tests.orchestrator.execution.supervised import PRELOAD, launch_of
+from tests.orchestrator.execution.supervised import PRELOAD, forked, launch_of, server_of
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,7 @@ def test_ranks_share_the_cores_of_their_trial(
 ) -> None:
     launch = launch_of(tmp_path, demand=Demand(ranks=num_ranks))
     lease = Lease(cores=cores, isolation=Isolation.LEASED)
-    ranks = ranks_of(launch, lease, [()] * num_ranks, attempt=0)
+    ranks = ranks_of(launch, lease, [()] * num_ranks)
     assert [rank.cores for rank in ranks] == expected
     assert [rank.num_cores for rank in ranks] == [len(own) for own in expected]
 
@@ -39,17 +38,16 @@ def test_ranks_share_the_cores_of_their_trial(
 def test_ranks_find_each_other_and_their_gpus(tmp_path: Path) -> None:
     launch = launch_of(tmp_path, demand=Demand(ranks=2))
     lease = Lease(cores=(0, 1), isolation=Isolation.LEASED)
-    first, second = ranks_of(launch, lease, [("GPU-a",), ("GPU-b",)], attempt=1)
+    first, second = ranks_of(launch, lease, [("GPU-a",), ("GPU-b",)])
     assert first.master == second.master is not None
     assert second.environment()["CUDA_VISIBLE_DEVICES"] == "GPU-b"
     assert second.environment()["RANK"] == "1"
-    assert second.attempt == 1
 
 
 def test_ranks_of_several_nodes_share_the_cores_of_each(tmp_path: Path) -> None:
     launch = launch_of(tmp_path, demand=Demand(ranks=4, nodes=2))
     lease = Lease(cores=(2, 3), isolation=Isolation.LEASED)
-    ranks = ranks_of(launch, lease, [()] * 4, attempt=0, address="127.0.0.1")
+    ranks = ranks_of(launch, lease, [()] * 4, address="127.0.0.1")
     # Which cores the ranks of the other node get its own lease says.
     assert [rank.cores for rank in ranks] == [(2,), (3,), (), ()]
     assert [rank.num_cores for rank in ranks] == [1] * 4
@@ -63,9 +61,15 @@ def test_the_users_own_interface_goes_first(
     monkeypatch.setenv("NCCL_SOCKET_IFNAME", "ib0")
     launch = launch_of(tmp_path, demand=Demand(ranks=2, nodes=2))
     lease = Lease(cores=(2,), isolation=Isolation.LEASED)
-    rank, _ = ranks_of(launch, lease, [(), ()], attempt=0)
+    rank, _ = ranks_of(launch, lease, [(), ()])
     variables = rank.environment()
     assert (variables["NCCL_SOCKET_IFNAME"], variables["GLOO_SOCKET_IFNAME"]) == ("ib0", "lo")
+
+
+def test_each_rank_gets_its_part_of_its_nodes_gpus() -> None:
+    nodes = [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
+    assert gpus_of_ranks(nodes, 2) == [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]]
+    assert gpus_of_ranks([[], []], 2) == [[], [], [], []]
 
 
 RANKS = [Rank(index=index, world_size=3) for index in range(3)]
@@ -131,7 +135,7 @@ def test_ranks_are_hung_up_on_where_one_cannot_start(servers: ForkServers, launc
     def start(launch: Launch, rank: Rank) -> RankProcess:
         if rank.index == 2:
             raise ServerError("no server for rank 2")
-        started.append(ForkedProcess(socket, request(launch, rank)))
+        started.append(ForkedProcess(socket, launch, rank))
         return started[-1]
 
     with pytest.raises(ServerError, match="no server for rank 2"):

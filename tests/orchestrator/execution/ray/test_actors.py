@@ -15,35 +15,11 @@ import pytest
 
 from orchestrator import Isolation
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.ray.actors import GATHER_S, Message, gather_s
+from orchestrator.execution.ray.actors import GATHER_S
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
-from orchestrator.kernel.executor import Started
-from orchestrator.trial import Report, TrialResult, TrialState
+from orchestrator.trial import TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
-
-REPORT = Report(step=3, epoch=1, samples=24, elapsed_s=0.5, metrics={"loss": 1.0}, blocks=[[1, 0]])
-RESULT = TrialResult(
-    state=TrialState.FAILED, reason="ValueError: no", metrics={"epochs": 1.0}, blocks=[]
-)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        pytest.param(Message(), id="nothing"),
-        pytest.param(Message(reports=(("a", REPORT), ("b", REPORT)), so_far=RESULT), id="reports"),
-        pytest.param(Message(trial_id="a", node="n", start=Started(restored_epochs=2)), id="start"),
-        pytest.param(Message(trial_id="a", result=RESULT, notes=("a note",)), id="end"),
-        pytest.param(Message(waiting="2 cores"), id="waiting"),
-    ],
-)
-def test_a_message_arrives_as_it_was_sent(message: Message) -> None:
-    assert Message.from_tune(message.to_tune()) == message
-
-
-def test_a_result_that_tune_has_made_itself_holds_no_message() -> None:
-    assert Message.from_tune({"done": True, "trial_id": "of Tune"}) == Message()
 
 
 def test_many_reports_come_in_one_message(
@@ -63,11 +39,6 @@ def test_many_reports_come_in_one_message(
 
     assert len(conductor.reports["talkative"]) == 80
     assert len(times) <= 2 + (times[-1] - times[0]) / GATHER_S
-
-
-@pytest.mark.parametrize(("ran_s", "waits_s"), [(0, 0.5), (100, 2.0), (250, 5.0), (86_400, 5.0)])
-def test_the_longer_a_launch_has_run_the_fewer_its_messages(ran_s: float, waits_s: float) -> None:
-    assert gather_s(ran_s) == pytest.approx(waits_s)
 
 
 def actors() -> set[int]:

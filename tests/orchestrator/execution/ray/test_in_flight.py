@@ -15,8 +15,9 @@ from orchestrator.execution.ray import in_flight
 from orchestrator.execution.ray.actors import Message
 from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight, cause, repeated
 from orchestrator.execution.ray.watchdog import Abandoned
-from orchestrator.kernel.executor import Launch, Started
-from orchestrator.trial import Report, TrialResult, TrialState
+from orchestrator.kernel.events import Started
+from orchestrator.kernel.executor import Launch, Update
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 COMPLETED = TrialResult(state=TrialState.COMPLETED)
@@ -52,7 +53,8 @@ class Tune:
         return self.launches.take(self.trial(ray_id), Message(**fields))
 
     def start(self, ray_id: str, trial_id: str) -> None:
-        self.say(ray_id, trial_id=trial_id, node="here", start=Started())
+        start = Started(trial_id=trial_id, node="here", cores=1)
+        self.say(ray_id, updates=((trial_called(trial_id), start),))
 
 
 StartTune = Callable[..., Tune]
@@ -75,12 +77,20 @@ def tune_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StartTune:
     return make
 
 
-def news(*epochs: int) -> tuple[tuple[str, Report], ...]:
+def trial_called(name: str) -> Trial:
+    return Trial(id=name, stage=Stage.TRAIN, config={}, budget=Budget(epochs=1), seed=0)
+
+
+END = (trial_called("a"), COMPLETED)
+
+
+def news(*epochs: int) -> tuple[tuple[Trial, Update], ...]:
     """Make reports of trial "a"."""
-    return tuple(
-        ("a", Report(step=epoch, epoch=epoch, samples=8 * epoch, elapsed_s=1.0, metrics={}))
+    reports = (
+        Report(step=epoch, epoch=epoch, samples=8 * epoch, elapsed_s=1.0, metrics={})
         for epoch in epochs
     )
+    return tuple((trial_called("a"), Update(report=each, so_far=SO_FAR)) for each in reports)
 
 
 # -- how many are asked for ahead
@@ -104,10 +114,8 @@ def test_the_control_loop_is_told_in_the_order_of_a_message(
     tune = tune_of(launch_of("a"))
     tune.ask("1")
     tune.start("1", "a")
-    stops = tune.say("1", reports=news(1, 2), so_far=SO_FAR, notes=("n",))
-    assert not stops
-    last = Message(reports=news(3), so_far=SO_FAR, trial_id="a", result=COMPLETED)
-    tune.launches.take_last(tune.trial("1"), last)
+    assert not tune.say("1", updates=news(1, 2), notes=("n",))
+    tune.say("1", updates=(*news(3), END))
 
     assert [each.epoch for each in tune.conductor.reports["a"]] == [1, 2, 3]
     assert tune.conductor.results == {"a": COMPLETED}
@@ -118,7 +126,7 @@ def test_a_stop_ends_the_trial_and_keeps_its_actor(tune_of: StartTune, launch_of
     tune = tune_of(launch_of("a"), stop_when=lambda _trial, report: report.epoch == 1)
     tune.ask("1")
     tune.start("1", "a")
-    assert tune.say("1", reports=news(1, 2), so_far=SO_FAR)
+    assert tune.say("1", updates=news(1, 2))
 
     assert tune.halted == ["1"]
     assert tune.killed == []
@@ -155,10 +163,9 @@ def test_a_ray_that_has_died_has_no_rows(tune_of: StartTune, launch_of: LaunchOf
     is_over.append(True)
     calls: list[Callable[[], object]] = [
         lambda: tune.ask("2"),
-        lambda: tune.say("1", reports=news(1), so_far=SO_FAR),
-        lambda: launches.take_last(tune.trial("1"), Message(trial_id="a", result=COMPLETED)),
+        lambda: tune.say("1", updates=news(1)),
         lambda: launches.fail(tune.trial("1")),
-        launches.tick,
+        launches.stop_all,
     ]
     for call in calls:
         with pytest.raises(Abandoned):
@@ -178,7 +185,7 @@ def test_what_has_not_ended_is_repeated_with_an_attempt_less(launch_of: LaunchOf
     again = repeated(replace(first, others=(second, third)), {"b", "c"})
     assert again is not None
     assert [trial.id for trial in again.trials] == ["b", "c"]
-    assert [(each.limits.retries, each.failed_attempts) for each in again.each()] == [(0, 1)] * 2
+    assert [(each.retries, each.failed_attempts) for each in again.each()] == [(0, 1)] * 2
     assert repeated(again, {"c"}) is None
 
 
@@ -191,9 +198,9 @@ def test_an_interrupted_sweep_kills_its_actors_and_has_no_rows(
     tune = tune_of(launch_of("a"))
     tune.ask("1")
     tune.start("1", "a")
-    assert not tune.launches.tick()
+    assert not tune.launches.stop_all()
     tune.conductor.interrupted = True
-    assert tune.launches.tick()
+    assert tune.launches.stop_all()
     tune.launches.fail(tune.trial("1"))
     assert tune.killed == ["1"]
     assert tune.conductor.results == {}
@@ -209,7 +216,7 @@ def test_a_launch_that_is_not_placed_is_reported_now_and_then(
     tune.ask("1")
     for _ in range(5):
         tune.now += WAIT_REPORT_S / 2
-        tune.launches.tick()
+        tune.launches.stop_all()
     assert (
         tune.conductor.waited
         == ["1 CPU and 0 GPU on one node of the Ray cluster, of which 1 CPU and 0 GPU are free"] * 2
@@ -226,5 +233,5 @@ def test_a_launch_that_waits_for_leased_cores_is_reported_with_them(
     assert tune.conductor.waited == ["cores"], "at once, then now and then"
     tune.now += WAIT_REPORT_S
     tune.say("1", waiting="cores")
-    tune.launches.tick()
+    tune.launches.stop_all()
     assert tune.conductor.waited == ["cores"] * 2

@@ -15,7 +15,6 @@ from orchestrator.execution.supervision.attempt import Attempt
 from orchestrator.kernel.executor import SliceEnd, Update
 from orchestrator.trial import TrialResult, TrialState
 from tests.leaks import alive_after
-from tests.orchestrator.execution.process.serving import wait_for
 from tests.orchestrator.execution.supervised import (
     attempt_at,
     ended,
@@ -23,6 +22,7 @@ from tests.orchestrator.execution.supervised import (
     leases_in,
     newest_process,
     outcome_of,
+    wait_for,
 )
 
 

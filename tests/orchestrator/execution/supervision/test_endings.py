@@ -14,6 +14,7 @@ from orchestrator.execution.supervision.endings import (
     keep_completed,
     merge_rerun,
     result_ending,
+    with_measurements,
 )
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.trial import TrialResult, TrialState
@@ -151,3 +152,16 @@ def test_the_contaminated_run_stands_where_the_second_did_not_complete() -> None
         "contaminated: 12 % went to others; the second run was failed: it was killed"
     )
     assert row.tags["attempts"] == "2"
+
+
+def test_measurements_of_the_process_come_over_those_from_outside() -> None:
+    row = TrialResult(
+        state=TrialState.COMPLETED,
+        metrics={"busy_cores": 1.0, "steps": 1.0},
+        tags={"contaminated": "false"},
+    )
+    message = {"metrics": {"steps": 2.0}, "tags": {"bound": "loader"}, "blocks": [[1, 2]]}
+    measured = with_measurements(row, message)
+    assert measured.metrics == {"busy_cores": 1.0, "steps": 2.0}
+    assert measured.tags == {"contaminated": "false", "bound": "loader"}
+    assert with_measurements(measured, {}).blocks == [[1, 2]]

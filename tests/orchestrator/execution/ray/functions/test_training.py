@@ -1,69 +1,169 @@
-"""One trial of a function: what it returns, its folder, and how it ends."""
+"""One trial of a function or class has the state and reports that Ray Tune 2.60 gives it."""
 
 # ruff: noqa: ANN401 - whatever users write for Ray Tune
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import ray
 from ray import tune
 
-from orchestrator import from_ray
+from orchestrator import from_ray, maximize
 from orchestrator.execution.ray.functions.training import RayInTrialError, own_function
 from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget
 from tests.orchestrator.execution.ray.functions.trials import Channel, trained
 
-
-def reports_of(function: Callable[..., Any], **others: Any) -> list[dict[str, float]]:
-    return trained(from_ray(function, config={"w": 2.0}, **others))
-
-
-def returning(config: dict[str, Any]) -> dict[str, float]:
-    return {"score": config["w"]}
+Config = dict[str, Any]
+W = 2.0
+CONFIG: Config = {"w": W, "model": {"depth": 3, "act": "relu"}, "layers": [8, 4]}
 
 
-def with_more(more: float, config: dict[str, Any]) -> None:
+def reports_thrice(config: Config) -> None:
+    for step in range(3):
+        tune.report({"score": config["w"] + step, "loss": 1.0 / (step + 1)})
+
+
+def reads_a_nested_config(config: Config) -> None:
+    tune.report({"score": config["model"]["depth"] * sum(config["layers"])})
+
+
+def changes_its_config(config: Config) -> None:
+    config["layers"].append(config.pop("w"))
+    tune.report({"score": sum(config["layers"])})
+
+
+def returns_a_dictionary(config: Config) -> Config:
+    return {"score": config["w"] * 3}
+
+
+def returns_a_number(config: Config) -> float:
+    return 2.5
+
+
+def returns_text(config: Config) -> str:
+    tune.report({"score": 1.0})
+    return "done"
+
+
+def yields_dictionaries(config: Config) -> Iterator[Config]:
+    for step in range(3):
+        yield {"score": config["w"] * step}
+
+
+def yields_numbers(config: Config) -> Iterator[float]:
+    yield 1.5
+    yield 2.5
+
+
+def raises(config: Config) -> None:
+    tune.report({"score": 1.0})
+    raise ValueError("no")
+
+
+def exits_with_3(config: Config) -> None:
+    tune.report({"score": 1.0})
+    sys.exit(3)
+
+
+class Endless(tune.Trainable):
+    """A class that never is done."""
+
+    def setup(self, config: Config) -> None:
+        self.x = config["w"]
+
+    def step(self) -> Config:
+        self.x += 1
+        return {"score": self.x, "whole": self.training_iteration}
+
+
+def _with_data(config: Config, data: Any, scale: float = 1.0) -> None:
+    tune.report({"score": float(data.sum()) * scale})
+
+
+def scaled(more: float, config: Config) -> None:
     tune.report({"score": more * config["w"]})
 
 
 class Owner:
     """An object with a method."""
 
-    def train(self, config: dict[str, Any]) -> None:
+    def train(self, config: Config) -> None:
         tune.report({"score": 4.0})
 
 
-def leaving(config: dict[str, Any]) -> None:
+def leaving(config: Config) -> None:
     tune.report({"score": 1.0})
     sys.exit(0)
 
 
+def scores(*figures: float) -> list[dict[str, float]]:
+    return [{"score": figure} for figure in figures]
+
+
+THRICE = [{"score": 2.0, "loss": 1.0}, {"score": 3.0, "loss": 0.5}, {"score": 4.0, "loss": 1 / 3}]
+COUNTED = [{"score": float(number + 2), "whole": float(number - 1)} for number in (1, 2, 3, 4)]
+
+
 @pytest.mark.parametrize(
-    ("function", "reports"),
-    [(leaving, 1.0), (tune.with_resources(returning, {"cpu": 1}), 2.0), (Owner().train, 4.0)],
+    ("function", "stop", "state", "reports"),
+    [
+        (reports_thrice, {}, "completed", THRICE),
+        (reports_thrice, {"score": 3.0}, "completed", THRICE[:2]),
+        (reads_a_nested_config, {}, "completed", scores(36)),
+        (changes_its_config, {}, "completed", scores(14)),
+        (returns_a_dictionary, {}, "completed", scores(6)),
+        (returns_a_number, {}, "completed", [{"_metric": 2.5}]),
+        (returns_text, {}, "failed", scores(1)),
+        (yields_dictionaries, {}, "completed", scores(0, 2, 4)),
+        (yields_numbers, {}, "completed", [{"_metric": 1.5}, {"_metric": 2.5}]),
+        (raises, {}, "failed", scores(1)),
+        (exits_with_3, {}, "failed", scores(1)),
+        (leaving, {}, "completed", scores(1)),
+        (tune.with_resources(returns_a_dictionary, {"cpu": 1}), {}, "completed", scores(6)),
+        (Owner().train, {}, "completed", scores(4)),
+        (Endless, {"training_iteration": 4}, "completed", COUNTED),
+        (tune.with_parameters(_with_data, data=np.arange(4.0)), {}, "completed", scores(6)),
+        (functools.partial(scaled, 3.0), {}, "completed", scores(6)),
+    ],
 )
-def test_what_ray_tune_takes_is_taken(function: Callable[..., Any], reports: float) -> None:
-    assert reports_of(function) == [{"score": reports}]
+def test_the_state_and_the_reports_are_those_of_ray_tune(
+    function: Callable[..., Any],
+    stop: dict[str, float],
+    state: str,
+    reports: list[dict[str, float]],
+    tmp_path: Path,
+) -> None:
+    config = copy.deepcopy(CONFIG)
+    trainable = from_ray(function, config=config, reports=[maximize("score")], stop=stop)
+    ended = "completed"
+    try:
+        trained(trainable, folder=tmp_path)
+    except (Exception, SystemExit):  # noqa: BLE001 - as a trial's process does
+        ended = "failed"
+    assert ended == state
+    assert trained.reports == [pytest.approx(each) for each in reports]  # type: ignore[attr-defined]
 
 
 def test_functions_beside_each_other_share_no_file() -> None:
     here, seen = Path.cwd(), []
 
-    def writing(config: dict[str, Any]) -> None:
+    def writing(config: Config) -> None:
         seen.append((Path.cwd(), list(Path().iterdir()), os.environ["TUNE_ORIG_WORKING_DIR"]))
         Path("own").write_text("mine")
 
     for _ in range(2):
-        reports_of(writing)
+        trained(from_ray(writing, config={}))
     assert [files for _, files, _ in seen] == [[], []]
     assert {original for *_, original in seen} == {str(here)}
     assert Path.cwd() == here
@@ -76,7 +176,7 @@ def test_files_that_go_with_their_trial_are_named(capfd: pytest.CaptureFixture[s
         Path("logs/best.pt").touch()
 
     notes = []
-    for function in (writing, returning):
+    for function in (writing, returns_a_number):
         run = Run(Context(seed=0, budget=Budget(epochs=1)), Channel())
         trainable = from_ray(function, config={"w": 2.0})
         trainable.train(trainable.config(), run)
@@ -88,29 +188,29 @@ def test_files_that_go_with_their_trial_are_named(capfd: pytest.CaptureFixture[s
 def test_the_users_own_function_is_found_in_its_wrappers() -> None:
     method = Owner().train
     wrapped = (
-        functools.partial(with_more, 3.0),
-        tune.with_parameters(with_more, more=1.0),
-        functools.partial(tune.with_parameters(with_more, more=1.0)),
-        tune.with_resources(with_more, {"cpu": 1}),
+        functools.partial(scaled, 3.0),
+        tune.with_parameters(scaled, more=1.0),
+        functools.partial(tune.with_parameters(scaled, more=1.0)),
+        tune.with_resources(scaled, {"cpu": 1}),
     )
-    assert {own_function(each) for each in wrapped} == {with_more}
+    assert {own_function(each) for each in wrapped} == {scaled}
     assert own_function(tune.with_resources(method, {"cpu": 1})) == method
-    assert from_ray(tune.with_parameters(with_more, more=1.0), config={}).name == "with_more"
+    assert from_ray(tune.with_parameters(scaled, more=1.0), config={}).name == "scaled"
     assert from_ray(lambda config: None, config={}).name == "function"
 
 
 def test_a_call_of_ray_says_that_a_trial_has_none() -> None:
-    task = ray.remote(num_cpus=0)(returning)
+    task = ray.remote(num_cpus=0)(returns_a_number)
     calls_of_ray: list[Callable[[], Any]] = [
         lambda: ray.put(1), lambda: task.remote({}), lambda: ray.init(),
     ]  # fmt: skip
     for call in calls_of_ray:
 
-        def calls(config: dict[str, Any], call: Callable[[], Any] = call) -> None:
+        def calls(config: Config, call: Callable[[], Any] = call) -> None:
             call()
 
         with pytest.raises(RayInTrialError, match=r"ray\.get.*tune\.with_parameters.*multiproc"):
-            reports_of(calls)
+            trained(from_ray(calls, config={}))
 
 
 # -- classes
@@ -121,11 +221,11 @@ class Counts(tune.Trainable):
 
     cleaned = 0
 
-    def setup(self, config: dict[str, Any], more: int = 0) -> None:
+    def setup(self, config: Config, more: int = 0) -> None:
         self.x = config["w"] + more
         self.here = Path(self.logdir) == Path.cwd()
 
-    def step(self) -> dict[str, Any]:
+    def step(self) -> Config:
         self.x += 1
         return {"x": self.x, "inner": {"i": self.iteration}, "done": self.x >= 9, "own": self.here}
 
