@@ -113,7 +113,7 @@ class Scribe:
         self.record("resumed", sweep=make_record(command_line=words).to_json())
 
     def asked(self, trial: Trial) -> Trial:
-        self.record("asked", trial=trial.to_json())
+        self.record("asked", trial=trial)
         return trial
 
     def started(self, trial: Trial) -> None:
@@ -128,7 +128,7 @@ class Scribe:
             metrics=figures(trial, epoch),
             tags={"bound": "loader"},
         )
-        self.record("report", trial_id=trial.id, report=report.to_json())
+        self.record("report", trial_id=trial.id, report=report)
 
     def finished(
         self, trial: Trial, state: TrialState = TrialState.COMPLETED, **changes: object
@@ -146,7 +146,7 @@ class Scribe:
             cores=2 if ran else None,
             isolation="leased" if ran else "",
         )
-        self.record("finished", trial_id=trial.id, result=replace(result, **changes).to_json())
+        self.record("finished", trial_id=trial.id, result=replace(result, **changes))
 
     def whole(self, trial: Trial, state: TrialState = TrialState.COMPLETED) -> Trial:
         """Journal a trial from beginning to end."""

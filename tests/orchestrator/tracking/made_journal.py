@@ -46,7 +46,7 @@ def _write_trial(row: Row, run: MadeRun, journal: Journal) -> None:
         seed=row["seed"],
         repeat=row["repeat"],
     )
-    append(journal, "asked", trial=trial.to_json())
+    append(journal, "asked", trial=trial)
     if row.get("started_at") is not None:
         append(journal, "started", trial_id=trial_id, node=row["node"], cores=row["cores"])
         for curve in run.curves:
@@ -55,7 +55,7 @@ def _write_trial(row: Row, run: MadeRun, journal: Journal) -> None:
                     metrics=_named(curve, "metrics."),
                     **{k: curve[k] for k in ("step", "epoch", "samples", "elapsed_s")},
                 )
-                append(journal, "report", trial_id=trial_id, report=report.to_json())
+                append(journal, "report", trial_id=trial_id, report=report)
     result = TrialResult(
         state=TrialState(row["state"]),
         reason=row["reason"] or "",
@@ -68,7 +68,7 @@ def _write_trial(row: Row, run: MadeRun, journal: Journal) -> None:
         cores=row["cores"],
         isolation=row["isolation"] or "",
     )
-    append(journal, "finished", trial_id=trial_id, result=result.to_json())
+    append(journal, "finished", trial_id=trial_id, result=result)
 
 
 def _named(cells: Row, prefix: str) -> dict[str, Any]:
