@@ -115,7 +115,8 @@ def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
         error: The exception.
         num_steps: Steps done by then; None if training had not begun.
     """
-    if num_steps or any(isinstance(each, OSError) or is_memory(each) for each in _chain(error)):
+    of_files = (OSError, EOFError)
+    if num_steps or any(isinstance(each, of_files) or is_memory(each) for each in _chain(error)):
         return True
     return bool(_OF_THE_MACHINE.search(described(error, REASON_LENGTH)))
 

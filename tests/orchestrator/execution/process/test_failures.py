@@ -102,7 +102,7 @@ def raised_from(error: Exception, cause: Exception) -> Exception:
 @pytest.mark.parametrize(
     "error",
     [
-        TypeError("unsupported operand"), SweepFileError("wrong"), EOFError("in the middle"),
+        TypeError("unsupported operand"), SweepFileError("wrong"),
         RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"),
         RuntimeError("anything else"),
     ],
@@ -118,7 +118,7 @@ def test_what_is_of_the_code_itself_ends_the_same_again(error: Exception) -> Non
     "error",
     [
         OSError(errno.EIO, "Input/output error"), ConnectionResetError("peer"), TimeoutError("it"),
-        MemoryError(),
+        EOFError("in the middle"), MemoryError(),
         RuntimeError("CUDA error: an illegal memory access"),
         RuntimeError("DataLoader worker (pid 3) exited unexpectedly with code 1, shape"),
         RuntimeError("[gloo] connect timed out, shape"), RuntimeError("can't start new thread"),
