@@ -86,6 +86,12 @@ SMALL = 60
 """Lines up to which a module needs no test file of its own: what uses it shows it."""
 
 SHOWN_BY = {
+    "orchestrator/analysis/comparison/words.py": (
+        "tests/orchestrator/analysis/comparison/test_compare.py"
+    ),
+    "orchestrator/analysis/findings/reasons.py": (
+        "tests/orchestrator/analysis/findings/test_findings.py"
+    ),
     "orchestrator/execution/ray/remote_ranks.py": "tests/orchestrator/cluster/test_nodes.py",
     "orchestrator/search/optuna.py": "tests/orchestrator/search/test_optuna_search.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.

@@ -38,15 +38,12 @@ HARDWARE: Final = "hardware"
 CO_LOCATION: Final = "trials"
 ISOLATED: Final = "isolated"
 CO_LOCATED: Final = "co-located"
-"""Values of a row: the only trial on its node, or a trial with others on other cores."""
-CORES_OF: Final = "cores of"
-"""Distinguishes rows on their own cores from rows on cores that other processes may have used."""
-
-_OWNERS: Final = {
-    Isolation.EXCLUSIVE: "its own",
-    Isolation.LEASED: "its own",
-    Isolation.SHARED: "shared",
+_CO_LOCATIONS: Final = {
+    str(Isolation.EXCLUSIVE): ISOLATED,
+    str(Isolation.LEASED): CO_LOCATED,
+    str(Isolation.SHARED): "on shared cores",
 }
+"""A row's trial was the only one on its node, or with others on other cores, or on the same."""
 
 ALL: Final = "all"
 
@@ -77,25 +74,15 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
 
 
 def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
-    """Return :data:`ISOLATED`, :data:`CO_LOCATED`, or ``""`` if the row does not record it."""
-    return _by_isolation(trials, {Isolation.EXCLUSIVE: ISOLATED, Isolation.LEASED: CO_LOCATED})
-
-
-def _by_isolation(trials: pd.DataFrame, words: Mapping[Isolation, str]) -> pd.Series[str]:
+    """Return :data:`ISOLATED`, :data:`CO_LOCATED`, ... or ``""`` if the row does not record it."""
     if "isolation" not in trials.columns:
         return pd.Series("", index=trials.index, dtype="str")
-    return trials["isolation"].map({str(key): word for key, word in words.items()}).fillna("")
+    return trials["isolation"].map(_CO_LOCATIONS).fillna("")
 
 
 def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
     """Return True for co-located probes: only the interference check has them."""
     return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)
-
-
-def _where_trained_both_ways(values: pd.Series[str], trials: pd.DataFrame) -> pd.Series[str]:
-    """Return ``values`` if trials of stage ``train`` differ in them, otherwise ``""``."""
-    trained = values[(trials["stage"] == Stage.TRAIN) & (values != "")]
-    return values if trained.nunique() > 1 else pd.Series("", index=trials.index, dtype="str")
 
 
 def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
@@ -108,11 +95,11 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
         for column, knob in CONDITIONS.items()
         if column in trials.columns and knob not in sweep.space
     }
-    derived = {
-        HARDWARE: hardware_of(trials, sweep.nodes),
-        CO_LOCATION: _where_trained_both_ways(co_location_of(trials), trials),
-        CORES_OF: _where_trained_both_ways(_by_isolation(trials, _OWNERS), trials),
-    }
+    co_location = co_location_of(trials)
+    trained = co_location[(trials["stage"] == Stage.TRAIN) & (co_location != "")]
+    if trained.nunique() < 2:  # it separates rows only where trials were trained both ways
+        co_location = pd.Series("", index=trials.index, dtype="str")
+    derived = {HARDWARE: hardware_of(trials, sweep.nodes), CO_LOCATION: co_location}
     return pd.DataFrame({**columns, **derived}, index=trials.index)
 
 

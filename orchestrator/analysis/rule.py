@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of
+from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of
 from orchestrator.derived import (
     CLOCK,
     EXACT,
@@ -23,7 +23,7 @@ from orchestrator.derived import (
 from orchestrator.derived import best_of as best_of_curve
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Goal, Objective, is_learned, maximize
-from orchestrator.rules import RuleKind, SelectionRule
+from orchestrator.rules import RuleKind, SelectionRule, cost_of
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage
 
@@ -218,6 +218,30 @@ def rule_of(sweep: SweepRecord) -> Rule:
         tie_margin=float(rigor.tie_margin),
         costs=tuple(sweep.costs),
         target=sweep.target and with_own(sweep.target),
+    )
+
+
+def order_by_cost(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> list[int]:
+    """Return the positions of the rows, the cheapest first; equals stay in their order."""
+    costs = [cost_of_row(row, rule, sweep) for row in configs.to_dict("records")]
+    return sorted(range(len(costs)), key=costs.__getitem__)
+
+
+def cost_of_row(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[float, ...]:
+    """Return :func:`~orchestrator.rules.cost_of` the config of a table's row."""
+    names = ("cores", *(f"metrics.{n}" for n in (*rule.costs, "peak_gpu_gib", "peak_rss_gib")))
+    known = {name: pd.to_numeric(row.get(name, math.nan), errors="coerce") for name in names}
+    figures = {
+        name.removeprefix("metrics."): math.nan if cell is None or pd.isna(cell) else float(cell)
+        for name, cell in known.items()
+    }
+    return cost_of(
+        config_of(row, sweep),
+        figures,
+        device=text_of(row.get("device")),
+        baseline={knob: as_plain(value) for knob, value in sweep.baseline.items()},
+        costs=rule.costs,
+        cores=0.0 if math.isnan(figures["cores"]) else figures["cores"],
     )
 
 

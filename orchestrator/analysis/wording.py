@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -98,22 +98,6 @@ def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> l
     ]
 
 
-def told_apart(configs: Sequence[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
-    """Return each of several configs by the knobs that are not the same in all of them.
-
-    If the configs differ in nothing, as :func:`format_config` formats them.
-    """
-    names = [
-        name
-        for name in sweep.knobs
-        if len({short(config[name]) for config in configs if name in config}) > 1
-    ]
-    return [
-        " ".join(f"{name}={short(config[name])}" for name in names) or format_config(config, sweep)
-        for config in configs
-    ]
-
-
 def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) -> bool:
     if name not in config or name not in baseline:
         return False
@@ -123,17 +107,6 @@ def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) 
 def short(value: object) -> str:
     """Return a knob's value for display: floats to four significant digits."""
     return f"{value:.4g}" if isinstance(value, float) else format_value(value)
-
-
-def runs_text(row: Mapping[Any, Any], learned: str) -> str:
-    """Return ``3``, or ``2 (accuracy 3)`` if a config's accuracy is over more runs than its speed.
-
-    Args:
-        row: From :func:`~orchestrator.analysis.statistics.by_config.by_config`.
-        learned: ``accuracy``, or the other figure that was learned.
-    """
-    timed, trained = row["num_runs"], row["num_all_runs"]
-    return f"{timed}" if timed == trained else f"{timed} ({learned} {trained})"
 
 
 def as_sentence(text: str, knobs: Container[str]) -> str:

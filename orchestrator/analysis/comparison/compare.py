@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.comparison.changes import (
+    SIGNIFICANCE,
     TOGETHER,
     TOLERANCE,
     Figure,
     Verdict,
     against,
+    changes_of,
     figure_of,
     judged,
     verdict_of,
 )
-from orchestrator.analysis.comparison.estimates import SIGNIFICANCE, changes_of
 from orchestrator.analysis.comparison.pairs import (
     Difference,
     lost_configs,

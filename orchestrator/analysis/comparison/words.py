@@ -11,7 +11,7 @@ from orchestrator.analysis.columns import configs_of
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict, verdict_of
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.wording import is_share, told_apart
+from orchestrator.analysis.wording import format_config, is_share, short
 from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -105,7 +105,16 @@ def _points(change: Mapping[Any, Any], subject: str) -> str:
 
 def labels_of(table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
     """Return each config of a table by the knobs that are not the same in all of them."""
-    return told_apart(configs_of(table, sweep), sweep)
+    configs = configs_of(table, sweep)
+    names = [
+        name
+        for name in sweep.knobs
+        if len({short(config[name]) for config in configs if name in config}) > 1
+    ]
+    return [
+        " ".join(f"{name}={short(config[name])}" for name in names) or format_config(config, sweep)
+        for config in configs
+    ]
 
 
 def lost_text(labels: Sequence[str]) -> str:

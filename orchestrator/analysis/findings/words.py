@@ -202,21 +202,16 @@ def how_sure(speedup: Speedup, unknown: Sequence[str], tables: RunTables) -> str
 def _times_as_fast(speedup: Speedup, rule: Rule) -> str:
     """Return ``trains 1.34 times as fast as the baseline (1.22 to 1.47)``."""
     of = "" if rule.is_of_speed else f" in {rule.speed.metric}"
-    like = f"as {rule.fast[0]} as the baseline{of}"
-    return f"{_verb(rule)} {speedup.ratio:.2f} times {like}{_ends(speedup)}"
+    return _sentence(speedup, rule, f"{speedup.ratio:.2f} times as {rule.fast[0]}", of)
 
 
 def _tie(speedup: Speedup, rule: Rule) -> str:
     """Return ``trains as fast as the baseline within 2 % (0.99 to 1.01)``."""
-    within = percent(rule.tie_margin)
-    return f"{_verb(rule)} as {rule.fast[0]} as the baseline within {within}{_ends(speedup)}"
+    return _sentence(speedup, rule, f"as {rule.fast[0]}", f" within {percent(rule.tie_margin)}")
 
 
-def _verb(rule: Rule) -> str:
+def _sentence(speedup: Speedup, rule: Rule, times: str, of: str) -> str:
+    verb = "trains" if rule.is_of_speed else "is"
     if rule.speed.metric in OF_THE_TARGET:
-        return "reaches the target"
-    return "trains" if rule.is_of_speed else "is"
-
-
-def _ends(speedup: Speedup) -> str:
-    return f" ({speedup.low:.2f} to {speedup.high:.2f})"
+        verb = "reaches the target"
+    return f"{verb} {times} as the baseline{of} ({speedup.low:.2f} to {speedup.high:.2f})"

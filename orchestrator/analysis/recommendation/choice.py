@@ -8,7 +8,6 @@ from typing import Any
 
 from orchestrator.analysis.columns import Config, config_of, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.recommendation.cost import cost_of_row
 from orchestrator.analysis.recommendation.selection import Selection, select
 from orchestrator.analysis.recommendation.speedup import (
     Speedup,
@@ -16,6 +15,7 @@ from orchestrator.analysis.recommendation.speedup import (
     pair_up,
     speed_up,
 )
+from orchestrator.analysis.rule import cost_of_row
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.rules import RuleKind
 

@@ -16,7 +16,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.statistics.pareto import in_order
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import runs_text, telling_knobs
+from orchestrator.analysis.wording import telling_knobs
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.trial import Stage, TrialState
@@ -39,17 +39,18 @@ _AGAINST_BEST: Final = (
 )  # fmt: skip
 
 
-def measured_runs_text(row: Mapping[Any, Any], learned: str) -> str:
-    """Return the number of runs that a config's figures are of, as ``3 to confirm``.
+def runs_text(row: Mapping[Any, Any], learned: str) -> str:
+    """Return the runs that a config's figures are of: ``3``, ``2 (accuracy 3)``, ``3 to confirm``.
 
     Args:
         row: From :func:`with_confirmed`, or without ``measured_in``.
         learned: ``accuracy``, or what else was learned.
     """
-    if row.get(MEASURED_IN) != Stage.CONFIRM:
-        return runs_text(row, learned)
-    evaluated = row["num_all_runs"] or row["num_runs"]
-    return f"{runs_text({**row, 'num_all_runs': evaluated}, learned)} to confirm"
+    timed, trained = row["num_runs"], row["num_all_runs"]
+    is_confirmed = row.get(MEASURED_IN) == Stage.CONFIRM
+    alike = timed == trained or (is_confirmed and not trained)
+    text = f"{timed}" if alike else f"{timed} ({learned} {trained})"
+    return f"{text} to confirm" if is_confirmed else text
 
 
 def with_confirmed(

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import Config, config_of, configs_of, rows_of
-from orchestrator.analysis.recommendation.cost import order_by_cost
 from orchestrator.analysis.recommendation.starts import BreakEven, split_by_pay
-from orchestrator.analysis.rule import Rule, best_of, column_of
+from orchestrator.analysis.rule import Rule, best_of, column_of, order_by_cost
 from orchestrator.analysis.statistics.against_best import (
     Verdict,
     against_best,

@@ -18,15 +18,16 @@ from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings.codes import Caveat, Status
+from orchestrator.analysis.findings.codes import Status
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.recommendation.front import (
     front_table,
     load_note,
     load_sign_of,
     main_front,
-    measured_runs_text,
+    runs_text,
 )
+from orchestrator.analysis.report.first_screen import figures_of
 from orchestrator.analysis.report.sections.trials import states_text
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow
@@ -93,21 +94,11 @@ def _status(found: Findings) -> str:
     """
     if found.speedup is None:
         return ""
-    rule, rests_on = found.tables.rule, found.why_not_known
+    speed, rests_on = found.tables.rule.speed.metric, found.why_not_known
     if found.status is Status.CONFIRMED:
         rests_on = found.speedup.pairs_text if found.speedup.num_pairs else ""
-    others = [o.metric for o in (*rule.objectives, rule.accuracy) if o is not rule.speed]
-    figures = [
-        f"{name} {shown(name, found.figures[name])}"
-        for name in dict.fromkeys([*others, rule.test_column.removeprefix("metrics.")])
-        if not pd.isna(found.figures[name])
-    ]
-    timed, trained = found.num_runs["speed"], found.num_runs["accuracy"]
-    composed = [one.text for one in found.checks if one.code is Caveat.COMPOSED]
-    if found.composed:
-        figures += [f"composed: {text}" for text in composed]
-    elif figures and timed != trained:
-        figures.append(f"{learned_word(rule)} of {counted(trained, 'run')}, speed of {timed}")
+    others = [one for one in figures_of(found) if one[0].partition(" ")[0] != speed]
+    figures = [f"{name} {value}" for name, value, _ in others]
     status = ": ".join(filter(None, (str(found.status), rests_on)))
     return f"{status}  ({', '.join(figures)})" if figures else status
 
@@ -193,7 +184,7 @@ def show_front(
             figure = row[name if name in row else f"metrics.{name}"]
             sign = "" if is_learned(name) else load_sign_of(row)
             figures.append(f"{shown(name, figure)}{sign}\n{interval_text(row, name)}".strip())
-        runs = measured_runs_text(row, learned).replace(" (", "\n(").replace(" to", "\nto")
+        runs = runs_text(row, learned).replace(" (", "\n(").replace(" to", "\nto")
         table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
     if note := load_note(front):

@@ -57,7 +57,7 @@ def first_screen(view: View) -> dict[str, Any]:
         "style": style,
         "basis": f"{speedup.pairs_text}, which did not select" if speedup and is_confirmed else "",
         "numbers": numbers_of(found) if config else [],
-        "figures": _figures(found),
+        "figures": figures_of(found),
         "checks": [(*_MARKS[check.health], check) for check in found.checks],
         "changed": [
             (sweep.knobs[name], name, short(config[name]), short(sweep.baseline[name]))
@@ -135,8 +135,8 @@ def _cost(found: Findings) -> Number:
     return Number("the trials took", _NOT_KNOWN if took is None else duration(took), tuple(under))
 
 
-def _figures(found: Findings) -> list[tuple[str, str, str]]:
-    """Return the recommended config's figures: name, value, the baseline's."""
+def figures_of(found: Findings) -> list[tuple[str, str, str]]:
+    """Return the recommended config's figures, the speed first: name, value, the baseline's."""
     figures = []
     for metric, value in found.figures.items():
         if pd.notna(value) and not metric.endswith(("_low", "_high")):

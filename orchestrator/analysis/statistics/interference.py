@@ -36,8 +36,6 @@ from orchestrator.trial import Isolation, Stage, TrialState
 _OTHERS: Final = "metrics.others_cores"
 MIN_OTHERS: Final = 0.5
 """Least mean number of cores of other trials over a run for it to count as co-located."""
-MIN_WALL_S: Final = 1.0
-"""Shortest duration of a trial with a figure for the cores of others."""
 MIN_CLEAN: Final = 3
 """With this many clean differences, those with a contaminated run are left out."""
 
@@ -149,7 +147,7 @@ def _compared(trials: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     """Return the completed runs of the check with the co-location that was requested."""
     done = trials[(trials["state"] == TrialState.COMPLETED) & (trials["stage"] == Stage.PROBE)]
     done = done.assign(**{CO_LOCATION: co_location_of(done)})
-    done = done[(done[CO_LOCATION] != "") & (done[rule.speed_column] > 0)]
+    done = done[done[CO_LOCATION].isin([ISOLATED, CO_LOCATED]) & (done[rule.speed_column] > 0)]
     return done[(done[CO_LOCATION] == ISOLATED) | _had_others(done)]
 
 
@@ -157,12 +155,11 @@ def _had_others(runs: pd.DataFrame) -> pd.Series[bool]:
     """Return True for runs with other trials on the node.
 
     Background trials may have failed, found no room, or started too late: such a run was in effect
-    isolated. So was a run too short to have the figure: nothing can have started by then.
+    isolated.
     """
     if _OTHERS not in runs.columns:
         return pd.Series(True, index=runs.index)
-    is_short = runs[_OTHERS].isna() & (runs["wall_s"] < MIN_WALL_S)
-    return ~(runs[_OTHERS] < MIN_OTHERS) & ~is_short
+    return ~(runs[_OTHERS] < MIN_OTHERS)
 
 
 def _differences(runs: pd.DataFrame, sweep: SweepRecord, rule: Rule) -> pd.DataFrame:

@@ -211,17 +211,19 @@ With each pool: which configs of the stage are outliers, by their number in
 def pools_by_stage(
     trials: pd.DataFrame, *, stages: Iterable[Stage], speed: str
 ) -> dict[Stage, Pools]:
-    """Return the pools for each of some stages."""
+    """Return the pools for each of some stages; a co-located probe counts as ``train``."""
     pools: dict[Stage, Pools] = {stage: {} for stage in stages}
     done = trials[trials["state"] == TrialState.COMPLETED]
     if f"metrics.{speed}" not in done.columns or done.empty:
         return pools
     columns = [c for c in done.columns if c in _NEEDED or c.startswith(f"metrics.{speed}")]
     done, ids = done[columns], config_ids(trials)
-    for group, rows in done.groupby(_groups(done), sort=False):
+    groups = done[GROUP] if GROUP in done.columns else pd.Series(ALL, index=done.index)
+    for group, rows in done.groupby(groups, sort=False):
         open_stages = dict.fromkeys(pools)
         for some in (rows[~contaminated(rows)], rows):
-            cells = speed_cells(some, [ids[some.index], _stages(some)], speed)
+            shown = some["stage"].mask(probed_co_located(some), str(Stage.TRAIN))
+            cells = speed_cells(some, [ids[some.index], shown], speed)
             for stage in list(open_stages):
                 pool, apart = stage_pool(cells, stage)
                 if pool is not None:
@@ -231,12 +233,6 @@ def pools_by_stage(
             if not open_stages:
                 break
     return pools
-
-
-def _stages(rows: pd.DataFrame) -> pd.Series[str]:
-    """Return the stage whose spread each run shows; a co-located probe counts as ``train``."""
-    stages: pd.Series[str] = rows["stage"].mask(probed_co_located(rows), str(Stage.TRAIN))
-    return stages
 
 
 def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
@@ -293,7 +289,3 @@ def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
 def preferred(are_good: pd.Series[bool], keys: list[pd.Series[Any]]) -> pd.Series[bool]:
     """Return True for the good rows, and for all rows of a group of ``keys`` without a good one."""
     return are_good | ~are_good.groupby(keys, sort=False, dropna=False).transform("any")
-
-
-def _groups(rows: pd.DataFrame) -> pd.Series[Any]:
-    return rows[GROUP] if GROUP in rows.columns else pd.Series(ALL, index=rows.index)

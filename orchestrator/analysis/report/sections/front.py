@@ -21,7 +21,7 @@ from orchestrator.analysis.recommendation.front import (
     SIGN,
     load_note,
     load_sign_of,
-    measured_runs_text,
+    runs_text,
     sign_of,
 )
 from orchestrator.analysis.report.sections.scatter import scatter_figures
@@ -150,7 +150,7 @@ def _ratio_cell(row: Row) -> Cell:
 def _runs(row: Row, view: View) -> str:
     """Return the runs of a config; for a factored search its probes and its curves."""
     if row.get(MEASURED_IN) == Stage.CONFIRM or not view.tables.is_composed:
-        return measured_runs_text(row, learned_word(view.rule))
+        return runs_text(row, learned_word(view.rule))
     return f"{counted(row['num_runs'], 'probe')}, {counted(row['num_all_runs'], 'curve')}"
 
 

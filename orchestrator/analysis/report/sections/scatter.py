@@ -16,6 +16,7 @@ from orchestrator.analysis.recommendation.front import (
     load_note,
     load_sign_of,
     rests_on,
+    runs_text,
 )
 from orchestrator.analysis.report.drawing import Colour, Figure, bars, metric_axis
 from orchestrator.analysis.report.tables import measured
@@ -27,7 +28,6 @@ from orchestrator.analysis.wording import (
     lacking,
     learned_word,
     less_good,
-    runs_text,
     short,
     shown,
     verdict_text,

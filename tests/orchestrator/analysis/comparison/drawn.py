@@ -9,8 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.comparison.changes import Figure, figure_of
-from orchestrator.analysis.comparison.estimates import changes_of
+from orchestrator.analysis.comparison.changes import Figure, changes_of, figure_of
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import MadeRun, config

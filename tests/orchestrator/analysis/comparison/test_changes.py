@@ -14,9 +14,10 @@ from orchestrator.analysis.comparison.changes import (
     against,
     figure_of,
     judged,
+    median_of,
+    own_changes,
     verdict_of,
 )
-from orchestrator.analysis.comparison.estimates import median_of, own_changes
 from tests.orchestrator.analysis.comparison.drawn import changes_from, ratios_of, speed_of
 
 
@@ -47,11 +48,6 @@ def test_a_config_whose_runs_differ_far_more_keeps_its_own_spread() -> None:
     interval = stats.ttest_ind(logs[1][3], logs[0][3], equal_var=False).confidence_interval(0.95)
     assert tested["low"][3] == pytest.approx(interval.low)
     assert tested["high"][0] - tested["low"][0] < 0.1
-
-
-def test_a_config_that_changed_does_not_read_as_a_change_of_the_others() -> None:
-    rows = estimates(0.1, 0.1, 0.1, 0.6)
-    assert own_changes(rows)["log"].tolist() == pytest.approx([0.0, 0.0, 0.0, 0.5])
 
 
 def test_an_own_change_is_over_the_others_of_the_stage_whose_error_is_known() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.compare import Comparison, compare
-from orchestrator.analysis.comparison.words import lost_text, regressions
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Objective, at_least, maximize
@@ -120,13 +119,6 @@ def test_the_verdict_is_said_with_its_figure(second: dict[str, float], sentence:
     assert re.match(sentence, compared(**second).sentence)
 
 
-def test_each_regression_has_a_sentence() -> None:
-    comparison = compared(factor=0.8)
-    assert regressions(comparison.changes, comparison.table, comparison.sweep) == [
-        comparison.sentence.removeprefix("regression in ")
-    ]
-
-
 def test_an_accuracy_that_falls_beyond_its_tolerance_is_a_regression_in_points() -> None:
     second = less_accurate(run_of(2, repeats=5), 2)
     assert compare(run_of(1, repeats=5), second).sentence == (
@@ -141,7 +133,3 @@ def test_an_interval_wider_than_a_factor_of_one_and_a_half_tells_no_ratio() -> N
     assert not re.search(r"\dx", wild.sentence)
     slow = compare(run_of(1, noise=0.25), run_of(2, noise=0.25, day=0.2))
     assert re.search(r"are less than 0\.\d\dx as fast as in the first run", slow.sentence)
-
-
-def test_of_many_lost_configs_the_first_few_are_named() -> None:
-    assert lost_text(["a", "b", "c", "d", "e"]).endswith("second: a; b; c and 2 more")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from scipy import stats
 
 from orchestrator.analysis.findings.codes import Caveat
 from orchestrator.analysis.findings.findings import command_of, findings
-from orchestrator.analysis.findings.words import changes_of
-from tests.orchestrator.analysis.findings.runs import confirmed
+from orchestrator.analysis.findings.words import Change, changes_of, named
+from tests.orchestrator.analysis.findings.runs import RUNS, confirmed, findings_of
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     MadeRun,
     config,
     content_of,
-    partly_contaminated_run,
 )
 
 
@@ -63,19 +63,6 @@ def test_without_confirm_runs_figures_come_from_the_runs_that_selected() -> None
     assert content["interval"] == "one run; between-run noise not known"
 
 
-def test_the_interval_of_the_runs_that_selected_rests_on_the_noise_of_all_stages() -> None:
-    run = MadeRun()
-    for workers, speed in ((0, 1000.0), (3, 1985.0), (6, 1990.0), (8, 2000.0)):
-        run.add_runs(config(num_workers=workers), [speed])
-    run.add_runs(config(), [1000.0, 1010.0, 990.0], stage="confirm")
-    run.add_runs(config(num_workers=8), [1980.0, 2000.0, 2020.0], stage="confirm")
-    found = findings(run.tables)
-    assert found.config == config(num_workers=3)
-    assert (
-        found.row["interval"] == "between runs, spread pooled over configs (confirm runs included)"
-    )
-
-
 def test_the_command_sets_knobs_that_vary_or_are_not_the_default(made: MadeRun) -> None:
     changed = config(fanouts=(5, 10), persistent_workers=False, lr=0.0123456789)
     assert command_of(changed, made.record) == (
@@ -92,13 +79,6 @@ def test_the_command_gives_the_options_that_change_what_is_measured(made: MadeRu
         "--set", "rigor.half_width=0.03", "--epochs", "5", "--steps", "70", "--seed", "0",
         "--cores-per-trial", "1", "--isolation", "shared",
     )  # fmt: skip
-
-
-def test_contamination_decides_no_accuracy_that_is_recommended_with() -> None:
-    content = content_of(partly_contaminated_run().tables)
-    assert content["figures"]["samples_per_s"] == pytest.approx(1300.0)
-    assert content["figures"]["val_acc"] == pytest.approx((0.9 + 0.9 + 0.897) / 3)
-    assert content["num_runs"] == {"speed": 2, "accuracy": 3}
 
 
 def test_figures_that_are_not_known_are_null() -> None:
@@ -137,3 +117,68 @@ def test_a_factor_that_is_not_known_is_in_no_figure_of_it() -> None:
     assert {name: speedup[name] for name in known} == dict.fromkeys(known)
     assert "more than a factor of 1.5" in speedup["why_not_known"]
     assert speedup["text"] == f"speed-up not known: {speedup['why_not_known']}"
+
+
+# -- all that an answer can say, on one page
+
+
+PAGE = Path(__file__).with_name("answers.txt")
+"""After a change of words this file, run as a module, writes it."""
+
+
+def answer_to(name: str) -> str:
+    """Return all the words on a run."""
+    found = findings_of(name)
+    parts = {
+        found.status: [found.sentence],
+        "why": [found.why],
+        "how sure": [found.how_sure],
+        "not known": [found.why_not_known],
+        "busy": [found.busy],
+        "check": [f"{check.health}: {check.code}: {check.text}" for check in found.checks],
+    }
+    lines = [f"{part}: {text}" for part, texts in parts.items() for text in texts if text]
+    return "\n".join([f"== {name}", *lines])
+
+
+@pytest.fixture(scope="module")
+def page() -> dict[str, str]:
+    sections = PAGE.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    return {section.partition("\n")[0].removeprefix("== "): section for section in sections}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_words_on_a_run_stand_on_the_page(name: str, page: dict[str, str]) -> None:
+    assert answer_to(name) == page[name]
+
+
+def test_a_knob_without_an_effect_is_marked_in_the_sentence() -> None:
+    found = findings_of("a knob without an effect")
+    assert {change.knob for change in found.changes} == {"num_workers", "threads"}
+    assert found.sentence.endswith("; no effect shown of threads")
+
+
+def test_every_code_is_met_by_a_run() -> None:
+    met: set[object] = set()
+    for name in RUNS:
+        met |= {one.code for one in findings_of(name).checks}
+    # Shown where it is computed: statistics/test_interference.py.
+    assert {*Caveat} - met == {Caveat.INTERFERENCE}
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "the baseline"),
+        (1, "batch_size 2"),
+        (4, "batch_size 2 with num_workers 2, lr 2 and dropout 2"),
+        (6, "batch_size 2 with num_workers 2, lr 2 and 3 more settings"),
+    ],
+)
+def test_a_config_is_named_by_what_differs_four_at_most(number: int, text: str) -> None:
+    names = ("batch_size", "num_workers", "lr", "dropout", "threads", "ranks")[:number]
+    assert named([Change(knob=name, value="2", baseline="1") for name in names]) == text
+
+
+if __name__ == "__main__":
+    PAGE.write_text("\n\n".join(map(answer_to, RUNS)) + "\n", encoding="utf-8")

@@ -1,14 +1,27 @@
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
+from scipy import stats
 
 from orchestrator.analysis.recommendation.choice import (
     Choice,
     choose,
     is_decided,
 )
-from orchestrator.analysis.recommendation.speedup import Basis, confirm_level, confirmed_configs
-from tests.orchestrator.analysis.made_runs import MadeRun, config, confirm, run_by_workers
+from orchestrator.analysis.recommendation.speedup import (
+    Basis,
+    Speedup,
+    confirm_level,
+    confirmed_configs,
+    pair_up,
+    speed_up,
+)
+from orchestrator.analysis.statistics.noise_floor import NoiseFloor
+from orchestrator.trial import Stage
+from tests.orchestrator.analysis.made_runs import Config, MadeRun, config, confirm, run_by_workers
 
 FAST = config(num_workers=3)
 
@@ -124,3 +137,120 @@ def test_a_training_outside_the_rounds_is_no_finalist() -> None:
     assert confirmed_configs(run.tables) == [config(num_workers=3)]
     assert is_decided(run.tables, config())
     assert confirm_level(run.tables, 3) == level
+
+
+# -- speed-ups
+
+
+def interval(low: float, high: float) -> Speedup:
+    return Speedup(
+        ratio=(low * high) ** 0.5, low=low, high=high, basis=Basis.CONFIRM, num_pairs=3,
+        tie_margin=0.02,
+    )  # fmt: skip
+
+
+def test_the_confirm_runs_come_first_and_the_searching_figure_stands_beside() -> None:
+    run = run_by_workers((0, 1000.0), (3, 3900.0))
+    confirm(run, {3: [4000.0, 4040.0, 3980.0], 0: [1000.0, 1000.0, 1000.0]})
+    speedup = speed_up(run.tables, FAST)
+    assert (speedup.basis, speedup.num_pairs) == (Basis.CONFIRM, 3)
+    assert speedup.ratio == pytest.approx(4.0, rel=0.01)
+    assert speedup.is_shown
+    assert speedup.searching_ratio == pytest.approx(3.9)
+
+
+def test_without_confirm_runs_there_is_a_figure_and_no_interval() -> None:
+    speedup = speed_up(run_by_workers((0, 1000.0), (3, 3900.0)).tables, FAST)
+    assert (speedup.basis, speedup.low) == (Basis.SEARCHING, None)
+    assert speedup.ratio == pytest.approx(3.9)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (1.1, 1.3, "shown"),
+        (0.7, 0.9, "slower"),
+        (0.99, 1.01, "tie"),
+        (0.9, 1.2, "open"),
+    ],
+)
+def test_an_interval_shows_one_of_four_things(low: float, high: float, expected: str) -> None:
+    speedup = interval(low, high)
+    flags = {"shown": speedup.is_shown, "slower": speedup.is_slower, "tie": speedup.is_tie}
+    assert [name for name, flag in flags.items() if flag] == [expected] * (expected != "open")
+    assert speedup.is_decided == (expected != "open")
+
+
+@pytest.mark.parametrize(("low", "high"), [(2.96, 5.3), (0.5, 0.8)])
+def test_which_is_faster_decides_nothing_where_the_factor_is_not_known(
+    low: float, high: float
+) -> None:
+    speedup = interval(low, high)
+    assert (speedup.is_known, speedup.is_decided) == (False, False)
+
+
+def test_a_gain_is_held_against_the_noise_of_means_over_as_many_runs() -> None:
+    noise = NoiseFloor(stage=Stage.CONFIRM, num_runs=3, largest_ratio=1.10, cv=0.05)
+    assert interval(1.01, 1.06).is_within(noise)
+    assert not interval(1.05, 1.09).is_within(noise), "1.10 over three runs is 1.057"
+    assert not Speedup(ratio=1.0, basis=Basis.SAME).is_within(noise)
+
+
+# -- pairs
+
+
+CONTAMINATED = {"tags.contaminated": "30 % of its cores' time went to others"}
+
+
+def pairs_of(run: MadeRun) -> Speedup:
+    return pair_up(run.tables, FAST, config())
+
+
+def test_the_interval_is_that_of_the_paired_ratios() -> None:
+    ours, theirs = [4100.0, 3900.0, 4400.0], [1000.0, 980.0, 1100.0]
+    paired = pairs_of(confirm(MadeRun(), {3: ours, 0: theirs}))
+    logs = np.log(ours) - np.log(theirs)
+    low, high = np.exp(stats.t.interval(0.95, 2, loc=logs.mean(), scale=stats.sem(logs)))
+    assert paired.ratio == pytest.approx(np.exp(logs.mean()))
+    assert (paired.low, paired.high) == (pytest.approx(low), pytest.approx(high))
+    # A slow minute hits both runs of a pair: their ratio does not see it.
+    unpaired = np.exp(stats.t.ppf(0.975, 4) * np.log(ours).std(ddof=1) * np.sqrt(2 / 3))
+    assert high / low < unpaired**2
+
+
+def test_pairs_are_matched_by_repeat_and_broken_ones_left_out() -> None:
+    run = confirm(MadeRun(), {3: [4000.0, 4000.0, 8000.0], 0: [1000.0, 1000.0]})
+    run.add(config(), stage="confirm", repeat=2, state="failed", reason="killed")
+    pairs = pairs_of(run)
+    assert (pairs.num_pairs, pairs.ratio) == (2, pytest.approx(4.0))
+
+
+@pytest.mark.parametrize("whose", [FAST, config()], ids=["ours", "the reference's"])
+def test_a_contaminated_round_is_left_out_where_two_are_clean(whose: Config) -> None:
+    run = confirm(MadeRun(), {3: [1300.0, 1310.0, 1290.0], 0: [1000.0, 1000.0, 1000.0]})
+    row = next(row for row in run.rows if row["params.num_workers"] == whose["num_workers"])
+    row |= {**CONTAMINATED, "metrics.samples_per_s": 500.0}
+    pairs = pairs_of(run)
+    assert pairs.ratio == pytest.approx(1.30, rel=0.01)
+    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_contaminated) == (2, 1, 0)
+
+
+def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
+    run = confirm(MadeRun(), {3: [1300.0] * 3, 0: [1000.0] * 3})
+    run.rows[0] |= CONTAMINATED
+    run.rows[-1] |= CONTAMINATED
+    pairs = pairs_of(run)
+    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_contaminated) == (3, 0, 2)
+
+
+def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
+    run = confirm(MadeRun(), {3: [500.0, 496.0, 505.0], 0: [400.0, 404.0, 398.0]})
+    fixed = confirm_level(run.tables, 3)
+    run.sweep["max_confirm"] = 12
+    extended = confirm_level(run.tables, 3)
+    run.add_runs(config(num_workers=6), [500.0, 496.0, 505.0], stage="confirm")
+    shared = confirm_level(run.tables, 3)
+    assert (fixed, extended, shared) == pytest.approx((0.05, 0.01, 0.005))
+    logs = np.log([500 / 400, 496 / 404, 505 / 398])
+    half = stats.t.ppf(1 - 0.005 / 2, 2) * logs.std(ddof=1) / math.sqrt(3)
+    assert pairs_of(run).low == pytest.approx(np.exp(logs.mean() - half))

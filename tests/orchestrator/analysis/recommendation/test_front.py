@@ -19,7 +19,6 @@ from tests.orchestrator.analysis.made_runs import (
     MadeRun,
     config,
     factored_run,
-    partly_contaminated_run,
 )
 
 
@@ -45,11 +44,6 @@ def test_each_group_has_a_front_and_the_main_one_comes_first() -> None:
     assert front["params.num_workers"].tolist() == [3, 8]
     assert front["group"].tolist() == ["device cpu", "device NVIDIA H200"]
     assert main_front(front)["params.num_workers"].tolist() == [3]
-
-
-def test_the_runs_of_a_speed_and_those_of_an_accuracy_are_counted() -> None:
-    front = front_table(partly_contaminated_run().tables)
-    assert front[["num_runs", "num_all_runs"]].to_numpy().tolist() == [[2, 3], [3, 3]]
 
 
 def test_the_front_has_the_figures_of_confirm_runs() -> None:

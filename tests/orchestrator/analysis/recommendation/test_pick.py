@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.analysis.recommendation.cost import cost_of_row, order_by_cost
 from orchestrator.analysis.recommendation.selection import knee_scores, pick, weighted_scores
-from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.rule import Rule, cost_of_row, order_by_cost
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.errors import SweepError
 from orchestrator.metrics import maximize, minimize

@@ -38,14 +38,6 @@ def test_the_floor_is_what_runs_of_the_baseline_differ_by() -> None:
     assert floor.cv == pytest.approx(np.log([1000, 1050, 980]).std(ddof=1), rel=0.01)
 
 
-def test_confirm_runs_of_the_baseline_come_first() -> None:
-    run = MadeRun()
-    run.add_runs(config(), [1000.0, 1500.0])
-    run.add_runs(config(), [1000.0, 1010.0], stage="confirm")
-    floor = floor_of(run)
-    assert (floor.stage, floor.largest_ratio) == ("confirm", pytest.approx(1.01))
-
-
 def interleaved(*rounds: dict[int, float]) -> MadeRun:
     """Confirm rounds of interleaved runs: speeds by workers."""
     run = MadeRun()
@@ -164,12 +156,6 @@ def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
     line = stats.linregress(range(4), changes)
     assert drift.p_value == pytest.approx(line.pvalue)
     assert drift.num_runs == 16
-
-
-def test_no_drift_is_shown_by_noise_alone() -> None:
-    drift = drift_in(drifting(0.0))
-    assert not drift.is_significant
-    assert drift.text.startswith("no drift is shown")
 
 
 OTHERS = "metrics.others_cores"

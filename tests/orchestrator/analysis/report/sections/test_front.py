@@ -165,7 +165,7 @@ def test_without_confirm_runs_the_recommendation_says_that_its_figures_are_compo
     (front,) = (line for line in lines if line.startswith("front:"))
     assert front.startswith("front:       3 configs (2 composed), from ")
     (line,) = (line for line in lines if line.startswith("status:"))
-    assert line.endswith("composed: speed of 3 probes, accuracy of 2 curves of other settings)")
+    assert line.endswith("(val_acc (composed, 2 curves) 91.49 %)")
     assert "(composed, 2 curves)" in text_of((run_dir / "report.html").read_text())
 
 
