@@ -18,7 +18,6 @@ from typing import Any
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import (
     Asked,
-    Ended,
     Event,
     Finished,
     OfTrial,
@@ -155,7 +154,6 @@ class SweepHistory:
         key: Hash of the first event, by which a run of a sweep is known anywhere.
         began_at: Unix time of the first event, or None.
         trials: Records by trial id, in the order in which they were asked for.
-        exit_code: Exit code of the last process that ran it; None while one may be running.
         last_at: Unix time of the last event, or None.
         states: Trials that have a result and do not run now, by state.
         running: Trials that run now, by id.
@@ -167,7 +165,6 @@ class SweepHistory:
     key: str = ""
     began_at: float | None = None
     trials: dict[str, TrialHistory] = field(default_factory=dict)
-    exit_code: int | None = None
     last_at: float | None = None
     states: Counter[TrialState] = field(default_factory=Counter)
     running: dict[str, TrialHistory] = field(default_factory=dict)
@@ -212,7 +209,6 @@ class SweepHistory:
             self._sweep = SweepRecord.from_json(event.sweep, "the journal's record of the sweep")
             if self.began_at is None:
                 self.began_at, self.key = at, key_of(event)
-            self.exit_code = None
             for trial in self.trials.values():
                 self._count(trial, -1)
                 trial.waits_for = ""
@@ -220,8 +216,6 @@ class SweepHistory:
                     trial.running, trial.started_at = False, None
                     trial.reports, trial.latest = [], {}
                 self._count(trial, 1)
-        elif isinstance(event, Ended):
-            self.exit_code = event.exit_code
         elif isinstance(event, Asked):
             new = TrialHistory(trial=event.trial, index=len(self.trials), data=self.sweep.data)
             return self.trials.setdefault(event.trial.id, new)
