@@ -48,7 +48,7 @@ def test_a_resumption_keeps_the_key_of_the_run(scribe: Scribe) -> None:
     scribe.ended(130)
     scribe.resumed()
     assert history(scribe).key == key
-    assert "--resume" in resumed.sweep.command_line
+    assert "--resume" in history(scribe).sweep.command_line
 
 
 def test_a_trial_that_ran_when_the_driver_died_is_as_if_never_started(scribe: Scribe) -> None:
