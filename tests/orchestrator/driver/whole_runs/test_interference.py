@@ -84,6 +84,6 @@ def test_where_co_located_trials_are_slower_all_run_isolated_from_then_on(
     recommended = json.loads((out / "recommended.json").read_text())
     assert recommended["config"]["step_ms"] == 4.0, "the fastest of those isolated"
     assert recommended["interference"]["ratio_to_isolated"] == pytest.approx(0.5, abs=0.1)
-    assert "slower than isolated ones" in (out / "answer.md").read_text()
+    assert "slower than isolated ones" in recommended["interference"]["text"]
     front = pd.read_csv(out / "front.csv")
     assert set(front["group"]) == {"trials isolated", "trials co-located"}

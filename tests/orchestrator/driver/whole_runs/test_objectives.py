@@ -104,7 +104,7 @@ def test_a_third_objective_decides_and_is_drawn(run: Run, tmp_path: Path) -> Non
     assert "and, of these, whose mem_mib is within 2 % of the best" in recommended["rule"]
     assert recommended["figures"]["mem_mib"] == 1024
     page = (tmp_path / "r" / RunFile.REPORT).read_text()
-    assert 'id="speed-mem_mib"' in page
+    assert 'id="speed-mem-mib"' in page
     assert "not accurate enough" not in page
     front = pd.read_csv(tmp_path / "r" / RunFile.FRONT)
     assert {"metrics.val_acc", "metrics.peak_rss_gib", "metrics.mem_mib"} <= set(front.columns)

@@ -132,7 +132,7 @@ def test_a_process_on_the_leased_core_contaminates(servers: ForkServers, tmp_pat
         course = run(launch, servers, leases_in(tmp_path))
     tags, metrics = course.result.tags, course.result.metrics
     assert course.result.state is TrialState.COMPLETED
-    assert len(course.starts) == 1, "it was run again"
+    assert len(course.starts) == 2, "it was run again"
     assert "of its cores' time went to other processes" in tags["contaminated"]
     assert 0.3 < metrics["foreign_share"] < 0.8
     assert metrics["run_queue_share"] > 0.2
@@ -145,7 +145,7 @@ def test_a_trial_alone_on_its_core_is_not_contaminated(
     for _ in range(3):  # others may be on this core for a moment
         launch = launch_of(tmp_path, duration_s=1.0, isolation=Isolation.LEASED)
         course = run(launch, servers, leases_in(tmp_path))
-        if not course.starts:
+        if len(course.starts) == 1:
             break
     result = course.result
     assert result.tags["contaminated"] == "false"
