@@ -7,7 +7,7 @@ from itertools import islice
 
 from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.totals import Total, least, most
+from orchestrator.driver.planning.totals import Total, least, most, share_of_grid
 from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.search import PlannedStage
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
@@ -74,7 +74,16 @@ def _search(plan: Plan) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {}
     for stage in plan.searched:
         lines.setdefault(stage.name, []).append(_stage(stage))
-    return {**lines, "": list(_left_out(plan))}
+    return {**lines, "": [*_of_grid(plan), *_left_out(plan)]}
+
+
+def _of_grid(plan: Plan) -> Iterator[str]:
+    """Yield how the stages together compare with the grid."""
+    if plan.candidates is not None and (shares := share_of_grid(plan)):
+        low, high = (percent(share, digits=int(share < 0.1)) for share in shares)
+        both = low if low == high else f"{low} to {high}"
+        grid = counted(len(plan.candidates.keys), "config")
+        yield f"about {both} of the core-time of the grid of {grid}"
 
 
 def _around(plan: Plan) -> dict[str, list[str]]:

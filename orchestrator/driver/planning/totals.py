@@ -52,6 +52,16 @@ def num_rows(plan: Plan) -> int | None:
     return None if None in rows else sum(number or 0 for number in rows)
 
 
+def share_of_grid(plan: Plan) -> tuple[float, float] | None:
+    """Return least and most core-time of a search in stages, as shares of the grid's, if known."""
+    high = [stage.most and stage.most * stage.share_of_trial for stage in plan.searched]
+    if not plan.is_staged or plan.candidates is None or None in high:
+        return None
+    num_configs = len(plan.candidates.keys)
+    low = sum(_least_share(stage) * stage.least for stage in plan.searched)
+    return low / num_configs, sum(share or 0 for share in high) / num_configs
+
+
 def _least_of(plan: Plan, stages: Sequence[PlannedStage]) -> Total:
     return _total(plan, [(stage, stage.least, _least_share(stage)) for stage in stages])
 

@@ -86,13 +86,14 @@ def test_a_note_of_several_lines_is_indented_under_its_first() -> None:
     assert note("no data\nrun --download") == "NOTE: no data\n      run --download"
 
 
-def test_a_search_that_knows_its_stages_is_shown_by_them() -> None:
+def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
     lines = plan_lines(plan(search=Staged(), space=Config(workers=choice(0, 2, 4))))
     train = next(number for number, line in enumerate(lines) if line.startswith("probe "))
-    assert lines[train : train + 2] == [
+    assert lines[train : train + 3] == [
         "probe       2 to 8 trials, one at a time and isolated, each about 5 % of a whole "
         "training: speeds",
         "train       1 to 2 trials",
+        "            about 37 % to 80 % of the core-time of the grid of 3 configs",
     ]
 
 
