@@ -72,8 +72,6 @@ class Mean:
         smallest: The smallest of them.
         largest: The largest.
         basis: Source of the interval.
-        composed: True if a config among them was not itself measured.
-        contaminated: True if none of them has clean runs alone.
     """
 
     effect: float
@@ -84,8 +82,6 @@ class Mean:
     smallest: float
     largest: float
     basis: Basis = Basis.UNKNOWN
-    composed: bool = False
-    contaminated: bool = False
 
     def as_ratio(self) -> Mean:
         """Return the mean ratio of which this one is the mean of the logarithms."""

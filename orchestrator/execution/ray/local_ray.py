@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,9 +112,25 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         patch.object(private.services, "ConsolePopen", _popen),
         # Without its pages Ray would start the dashboard's process all the same, and wait for it.
         patch.object(private.services, "start_api_server", lambda *_, **_more: (None, None)),
+        patch.object(private.node, "wait_for_persisted_port", _await_port),
         environment(changes),
     ):
         yield
+
+
+def _await_port(*where: str, timeout_ms: int) -> int:
+    """Wait for the port of a process; Ray keeps Python's lock meanwhile, so no signal arrives."""
+    raylet: Any = ray._raylet
+    deadline = time.monotonic() + timeout_ms / 1000
+    while True:
+        try:
+            port: int = raylet.wait_for_persisted_port(*where, timeout_ms=0)
+        except RuntimeError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return port
 
 
 def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
