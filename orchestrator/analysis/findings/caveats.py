@@ -15,6 +15,8 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.answer_figures import has_shown_difference, own_and_composed
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.findings.words import changes_of, named
+from orchestrator.analysis.knobs.effects import effects
+from orchestrator.analysis.knobs.figures import Verdict
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.front import rests_on
 from orchestrator.analysis.recommendation.speedup import Basis
@@ -198,12 +200,19 @@ def _starts(choice: Choice, tables: RunTables) -> Iterator[Finding]:
 
 
 def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
-    """Yield changed knobs that show no difference from the baseline's value, the others kept."""
+    """Yield changed knobs that show no difference from the baseline's value, the others kept.
+
+    A knob whose effect the pairs of other configs show is none of them.
+    """
     changed = [change.knob for change in changes_of(config, tables)]
     others = {knob: {**config, knob: tables.sweep.baseline[knob]} for knob in changed}
     unshown = [
         knob for knob in changed if has_shown_difference(tables, config, others[knob]) is False
     ]
+    if unshown:
+        rows = effects(tables)
+        shown = rows.loc[rows["verdict"].isin([Verdict.HIGHER, Verdict.LOWER]), "knob"]
+        unshown = [knob for knob in unshown if knob not in set(shown)]
     if unshown and len(changed) > 1:
         yield Finding(Caveat.EFFECT, f"no effect shown of {' and '.join(unshown)}")
 

@@ -262,7 +262,7 @@ def _panel(figure: Figure) -> dict[str, Any]:
     num_hidden = sum(len(every[n]) - len(seen[n]) for n in marks)
     limits = [(y_axis(s["y0"]), s["line"]["color"]) for s in layout.get("shapes", ())]
     legend = [traces[n] for n in reversed(marks)]
-    widths = (30 + 7.5 * len(trace["name"]) for trace in legend)
+    widths = (22 + 6.2 * len(trace["name"]) for trace in legend)
     return {
         "layout": layout,
         "x_ticks": list(x_axis.ticks()),
