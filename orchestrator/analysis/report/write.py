@@ -262,7 +262,7 @@ def _panel(figure: Figure) -> dict[str, Any]:
     num_hidden = sum(len(every[n]) - len(seen[n]) for n in marks)
     limits = [(y_axis(s["y0"]), s["line"]["color"]) for s in layout.get("shapes", ())]
     legend = [traces[n] for n in reversed(marks)]
-    widths = (22 + 6.2 * len(trace["name"]) for trace in legend)
+    *starts, width = accumulate((22 + 6.2 * len(trace["name"]) for trace in legend), initial=0.0)
     return {
         "layout": layout,
         "x_ticks": list(x_axis.ticks()),
@@ -270,7 +270,8 @@ def _panel(figure: Figure) -> dict[str, Any]:
         "limits": [limit for limit in limits if limit[0] is not None],
         "traces": list(zip(traces, seen, strict=True)),
         "hidden": counted(num_hidden, "config") if num_hidden else "",
-        "legend": list(zip(accumulate(widths, initial=_X_ENDS[0]), legend, strict=False)),
+        "legend": list(zip(starts, legend, strict=True)),
+        "legend_scale": min(1.0, (_X_ENDS[1] - _X_ENDS[0]) / (width or 1.0)),
     }
 
 

@@ -16,6 +16,8 @@ from orchestrator.analysis.findings.answer_figures import (
 )
 from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.knobs.effects import effects
+from orchestrator.analysis.knobs.figures import Verdict
 from orchestrator.analysis.recommendation.speedup import Basis, Speedup, speed_up
 from tests.orchestrator.analysis.findings.runs import FAST, searched
 from tests.orchestrator.analysis.made_runs import (
@@ -75,6 +77,23 @@ def test_a_model_that_predicts_one_class(baseline: float, fast: float, whose: li
     run.rows[0][CLASSES], run.rows[1][CLASSES] = baseline, fast
     texts = [one.text for one in caveats(run, Caveat.ONE_CLASS)]
     assert [text.partition(" 1 run")[0] for text in texts] == [f"in 1 of {one}" for one in whose]
+
+
+@pytest.mark.parametrize("gain", [1.0, 1.03])
+def test_a_knob_is_called_without_effect_where_the_effects_show_none(gain: float) -> None:
+    """Its pairs show what two noisy configs alone do not."""
+    run = MadeRun()
+    for batch_size in (250, 500, 1000, 2000, 4000):
+        for workers, speed in ((0, 1000.0), (3, 2000.0 + (batch_size == 1000))):
+            for threads in (0, 2):
+                centre = speed * (gain if threads else 1.0)
+                speeds = [centre * (1 + 0.02 * off) for off in (-1, 0, 1)]
+                c = config(num_workers=workers, threads=threads, batch_size=batch_size)
+                run.add_runs(c, speeds)
+    table = effects(run.tables, "samples_per_s").set_index("knob")
+    assert (table["verdict"]["threads"] == Verdict.HIGHER) is (gain > 1)
+    texts = [one.text for one in caveats(run, Caveat.EFFECT)]
+    assert texts == ([] if gain > 1 else ["no effect shown of threads"])
 
 
 def loaded(num_dirty: int, num_clean: int) -> MadeRun:

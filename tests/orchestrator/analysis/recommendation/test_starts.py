@@ -34,6 +34,17 @@ def test_a_start_that_does_not_pay_within_the_epochs_is_not_recommended(
     assert (text in answer.sentence) is bool(after)
 
 
+@pytest.mark.parametrize(("start_s", "is_longer"), [(3.0, False), (20.0, True)])
+def test_without_repeats_the_noise_of_a_warm_up_makes_no_start_longer(
+    start_s: float, is_longer: bool
+) -> None:
+    run = compiled(start_s, 0.10, 1)
+    run.rows = [row for row in run.rows if row["repeat"] == 0]
+    assert (select(run.tables).config == PLAIN) is is_longer
+    checks = findings(run.tables).checks
+    assert any(one.code is Caveat.START for one in checks) is is_longer
+
+
 def test_steps_that_end_a_training_leave_starts_aside() -> None:
     run = compiled(20.0, 0.03, 30)
     run.sweep["budget"] = {"epochs": 30, "steps": 100}

@@ -173,6 +173,23 @@ def test_the_picture_has_a_mark_for_each_config_in_sight_and_a_legend(view: View
     assert all(0 <= x <= 800 for x in xs)
 
 
+def test_the_legend_fits_into_the_picture_with_the_marks_of_other_load() -> None:
+    run, load = MadeRun(), {"tags.contaminated": "30 %"}
+    speeds = ((0, 900.0, 0.95), (1, 1000.0, 0.949), (2, 950.0, 0.948), (3, 1300.0, 0.6))
+    for workers, speed, accuracy in speeds:
+        for lr, cells in ((3e-3, {}), (1e-2, load)):
+            c = config(num_workers=workers, lr=lr)
+            speed, figures = speed * (1.2 if cells else 1.0), {"metrics.val_acc": accuracy}
+            run.add_runs(c, [speed], **cells, **figures)
+    text = picture_of(view_of_run(run))
+    scale, legend = re.findall(r'scale\(([\d.]+)\)">(.*?)</g>', text, re.DOTALL)[0]
+    marks = re.findall(r'<text x="([\d.]+)">([^<]+)<', legend)
+    ends = [float(x) + 6.0 * len(name) for x, name in marks]  # half of the font's size each
+    assert len(marks) > 5
+    assert all(end < float(x) - 16 for end, (x, _) in zip(ends, marks[1:], strict=False))
+    assert 80 + float(scale) * ends[-1] <= 800
+
+
 # -- figures
 
 
