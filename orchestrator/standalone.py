@@ -278,6 +278,6 @@ def _save(kept: Path, path: Path, about: Mapping[str, Any]) -> None:
             shutil.copytree(folder, unfinished)
         return
     # Not at the top: it imports torch.
-    from orchestrator.measurement.progress import save_weights
+    from orchestrator.measurement.context import save_weights
 
     replace_file(path, lambda unfinished: save_weights(kept, unfinished, about))

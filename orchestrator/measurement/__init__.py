@@ -5,7 +5,7 @@ A training function sees :class:`~orchestrator.measurement.run.Run` and ``Phase`
 ==============  ===================================================================
 run             ``Run``: epochs, batches, phases, reports
 resumable       a run that can pause: progress up to a pause, checkpoints
-progress        a trial's place in the sweep; its epochs, steps and samples; its checkpoints
+context         a trial's place in the sweep; its channel; its checkpoint
 recorder        everything that is measured, epoch by epoch
 step_timer      marks of a clock within steps, turned into blocks
 clocks          marks of the host's clock, or CUDA events; copies on a stream of their own

@@ -10,8 +10,8 @@ import torch
 
 from orchestrator.measurement.blocks import Row
 from orchestrator.measurement.clocks import Copies, clock_for
+from orchestrator.measurement.context import Context
 from orchestrator.measurement.fingerprint import NUM_BATCHES, Fingerprint
-from orchestrator.measurement.progress import Context, Progress
 from orchestrator.measurement.step_timer import StepTimer
 from orchestrator.measurement.trial_figures import Recording
 from orchestrator.measurement.usage import MemoryAtEnds, Usage, peak_gpu_bytes, usage_now
@@ -59,12 +59,12 @@ class Recorder:
     ) -> None:
         """Take over the times of a process before this one, as :meth:`times` had them."""
         self._earlier_s = elapsed_s
-        self._so_far.earlier_train_s, self._so_far.earlier_eval_s = train_s, eval_s
+        self._so_far.earlier_train_s, self._so_far.eval_s = train_s, eval_s
 
     def times(self) -> dict[str, float | None]:
         """Return the times of a checkpoint, from which :meth:`go_on_from` continues."""
-        train_s, eval_s = self._so_far.whole_train_s, self._so_far.whole_eval_s
-        return {"elapsed_s": self.elapsed_s, "train_s": train_s, "eval_s": eval_s}
+        train_s = self._so_far.whole_train_s
+        return {"elapsed_s": self.elapsed_s, "train_s": train_s, "eval_s": self._so_far.eval_s}
 
     def end_set_up(self) -> None:
         """Record that the first epoch is about to begin."""
@@ -72,7 +72,7 @@ class Recorder:
         self.resume_clock()
 
     def resume_clock(self) -> None:
-        """Go on from the time of a checkpoint, if one was restored.
+        """Continue from the time of a checkpoint, if one was restored.
 
         A second set-up is no part of the training.
         """
@@ -135,13 +135,12 @@ class Recorder:
         self._num_sent = len(self.timer.blocks)
         return [block.to_row() for block in blocks]
 
-    def recording(self, progress: Progress) -> Recording:
-        """Return everything measured so far."""
+    def recording(self, num_epochs: int, num_steps: int) -> Recording:
+        """Return everything measured so far, with the run's counts of epochs and steps."""
         return replace(
             self._so_far,
-            num_timed=self.timer.num_steps,
-            num_epochs=progress.epoch + 1,
-            num_steps=progress.steps,
+            num_epochs=num_epochs,
+            num_steps=num_steps,
             peak_gpu_bytes=peak_gpu_bytes(self._device),
             copied_s=self.copies.total_s,
             copies_are_waited_for=self.copies.are_waited_for,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,12 +12,7 @@ from typing import Any
 import torch
 
 from orchestrator.data import PreparedData
-from orchestrator.measurement.progress import (
-    Context,
-    Progress,
-    load_checkpoint,
-    save_checkpoint,
-)
+from orchestrator.measurement.context import Context, load_checkpoint, save_checkpoint
 from orchestrator.measurement.recorder import Recorder
 
 
@@ -50,9 +46,14 @@ class Resumable:
         """Folder of what the trial needs to continue if its process dies, or None."""
         self.notes: list[str] = []
         """Texts for the user of the sweep, each printed once."""
-        self._progress = Progress(context.budget)
+        self.restored_epochs = 0
+        """Epochs that this process found done in a checkpoint."""
+        self._end = min(context.budget.epochs, context.budget.pause_after or context.budget.epochs)
+        self._max_steps = math.inf if context.budget.steps is None else context.budget.steps
+        self._num_epochs = self._epoch = 0  # those that were counted; index of the current one
+        self._steps = self._samples = 0  # those before a restored checkpoint included
         self._recorder = recorder
-        self._random: Mapping[str, Any] | None = None  # of a checkpoint, until training goes on
+        self._random: Mapping[str, Any] | None = None  # of a checkpoint, until training continues
 
     @property
     def data(self) -> PreparedData:
@@ -84,18 +85,26 @@ class Resumable:
         What is reported after each few epochs is to be reported after this one too. What is done
         with the test split waits for the end of the budget: see :attr:`evaluate_test`.
         """
-        return self._progress.is_last_epoch
+        return self._steps >= self._max_steps or self._epoch + 1 >= self._end
 
     @property
     def evaluate_test(self) -> bool:
         """True where the test split may be looked at: for selected configs, at the budget's end."""
         is_asked = self._context.evaluate_test and self.evaluates
-        return is_asked and not self._progress.may_pause
+        return is_asked and self._end == self.budget.epochs
 
     @property
     def pause_reason(self) -> str:
         """Reason of a trial that has ended at its pause, with more to train later; else empty."""
-        return self._progress.pause_reason if self._progress.is_paused else ""
+        is_at_end = self._end < self.budget.epochs and self._num_epochs >= self._end
+        if not is_at_end or self._steps >= self._max_steps:
+            return ""
+        return f"paused after {self._num_epochs} of {self.budget.epochs} epochs"
+
+    def _fraction(self, of_epoch: float) -> float:
+        """Return the finished fraction of the budget, with this one of the current epoch."""
+        by_epochs = (self._num_epochs + of_epoch) / self._end
+        return max(by_epochs, self._steps / self._max_steps if self._max_steps else 1.0)
 
     # -- loops and checkpoints of another framework
 
@@ -106,7 +115,8 @@ class Resumable:
 
     def count_epoch(self) -> None:
         """Count an epoch of a loop that is not driven by :meth:`epochs`."""
-        self._progress.count_epoch()
+        self._epoch = self._num_epochs
+        self._num_epochs += 1
 
     def go_on_from(self, num_epochs: int, elapsed_s: float = 0.0) -> None:
         """Count epochs that a process before this one has trained, as :meth:`restore` does.
@@ -115,9 +125,14 @@ class Resumable:
             num_epochs: Epochs.
             elapsed_s: Seconds that they took, from which the reports' ``elapsed_s`` continues.
         """
-        self._progress.restore(num_epochs)
+        self._continue(num_epochs)
         self._recorder.go_on_from(elapsed_s=elapsed_s)
         self._recorder.resume_clock()
+
+    def _continue(self, num_epochs: int, steps: int = 0, samples: int = 0) -> None:
+        self._steps, self._samples = steps, samples
+        self._num_epochs = self.restored_epochs = num_epochs
+        self._epoch = max(num_epochs - 1, 0)  # where none is left, the last one is the current one
 
     # -- checkpoints
 
@@ -128,8 +143,7 @@ class Resumable:
             state: Tensors, numbers, text, and lists and dictionaries of these.
         """
         if self.rank == 0 and self.checkpoint_dir is not None:
-            done = self._progress
-            counts = {"epochs": done.epoch + 1, "steps": done.steps, "samples": done.samples}
+            counts = {"epochs": self._epoch + 1, "steps": self._steps, "samples": self._samples}
             save_checkpoint(self.checkpoint_dir, {**counts, **self._recorder.times()}, state)
 
     def restore(self) -> Mapping[str, Any] | None:
@@ -145,7 +159,7 @@ class Resumable:
         if saved is None:
             return None
         times = dict(saved["progress"])
-        self._progress.restore(*(times.pop(name) for name in ("epochs", "steps", "samples")))
+        self._continue(*(times.pop(name) for name in ("epochs", "steps", "samples")))
         self._recorder.go_on_from(**times)
         # The generators of other ranks are not in it, and rank 0's are not theirs.
         self._random = saved["random"] if self.world_size == 1 else None
@@ -156,8 +170,3 @@ class Resumable:
     def elapsed_s(self) -> float:
         """Seconds since the training began, as reports have them."""
         return self._recorder.elapsed_s
-
-    @property
-    def restored_epochs(self) -> int:
-        """Epochs that this process found done in a checkpoint."""
-        return self._progress.restored_epochs

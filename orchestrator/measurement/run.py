@@ -22,8 +22,8 @@ import torch
 from torch import nn
 
 from orchestrator.measurement.blocks import Phase, Row, burst_of, workers_of
+from orchestrator.measurement.context import Channel, Context, TrialStopped, set_random_state
 from orchestrator.measurement.phase_hooks import PhaseHooks
-from orchestrator.measurement.progress import Channel, Context, TrialStopped, set_random_state
 from orchestrator.measurement.recorder import Recorder
 from orchestrator.measurement.resumable import Resumable
 from orchestrator.measurement.step_timer import PhaseTimer
@@ -92,7 +92,10 @@ class Run(Resumable):
         self._recorder.end_set_up()
         if self._random is not None:
             set_random_state(self._random)
-        yield from self._progress.epochs()
+        while self._num_epochs < self._end and self._steps < self._max_steps:
+            self._epoch = self._num_epochs
+            yield self._epoch
+            self._num_epochs += 1
 
     def batches(self, loader: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
         """Yield the batches of one epoch and time each step.
@@ -118,8 +121,7 @@ class Run(Resumable):
     def _one_pass(
         self, loader: Iterable[B], samples: Callable[[B], int], *, is_rest: bool
     ) -> Iterator[B]:
-        timer, progress = self._recorder.timer, self._progress
-        fingerprint = self._recorder.fingerprint
+        timer, fingerprint = self._recorder.timer, self._recorder.fingerprint
         if self._is_in_loop:
             raise RuntimeError(_TWO_LOOPS)
         self._is_in_loop = True
@@ -136,7 +138,7 @@ class Run(Resumable):
             )
         has_ended = False
         try:
-            while not progress.is_out_of_steps():
+            while self._steps < self._max_steps:
                 timer.begin_step()
                 try:
                     batch = next(sliced)
@@ -159,7 +161,7 @@ class Run(Resumable):
             self._is_in_loop = False
         self._end_epoch(is_whole=has_ended and not is_rest, has_ended=has_ended)
         if self._slices is not None:
-            self._slices.end_epoch(progress.fraction(1.0))
+            self._slices.end_epoch(self._fraction(1.0))
 
     def phase(self, phase: Phase) -> PhaseTimer:
         """Return a context that counts its duration as ``phase`` of the current step.
@@ -201,7 +203,7 @@ class Run(Resumable):
         It may be called in every step: later calls change nothing, and a tensor is read after the
         epoch. Of several ranks, rank 0 calls it.
         """
-        if not self._progress.restored_epochs:
+        if not self.restored_epochs:
             self._recorder.fingerprint.add_loss(loss)
 
     def report(self, /, **metrics: float) -> None:
@@ -220,7 +222,7 @@ class Run(Resumable):
         diverged = [name for name, figure in checked.items() if has_diverged(name, figure)]
         self._diverged = ""
         for name in diverged:
-            self._diverged = f"{name} is {checked[name]} after step {self._progress.steps}"
+            self._diverged = f"{name} is {checked[name]} after step {self._steps}"
             if name in self._names:
                 self.require_finite()
             checked[name] = math.nan
@@ -247,7 +249,7 @@ class Run(Resumable):
 
     def recording(self) -> Recording:
         """Return everything measured so far."""
-        return self._recorder.recording(self._progress)
+        return self._recorder.recording(self._epoch + 1, self._steps)
 
     def take_rows(self) -> list[Row]:
         """Return the blocks of steps since the last report."""
@@ -256,40 +258,37 @@ class Run(Resumable):
     def _report(self, metrics: Mapping[str, float]) -> Report:
         made, tags = self._figures.of(self.recording())
         return Report(
-            step=self._progress.steps,
-            epoch=self._progress.epoch + 1,
-            samples=self._progress.samples,
+            step=self._steps,
+            epoch=self._epoch + 1,
+            samples=self._samples,
             elapsed_s=self._recorder.elapsed_s,
             metrics={**made, **metrics},
             tags=tags,
             blocks=self.take_rows(),
-            restored_epochs=self._progress.restored_epochs,
+            restored_epochs=self.restored_epochs,
         )
 
     # -- between steps
 
     def _end_step(self, num_samples: int) -> None:
         self._recorder.timer.end_step(num_samples)
-        self._progress.count_step(num_samples)
+        self._steps += 1
+        self._samples += num_samples
 
     def _analyse(self) -> None:
         """End the budget here if the throughput is known well enough."""
         assert self._rule is not None
-        num_steps = self._progress.steps
-        if self._rule.is_due(num_steps, self._burst):
-            self._recorder.timer.close_blocks(self._progress.epoch)
-            if self._rule.is_enough(num_steps, self._recorder.timer.blocks):
-                self._progress.end_here()
+        if self._rule.is_due(self._steps, self._burst):
+            self._recorder.timer.close_blocks(self._epoch)
+            if self._rule.is_enough(self._steps, self._recorder.timer.blocks):
+                self._max_steps = self._steps
 
     def _close_slice(self, of_epoch: float) -> float:
         """Close the blocks of a slice; return the trial's progress."""
-        self._recorder.timer.end_slice(self._progress.epoch)
-        return self._progress.fraction(of_epoch)
+        self._recorder.timer.end_slice(self._epoch)
+        return self._fraction(of_epoch)
 
     def _end_epoch(self, *, is_whole: bool, has_ended: bool) -> None:
         self._recorder.end_epoch(
-            self._progress.epoch,
-            is_whole=is_whole,
-            is_last=self._progress.is_last_epoch,
-            has_ended=has_ended,
+            self._epoch, is_whole=is_whole, is_last=self.last_epoch, has_ended=has_ended
         )

@@ -23,7 +23,7 @@ from orchestrator.metrics import FIRST_LOSS, is_accuracy
 from orchestrator.trial import Stage
 
 if TYPE_CHECKING:
-    from orchestrator.measurement.progress import Context
+    from orchestrator.measurement.context import Context
 
 
 @dataclass(kw_only=True)
@@ -36,13 +36,11 @@ class Recording:
         epochs: All epochs of this process, in order.
         memory: Readings at ends of these epochs.
         fingerprint: What it is trained on, as far as that is known.
-        num_timed: Steps in the blocks.
         num_epochs: Epochs trained, those before a restored checkpoint included.
         num_steps: Optimizer steps taken, likewise.
         train_s: Time in training epochs of this process.
-        eval_s: Time in evaluation of this process, None without any.
+        eval_s: Time in evaluation, before a restored checkpoint too; None without any.
         earlier_train_s: Time in training epochs before a restored checkpoint.
-        earlier_eval_s: Time in evaluation before it, None without any.
         usage: CPU time and faults within training epochs.
         peak_gpu_bytes: Peak memory allocated on the device, None without one.
         set_up_s: Time from the run's beginning to its first epoch, None without a loop
@@ -56,13 +54,11 @@ class Recording:
     epochs: Sequence[Epoch]
     memory: Sequence[Memory] = ()
     fingerprint: Fingerprint = field(default_factory=Fingerprint)
-    num_timed: int = 0
     num_epochs: int = 0
     num_steps: int = 0
     train_s: float = 0.0
     eval_s: float | None = None
     earlier_train_s: float = 0.0
-    earlier_eval_s: float | None = None
     usage: Usage = field(default_factory=Usage)
     peak_gpu_bytes: int | None = None
     set_up_s: float | None = None
@@ -73,12 +69,6 @@ class Recording:
     def whole_train_s(self) -> float:
         """Time in training epochs, before a restored checkpoint too."""
         return self.earlier_train_s + self.train_s
-
-    @property
-    def whole_eval_s(self) -> float | None:
-        """Time in evaluation, before a restored checkpoint too; None without any."""
-        known = [s for s in (self.earlier_eval_s, self.eval_s) if s is not None]
-        return sum(known) if known else None
 
     @cached_property
     def throughput(self) -> Throughput | None:
@@ -95,8 +85,8 @@ def _totals(recording: Recording) -> Iterator[tuple[str, float]]:
     """Yield the figures that take no time to make, however much was recorded."""
     yield "epochs", recording.num_epochs
     yield "steps", recording.num_steps
-    if recording.whole_eval_s is not None:
-        yield "eval_s", recording.whole_eval_s
+    if recording.eval_s is not None:
+        yield "eval_s", recording.eval_s
     first_loss = recording.fingerprint.first_loss
     if recording.context.stage is Stage.PROBE and first_loss is not None:
         yield FIRST_LOSS, first_loss
@@ -119,13 +109,14 @@ def _figures(recording: Recording, throughput: Throughput | None) -> Iterator[tu
     yield "epoch_start_s", statistics.median(epoch.start_s for epoch in recording.epochs)
     usage = recording.usage
     cpu_s = usage.user_s + usage.system_s
-    yield "faults_per_step", usage.minor_faults / recording.num_timed
+    num_timed = sum(block.num_steps for block in recording.blocks)
+    yield "faults_per_step", usage.minor_faults / num_timed
     yield "cpu_util", cpu_s / recording.train_s / recording.context.num_cores
     if cpu_s > 0:
         yield "system_time_share", usage.system_s / cpu_s
     yield from memory_figures(recording.memory)
     if recording.copied_s is not None:
-        yield "copy_ms", 1000 * recording.copied_s / recording.num_timed
+        yield "copy_ms", 1000 * recording.copied_s / num_timed
     if throughput is not None:
         yield from steady_figures(throughput)
 

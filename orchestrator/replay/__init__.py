@@ -5,7 +5,6 @@ The search, the journal, the tables and the analysis are those of a measured swe
 recorded: recorded runs, and their table in a run directory
 drawing: which recorded run a trial plays
 segment: the part of a recorded run that a trial plays, from its budget
-nodes: cores, GPUs and isolation of simulated nodes
-executor: one clock and one heap of events
+executor: one clock, one heap of events, the cores and GPUs of simulated nodes
 setup: a replay from a command line
 """

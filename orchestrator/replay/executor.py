@@ -14,13 +14,30 @@ from dataclasses import dataclass
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
-from orchestrator.replay.nodes import Nodes, Room
 from orchestrator.replay.recorded import RecordedRun, RecordedRuns, ReplayError
 from orchestrator.replay.segment import segment_of, shortfall, stopped_at
-from orchestrator.trial import Trial, TrialResult, TrialState
+from orchestrator.trial import Isolation, Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 """Real seconds between two calls of the conductor's ``tick``."""
+
+
+@dataclass(kw_only=True)
+class _Room:
+    """Free cores and GPUs of a node, and the launches that run there; an isolated one closes it."""
+
+    node: str
+    cores: int
+    gpus: int
+    num_held: int = 0
+    is_closed: bool = False
+
+    def hold(self, launch: Launch, sign: int) -> None:
+        """Hold what a launch needs, with 1; give it back, with -1."""
+        self.cores -= sign * launch.num_cores
+        self.gpus -= sign * launch.demand.gpus
+        self.num_held += sign
+        self.is_closed = sign > 0 and launch.isolation is Isolation.EXCLUSIVE
 
 
 @dataclass(kw_only=True)
@@ -28,10 +45,10 @@ class _Group:
     """A launch that runs on a node: one trial, or several interleaved ones, some still running."""
 
     launch: Launch
-    room: Room
+    room: _Room
     began_at: float
-    held_s: float
-    num_left: int
+    held_s: float = 0.0
+    num_left: int = 0
 
 
 @dataclass(kw_only=True)
@@ -54,19 +71,26 @@ class _Play:
     begun: int
     num_reported: int = 0
 
-    @property
-    def is_too_short(self) -> bool:
-        """True where a search must stop the trial by the end of the recorded run."""
-        return bool(shortfall(self.run, self.trial.budget))
-
     def at(self, own_s: float) -> float:
         """Return the time at which the trial is ``own_s`` seconds from its start.
 
         Interleaved trials advance together: at half of the launch's time each is half done.
         """
-        if not self.part.taken_s:
-            return self.group.began_at
-        return self.group.began_at + own_s * self.group.held_s / self.part.taken_s
+        share = own_s / self.part.taken_s if self.part.taken_s else 0.0
+        return self.group.began_at + share * self.group.held_s
+
+    def require_end(self) -> None:
+        """Check that the recorded run ends where the trial does, and was not stopped before.
+
+        Raises:
+            ReplayError: The trial continues after the end of its run.
+        """
+        if why := shortfall(self.run, self.trial.budget):
+            raise ReplayError(
+                f"the recorded run of trial {self.trial.id} was stopped too early: {why}",
+                "a search may decide otherwise than the recorded one: give it that one's seed, "
+                "stopping and room, or replay a run whose trials were trained to the end",
+            )
 
     def result(self) -> TrialResult:
         """Return the row of the trial at the end of its part."""
@@ -125,7 +149,8 @@ class ReplayExecutor(Executor):
         """
         self.spent = Spent()
         self._runs, self._machine = runs, machine
-        self._nodes = Nodes(machine, max_concurrent)
+        self._rooms = [_Room(node=n.name, cores=n.cpus, gpus=n.gpus) for n in machine.nodes]
+        self._max_concurrent = max_concurrent
         self._began_at = self._now = began_at
         # Time, whether it is the trial's end, and its id: the order of a moment's events.
         self._heap: list[tuple[float, bool, str, _Play]] = []
@@ -158,7 +183,9 @@ class ReplayExecutor(Executor):
                 self.spent.simulated_s = self._now - self._began_at
                 if self._pass_moment(conductor):
                     self._fill(conductor)
-                self._tick(conductor)
+                if time.monotonic() - self._ticked >= TICK_S:
+                    self._ticked = time.monotonic()
+                    conductor.tick()
         finally:
             self.spent.own_s += time.perf_counter() - began
 
@@ -172,9 +199,10 @@ class ReplayExecutor(Executor):
                 for trial in launch.trials:
                     conductor.finished(trial, too_late)
                 continue
-            room = self._nodes.place(launch)
+            alone = launch.isolation is Isolation.EXCLUSIVE
+            room = self._room_for(launch.num_cores, launch.demand.gpus, alone=alone)
             if room is None:
-                if self._nodes.num_held:
+                if any(room.num_held for room in self._rooms):
                     return
                 raise ReplayError(
                     f"{launch.num_cores} cores and {launch.demand.gpus} GPUs fit on no node",
@@ -183,9 +211,18 @@ class ReplayExecutor(Executor):
             self._pending = None
             self._start(launch, room, conductor)
 
+    def _room_for(self, cores: int, gpus: int = 0, *, alone: bool = False) -> _Room | None:
+        """Return the first node with room for a launch, ``alone`` for an isolated one, or None."""
+        num_held, most = sum(room.num_held for room in self._rooms), self._max_concurrent
+        for room in self._rooms if most is None or num_held < most else ():
+            is_open = not room.is_closed and not (alone and room.num_held)
+            if is_open and room.cores >= cores and room.gpus >= gpus:
+                return room
+        return None
+
     def _next(self, conductor: Conductor) -> Launch | None:
         """Return the launch that waits for room, or ask for another where there is some."""
-        has_room = self._nodes.with_room(self._num_cores) is not None
+        has_room = self._room_for(self._num_cores) is not None
         if self._pending is None and not self._ended and has_room:
             answer = conductor.next_launch()
             self._ended = answer is None
@@ -193,12 +230,11 @@ class ReplayExecutor(Executor):
                 self._pending, self._num_cores = answer, answer.num_cores
         return self._pending
 
-    def _start(self, launch: Launch, room: Room, conductor: Conductor) -> None:
-        group = _Group(
-            launch=launch, room=room, began_at=self._now, held_s=0.0, num_left=len(launch.trials)
-        )
+    def _start(self, launch: Launch, room: _Room, conductor: Conductor) -> None:
+        room.hold(launch, 1)
+        group = _Group(launch=launch, room=room, began_at=self._now)
         plays = [self._play(each.trial, group) for each in launch.each()]
-        group.held_s = sum(play.part.taken_s for play in plays)
+        group.held_s, group.num_left = sum(play.part.taken_s for play in plays), len(plays)
         self.spent.core_s += launch.num_cores * group.held_s
         for play in plays:
             conductor.started(
@@ -211,8 +247,8 @@ class ReplayExecutor(Executor):
         run = run or self._runs.draw(trial)
         part = segment_of(run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
         play = _Play(group=group, trial=trial, run=run, part=part, begun=begun)
-        if not part.reports and play.is_too_short:
-            raise _too_short(play)
+        if not part.reports:
+            play.require_end()
         return play
 
     def _push(self, play: _Play) -> None:
@@ -232,9 +268,8 @@ class ReplayExecutor(Executor):
             _, is_end, _, play = heapq.heappop(self._heap)
             if not is_end:
                 has_ended |= self._report(play, conductor)
-            elif play.is_too_short:
-                raise _too_short(play)
             else:
+                play.require_end()
                 has_ended |= self._end(play, conductor)
         return has_ended
 
@@ -258,21 +293,6 @@ class ReplayExecutor(Executor):
             self._paused[trial.curve] = play.run, play.begun + play.num_reported
         group.num_left -= 1
         if not group.num_left:
-            self._nodes.hold(group.room, group.launch, -1)
+            group.room.hold(group.launch, -1)
         conductor.finished(trial, result)
         return not group.num_left
-
-    def _tick(self, conductor: Conductor) -> None:
-        if time.monotonic() - self._ticked >= TICK_S:
-            self._ticked = time.monotonic()
-            conductor.tick()
-
-
-def _too_short(play: _Play) -> ReplayError:
-    """Return the error of a trial that continues after the end of its recorded run."""
-    why = shortfall(play.run, play.trial.budget)
-    return ReplayError(
-        f"the recorded run of trial {play.trial.id} was stopped too early: {why}",
-        "a search may decide otherwise than the recorded one: give it that one's seed, "
-        "stopping and room, or replay a run whose trials were trained to the end",
-    )

@@ -1,4 +1,4 @@
-"""A run that pauses, or goes on from a checkpoint."""
+"""A run that pauses, or continues from a checkpoint."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.measurement.progress import Progress, random_state, set_random_state
+from orchestrator.measurement.context import random_state, set_random_state
 from orchestrator.measurement.run import Run
+from orchestrator.measurement.time_slices import TimeSlices
 from orchestrator.trial import Budget, Report
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, context
 
@@ -94,40 +95,35 @@ def test_a_checkpoint_never_runs_code(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def stepped(progress: Progress, num_steps: int) -> None:
-    for _ in range(num_steps):
-        progress.count_step(4)
+def trained(budget: Budget, num_batches: int = 10) -> tuple[Run, list[bool], list[float]]:
+    """Train in slices; return whether each epoch was the last, and the progress after it."""
+    clock, lasts, progress = FakeClock(), list[bool](), list[float]()
+    run = Run(context(budget=budget), Listener(), TimeSlices(progress.append, clock=clock))
+    for _ in run.epochs():
+        for _ in run.batches(range(num_batches), samples=lambda _: 4):
+            clock.sleep(1.0)
+        lasts.append(run.last_epoch)
+    return run, lasts, progress
 
 
 def test_epochs_end_with_the_budget_of_epochs_or_of_steps() -> None:
-    assert list(Progress(Budget(epochs=3)).epochs()) == [0, 1, 2]
-    progress = Progress(Budget(epochs=3, steps=15))
-    done = []
-    for epoch in progress.epochs():
-        stepped(progress, 10)
-        done.append(epoch)
-    assert done == [0, 1]
+    assert trained(Budget(epochs=3))[1] == [False, False, True]
+    assert trained(Budget(epochs=3, steps=15))[1] == [False, True]
 
 
 def test_epochs_end_at_a_pause_before_the_budget_does() -> None:
-    progress = Progress(Budget(epochs=9, pause_after=3))
-    lasts = [progress.is_last_epoch for _ in progress.epochs()]
+    run, lasts, progress = trained(Budget(epochs=9, pause_after=3), num_batches=1)
     assert lasts == [False, False, True]
-    assert progress.is_paused
-    assert progress.pause_reason == "paused after 3 of 9 epochs"
-    assert progress.fraction(0.0) == 1
+    assert run.pause_reason == "paused after 3 of 9 epochs"
+    assert progress == pytest.approx([1 / 3, 2 / 3, 1])
 
 
 @pytest.mark.parametrize("pause_after", [None, 3, 4])
 def test_a_budget_that_ends_first_has_no_pause(pause_after: int | None) -> None:
-    progress = Progress(Budget(epochs=3, pause_after=pause_after))
-    assert list(progress.epochs()) == [0, 1, 2]
-    assert not progress.is_paused
+    run, lasts, _ = trained(Budget(epochs=3, pause_after=pause_after))
+    assert (len(lasts), run.pause_reason) == (3, "")
 
 
 def test_the_fraction_is_that_of_the_limit_that_is_reached_first() -> None:
-    progress = Progress(Budget(epochs=10, steps=40))
-    progress.count_epoch()
-    stepped(progress, 10)
-    assert progress.fraction(0.5) == pytest.approx(0.25), "a quarter of the steps"
-    assert progress.fraction(5.0) == pytest.approx(0.6), "six tenths of the epochs"
+    assert trained(Budget(epochs=10, steps=20), 5)[2] == pytest.approx([0.25, 0.5, 0.75, 1.0])
+    assert trained(Budget(epochs=4, steps=99), 5)[2] == pytest.approx([0.25, 0.5, 0.75, 1.0])

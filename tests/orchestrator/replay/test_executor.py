@@ -14,15 +14,10 @@ from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.drawing import Drawing
 from orchestrator.replay.executor import ReplayExecutor
-from orchestrator.replay.nodes import Nodes
 from orchestrator.replay.recorded import RecordedRun, Recording, ReplayError
 from orchestrator.trainable import Demand
 from orchestrator.trial import Budget, Isolation, Report, Trial, TrialResult, TrialState
-from tests.orchestrator.replay.made_runs import (
-    made_launch,
-    made_run,
-    made_trial,
-)
+from tests.orchestrator.replay.made_runs import made_launch, made_run, made_trial
 
 BEGAN = 1000.0
 
@@ -74,12 +69,15 @@ def played(
     cpus: int = 2,
     nodes: int = 1,
     gpus: int = 0,
+    most: int | None = None,
 ) -> Told:
     """Play the launches on runs of these configs."""
     recordings = [Recording(trial=made_trial(name), run=run) for name, run in runs]
     made = [Node(name=f"n{index}", cpus=cpus, gpus=gpus) for index in range(nodes)]
     machine = Machine(nodes=tuple(made))
-    told.executor = ReplayExecutor(Drawing(recordings), machine, began_at=BEGAN)
+    told.executor = ReplayExecutor(
+        Drawing(recordings), machine, began_at=BEGAN, max_concurrent=most
+    )
     told.executor.run(told)
     return told
 
@@ -200,26 +198,10 @@ def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
     assert told.when("end") == sorted(expected)
 
 
-# -- nodes
-
-
-def nodes(*cpus: int, gpus: int = 0, most: int | None = None) -> Nodes:
-    made = [Node(name=f"n{index}", cpus=count, gpus=gpus) for index, count in enumerate(cpus)]
-    return Nodes(Machine(nodes=tuple(made)), most)
-
-
-def placed(cluster: Nodes, launch: Launch) -> str:
-    """Return the node that a launch is placed on, or nothing where there is no room."""
-    room = cluster.place(launch)
-    return "" if room is None else room.node
-
-
-PLAIN = made_launch(made_trial())
-
-
 def test_gpus_and_the_most_at_the_same_time_are_limits_too() -> None:
-    on_gpu = made_launch(made_trial(), demand=Demand(gpus=1))
-    with_gpu, one_at_a_time = nodes(8, gpus=1), nodes(8, most=1)
-    assert [placed(with_gpu, on_gpu) for _ in range(2)] == ["n0", ""]
-    assert [placed(one_at_a_time, PLAIN) for _ in range(2)] == ["n0", ""]
-    assert one_at_a_time.with_room(2) is None
+    on_gpu = [made_launch(made_trial(name), demand=Demand(gpus=1)) for name in "ab"]
+    runs = [("a", seconds(10)), ("b", seconds(4))]
+    told = played(Told([*on_gpu]), *runs, cpus=8, gpus=1)
+    assert told.when("start") == [(0.0, "a-0"), (10.0, "b-0")]
+    told = played(Told(launches("a", "b")), *runs, cpus=8, most=1)
+    assert told.when("start") == [(0.0, "a-0"), (10.0, "b-0")]
