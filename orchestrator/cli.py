@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         _require_no_run(arguments)
         _require_no_typo(arguments)
         options = parse(arguments)
-        from orchestrator.driver.planning.command import print_plan
+        from orchestrator.driver.planning.text import print_plan
         from orchestrator.driver.run import run
 
         return print_plan(options) if options.plan else run(options, list(arguments))

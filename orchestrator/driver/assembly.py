@@ -12,7 +12,7 @@ from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.options.declaration import EXECUTORS
-from orchestrator.driver.outputs import Room, StepTimes
+from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.request import Request
@@ -133,7 +133,7 @@ def make_factory(
         source_hash=recorded.source_hash if recorded else source_hash(sweep.trainable),
         data_name=data.name if data else "",
         capacity=capacity_of_request(request, machine),
-        room=Room(folder),
+        folder=folder,
         rerun=not options.no_rerun,
     )
 

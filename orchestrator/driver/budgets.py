@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.formats import duration
+from orchestrator.search.stages.confirm import FirstRounds
 
 HOUR_S: Final = 3600.0
+
+LEAST_CONFIGS: Final = 2
+"""Configs that a search must have room for, or nothing is kept back: a baseline and one more."""
+
+MARGIN: Final = 1.1
+"""Factor on the expected confirm stage to be kept back for it: runs differ in length."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +25,7 @@ class Amount:
 
     Attributes:
         time_s: Seconds from the start of the first to the end of the last.
-        core_s: Core-seconds: the sum of each trial's cores times the seconds it holds them.
+        core_s: Core-seconds: each trial's cores times the seconds that it has them, summed.
     """
 
     time_s: float = 0.0
@@ -84,3 +91,27 @@ class Budgets:
 
 def _share(amount: float, limit: float) -> float:
     return amount / limit if limit > 0 else math.inf
+
+
+def kept_back(
+    first: FirstRounds, budgets: Budgets, *, baseline: Amount, typical: Amount
+) -> Amount | None:
+    """Return what budgets keep back for the confirm stage; None if no search would be left.
+
+    Room for all finalists if there is enough, else only for the selected config.
+
+    Args:
+        first: The stage up to its first analysis.
+        budgets: The budgets.
+        baseline: Amount of a whole training of the baseline.
+        typical: Amount of a whole training of another config.
+    """
+    if not first.rounds:
+        return None
+    search = baseline + typical.times(LEAST_CONFIGS - 1)
+    for finalists, margin in ((first.finalists, MARGIN), (min(1, first.finalists), 1.0)):
+        compared = (baseline + typical.times(finalists)).times(first.rounds * first.share)
+        kept = (compared + typical).times(margin)  # the last one is the test run
+        if not budgets.exceeded_by(kept + search):
+            return kept
+    return None

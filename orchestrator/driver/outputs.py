@@ -1,11 +1,10 @@
-"""Files of a run besides the journal: outputs, step times, and the room for temporary files."""
+"""Files of a run besides the journal: the outputs of trials, and the times of steps."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 from orchestrator.execution.process.fork_client import output_of
 from orchestrator.kernel.events import BlockRow, Ended, Event, Finished, Reported, Started, Timed
@@ -14,10 +13,6 @@ from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile
 from orchestrator.trial import TrialResult, TrialState
-
-LOOK_S: Final = 1.0
-"""Least time between two checks for room, except after a failure."""
-_PROBE: Final = bytes(1 << 16)
 
 
 class Outputs(Fold):
@@ -85,31 +80,3 @@ class StepTimes(Fold):
             path = self._journal.path.parent / RunFile.STEPS
             self._file = Journal(path, now=self._journal.now)
         self._file.append(event)
-
-
-class Room:
-    """Check that the private folder of a run can be written to.
-
-    Args:
-        folder: The folder. It is not made again if it is missing: it contained what trials need.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._looked_at = float("-inf")
-
-    def require(self, *, now: bool = False) -> None:
-        """Check that there is room: at intervals, or at once with ``now``.
-
-        Raises:
-            OSError: There is none, or the folder is missing. This ends the run and gives no trial a
-                row.
-        """
-        if not now and time.monotonic() < self._looked_at + LOOK_S:
-            return
-        self._looked_at = time.monotonic()
-        probe = self._folder / ".room"
-        try:
-            probe.write_bytes(_PROBE)
-        finally:
-            probe.unlink(missing_ok=True)

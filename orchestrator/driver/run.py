@@ -21,10 +21,9 @@ from orchestrator.driver.assembly import (
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.outputs import Outputs
-from orchestrator.driver.planning.plan import planned
+from orchestrator.driver.planning.plan import num_rows, planned, require_room
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.planning.text import note
-from orchestrator.driver.planning.totals import num_rows, require_room
 from orchestrator.driver.record import question_record, sweep_record
 from orchestrator.driver.request import (
     Request,
@@ -200,7 +199,7 @@ def _run_trials(parts: _Parts) -> int:
         loop.replay(past.events)
         past.require_more(parts.trials, spending.cut_by, extends=search.extends)
     except SweepError:  # nothing is written: a run that is refused stays as it was
-        loop.abandon()
+        journal.close()
         raise
     if parts.request.before is not None:
         parts.directory.write_sweep(parts.record)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.derived import DerivedFigures
-from orchestrator.driver.outputs import Room
 from orchestrator.errors import SweepFileError
 from orchestrator.kernel.executor import Launch, Needs, TimeBudget
 from orchestrator.kernel.search import Proposal
@@ -52,7 +51,7 @@ class TrialFactory:
         paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
         capacity: Most trials that run at the same time.
         derived: Makes the figures that the sweep asks for and that are not measured.
-        room: Whether trials have room for temporary files; None: not checked.
+        folder: Private folder of the run, which must have room; None: not checked.
         time_budget: Returns the time until which trials may start, or None.
         rerun: False to run no contaminated trial again.
         reruns: Whether each rerun of this process was contaminated again.
@@ -69,7 +68,7 @@ class TrialFactory:
     paused_dir: Path | None = None
     capacity: Capacity = field(default_factory=Capacity)
     derived: DerivedFigures = field(default_factory=DerivedFigures)
-    room: Room | None = None
+    folder: Path | None = None
     time_budget: Callable[[], TimeBudget | None] = lambda: None
     rerun: bool = True
     reruns: list[bool] = field(default_factory=list)
@@ -97,14 +96,8 @@ class TrialFactory:
         return Trial(
             id=trial_id(identity),
             curve=trial_id({**identity, "budget": whole.to_json()}),
-            stage=proposal.stage,
-            config=dict(proposal.config),
-            budget=proposal.budget,
             seed=seed,
-            repeat=proposal.repeat,
-            evaluate_test=proposal.evaluate_test,
-            isolated=proposal.isolated,
-            interleaved=proposal.interleaved,
+            **{**vars(proposal), "config": dict(proposal.config)},
         )
 
     def may_interleave(self, configs: Sequence[Config], results: Results) -> bool:
@@ -112,8 +105,7 @@ class TrialFactory:
 
         Each must be one process, on the CPU. Together they must fit into the memory, since the
         stopped ones keep theirs; the peak of their trials so far counts. Once an interleaved trial
-        did not complete, no more are interleaved: it may need a lock or a port that another one
-        holds until its end.
+        did not complete, no more are interleaved: it may need a lock or a port of another one.
         """
         has_worked = all(
             result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
@@ -141,8 +133,7 @@ class TrialFactory:
         Interleaved ones that other load contaminated are not run again: each would be
         compared with trials that ran under a different load.
         """
-        if self.room is not None:
-            self.room.require()
+        self._require_room()
         first, *others = (self._launch(trial, is_alone=len(trials) == 1) for trial in trials)
         return replace(first, others=tuple(others))
 
@@ -168,6 +159,11 @@ class TrialFactory:
             rerun_contaminated=is_alone and self.rerun and not self._reruns_are_in_vain,
         )
 
+    def _require_room(self) -> None:
+        """Raise ``OSError`` if the run's folder is full or missing, which ends the run."""
+        if self.folder is not None:
+            (self.folder / ".room").write_bytes(bytes(1 << 16))
+
     def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
         """Return a result with derived figures and idle knobs; ``failed`` without any figure.
 
@@ -176,8 +172,8 @@ class TrialFactory:
         Knobs that can have no effect in the trial's config are its tag ``idle``. A slow start is
         part of its tag ``contaminated``.
         """
-        if self.room is not None and result.state is TrialState.FAILED:
-            self.room.require(now=True)
+        if result.state is TrialState.FAILED:
+            self._require_room()
         result = self.derived.completed(trial, result)
         if result.state is TrialState.COMPLETED and (reason := self._other_epoch(trial)):
             result = replace(result, state=TrialState.INFEASIBLE, reason=reason)
@@ -187,15 +183,13 @@ class TrialFactory:
                 self.note(
                     f"{RERUNS_IN_VAIN} reruns in a row were contaminated again: no more start"
                 )
-        if load := result.contaminated:
-            result = replace(result, tags={**result.tags, "contaminated": load})
-        if idle := ", ".join(idle_knobs(built(self.sweep.trainable.config, trial.config))):
-            result = replace(result, tags={**result.tags, "idle": idle})
-        asked = [objective.metric for objective in self.sweep.objectives]
-        target = self.derived.target
-        return _failed_without_figures(
-            result, trial, asked if target is None else [*asked, target.metric]
-        )
+        idle = idle_knobs(built(self.sweep.trainable.config, trial.config))
+        tags = {"contaminated": result.contaminated, "idle": ", ".join(idle)}
+        made = {name: text for name, text in tags.items() if text}
+        result = replace(result, tags={**result.tags, **made})
+        if result.state is TrialState.COMPLETED and (reason := self._no_figure(trial, result)):
+            result = replace(result, state=TrialState.FAILED, reason=reason)
+        return result
 
     @property
     def _reruns_are_in_vain(self) -> bool:
@@ -234,6 +228,28 @@ class TrialFactory:
             "divide its samples among workers and ranks"
         )
 
+    def _no_figure(self, trial: Trial, result: TrialResult) -> str:
+        """Return why a whole training has none of the sweep's figures; empty where it has one.
+
+        A figure that is not a number was not measured. A trial of speed alone need have none.
+        """
+        target = self.derived.target
+        asked = [*self.sweep.objectives, *([] if target is None else [target])]
+        names = list(dict.fromkeys(objective.metric for objective in asked))
+        has_one = any(not math.isnan(result.metrics.get(name, math.nan)) for name in names)
+        if has_one or not trial.budget.evaluated:
+            return ""
+        wanted, ended = " and ".join(names), "it ended without an error and reported"
+        if not_numbers := " and ".join(name for name in names if name in result.metrics):
+            return (
+                f"{ended} {not_numbers} as nan, which counts as not measured: the sweep asks for "
+                f"{wanted}"
+            )
+        return (
+            f"{ended} none of what the sweep asks for: {wanted}. A function for Ray Tune reports "
+            f"by tune.report, one of a run by run.report{batches_hint(names)}"
+        )
+
 
 def _peak_gib(config: Config, results: Results) -> float:
     """Return the most memory that a trial of ``config`` was seen to have; infinite without one."""
@@ -243,31 +259,3 @@ def _peak_gib(config: Config, results: Results) -> float:
         if dict(trial.config) == dict(config)
     )
     return max(peaks, default=0.0) or math.inf
-
-
-def _failed_without_figures(
-    result: TrialResult, trial: Trial, objectives: Sequence[str]
-) -> TrialResult:
-    """Return the result, ``failed`` if a whole training has none of the sweep's figures.
-
-    A figure that is not a number was not measured.
-
-    Args:
-        result: Result of ``trial``.
-        trial: The trial. A trial of speed alone reports no learned figure.
-        objectives: The sweep's objectives, by metric name.
-    """
-    is_whole = result.state is TrialState.COMPLETED and trial.budget.evaluated
-    figures = (result.metrics.get(name, math.nan) for name in objectives)
-    if not is_whole or not all(map(math.isnan, figures)):
-        return result
-    names = list(dict.fromkeys(objectives))
-    asked = " and ".join(names)
-    if not_numbers := [name for name in names if name in result.metrics]:
-        what = f"{' and '.join(not_numbers)} as nan, which counts as not measured"
-        what += f": the sweep asks for {asked}"
-    else:
-        what = f"none of what the sweep asks for: {asked}. A function for Ray Tune reports by "
-        what += f"tune.report, one of a run by run.report{batches_hint(names)}"
-    reason = f"it ended without an error and reported {what}"
-    return replace(result, state=TrialState.FAILED, reason=reason)

@@ -18,12 +18,12 @@ import msgspec
 from orchestrator.driver.options.options import Options
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.execution.placement import cores_of_trial
+from orchestrator.kernel.events import config_from_json
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import EarlierConfig, SearchProblem, key_of, varied_within
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.provenance.environment import TIMED_PACKAGES, environment
-from orchestrator.provenance.source import source_hash
+from orchestrator.provenance.environment import environment
 from orchestrator.replay.setup import Replay
 from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.history import read_history
@@ -99,15 +99,11 @@ def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
     try:
         content = json.loads(path.read_bytes())["configs"]
         kept = msgspec.convert(content, tuple[EarlierConfig, ...])
+        configs = [replace(each, config=config_from_json(each.config)) for each in kept]
     except (OSError, ValueError, KeyError, TypeError) as error:
         text = f"{path}: the results that the search received first cannot be read: {error!r}"
         raise RunDirectoryError(text, "restore the file, or start a new run") from None
-    return WarmStart(runs=record.warm_start, configs=tuple(map(_with_tuples, kept)))
-
-
-def _with_tuples(each: EarlierConfig) -> EarlierConfig:
-    config = {k: tuple(v) if isinstance(v, list) else v for k, v in each.config.items()}
-    return replace(each, config=config)
+    return WarmStart(runs=record.warm_start, configs=tuple(configs))
 
 
 # -- earlier runs
@@ -136,8 +132,8 @@ def warm_start_of(
             f"--warm-start: {sweep.search!r} asks for the same whatever was measured before",
             "give one that goes by results: --search tpe, nsga2 or gp",
         )
-    found = environment(file) if replay is None else vars(replay.record)
-    known = {name: found["hardware"].get(name) for name in _HARDWARE}
+    hardware = environment(file)["hardware"] if replay is None else replay.record.hardware
+    known = {name: hardware.get(name) for name in _HARDWARE}
     known["cores per trial"] = cores_of_trial(sweep.cores_per_trial, machine)
     # Its own constraints may be about a machine that has not answered yet.
     problem = search_problem(replace(sweep, constraints=()), machine)
@@ -156,7 +152,7 @@ def warm_start_of(
             problems.append(error)
     raise_all(problems)
     num_used = sum(len(each.results) for each in configs.values())
-    summary = (
+    note = (
         f"the search begins with {num_used} results of {len(configs)} configs from "
         f"{', '.join(records)}. They are in no table and no claim of this run"
     )
@@ -164,15 +160,12 @@ def warm_start_of(
         runs=tuple(records),
         configs=tuple(configs.values()),
         fingerprints=tuple(record.data_fingerprint for record in records.values()),
-        notes=(summary, *_changes(records, source_hash(sweep.trainable), found["versions"])),
+        notes=(note,),
     )
 
 
 def _comparable_record(run: Path, sweep: Sweep[Any], known: Mapping[str, Any]) -> SweepRecord:
-    try:
-        record = read_sweep(run)
-    except RunDirectoryError as error:
-        raise RunDirectoryError(f"--warm-start {error.message}", error.hint) from None
+    record = read_sweep(run)
     for name, then, now in _pairs(record, sweep, known):
         if then != now:
             text = f"its {name} was {then!r}, here it is {now!r}: figures are not comparable"
@@ -222,17 +215,3 @@ def _results(run: Path, problem: SearchProblem) -> list[EarlierConfig]:
     if not inside:
         raise refused(run, "none of its configs lies in the sweep's space")
     return inside
-
-
-def _changes(
-    records: Mapping[str, SweepRecord], source: str, versions: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield a note for each run with another source or versions; its results are used as well."""
-    for run, record in records.items():
-        changed = ["the trainable's source has changed"] * (record.source_hash != source)
-        for name in TIMED_PACKAGES:
-            then, now = record.versions.get(name), versions.get(name)
-            if then != now:
-                changed.append(f"{name} {then} then, {now} now")
-        if changed:
-            yield f"--warm-start {run}: {'; '.join(changed)}: its figures may differ"

@@ -215,6 +215,11 @@ def decode(line: bytes) -> Event | None:
         return None
     event: Event = msgspec.convert(fields, kind)
     if isinstance(event, Asked | Merged):
-        config = msgspec.convert(event.trial.config, _Config)  # lists become tuples again
+        config = config_from_json(event.trial.config)
         return replace(event, trial=replace(event.trial, config=config))
     return event
+
+
+def config_from_json(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of knobs; lists become tuples again."""
+    return msgspec.convert(config, _Config)

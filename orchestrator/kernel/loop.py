@@ -121,11 +121,7 @@ class ControlLoop:
         try:
             self.record(Ended(exit_code=exit_code))
         finally:
-            self.abandon()
-
-    def abandon(self) -> None:
-        """Close the journal of a run that could not be replayed, without another event."""
-        self._journal.close()
+            self._journal.close()
 
     def record(self, event: Event) -> None:
         """Journal an event, then pass it on."""
@@ -255,12 +251,15 @@ class ControlLoop:
             self._search.tell(asked, result)
 
     def _answer_again(self, trial: Trial) -> None:
-        """Tell the search the result of a trial that it asked for before, once there is one."""
-        result = self._results.get(trial.id)
-        if result is None or result.state is TrialState.NOT_RUN:
-            self._merged[trial.id].append(trial)
+        """Give the search the result of a trial that it asked for before, once there is one."""
+        if self._has_run(trial):
+            self._search.tell(trial, self._results[trial.id])
         else:
-            self._search.tell(trial, result)
+            self._merged[trial.id].append(trial)
+
+    def _has_run(self, trial: Trial) -> bool:
+        result = self._results.get(trial.id)
+        return result is not None and result.state is not TrialState.NOT_RUN
 
     # -- resuming
 
@@ -277,10 +276,7 @@ class ControlLoop:
             self._replay_event(event, asked)
         self._gate.replaying = False
         self._search.notes()  # they are in the journal
-        have_run = {
-            key for key, each in self._results.items() if each.state is not TrialState.NOT_RUN
-        }
-        self._to_run = [trial for trial in asked.values() if trial.id not in have_run]
+        self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]
         for trial in self._to_run:
             self._results.pop(trial.id, None)
 
@@ -307,13 +303,9 @@ def _require_asked(search: Search, trial: Trial, journal: Path) -> None:
         RunDirectoryError: It asks for something else.
     """
     proposal = search.ask()
-    same = isinstance(proposal, Proposal) and (
-        dict(proposal.config) == dict(trial.config)
-        and (proposal.stage, proposal.repeat) == (trial.stage, trial.repeat)
-        and (proposal.isolated, proposal.interleaved) == (trial.isolated, trial.interleaved)
-        and proposal.budget == trial.budget
-    )
-    if not same:
+    names = ("stage", "repeat", "isolated", "interleaved", "budget")
+    same = isinstance(proposal, Proposal) and dict(proposal.config) == dict(trial.config)
+    if not same or any(getattr(proposal, name) != getattr(trial, name) for name in names):
         raise RunDirectoryError(
             f"{journal}: the search no longer asks for what it asked for (trial {trial.id})",
             "its code or a library's version has changed; start a new run",

@@ -8,11 +8,9 @@ import os
 import shutil
 import time
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.sweep_record import SweepRecord
 
@@ -92,17 +90,11 @@ class RunDirectory:
 
 
 def _has_begun(journal: Path) -> bool:
-    """Return True if there is a line in a journal, be it damaged.
-
-    Raises:
-        OSError: It is not known.
-    """
+    """Return True if there is a whole line in a journal, be it damaged."""
     if not journal.exists():
         return False
-    try:
-        return next(read_journal(journal), None) is not None
-    except RunDirectoryError:
-        return True
+    with journal.open("rb") as file:
+        return file.readline().endswith(b"\n")
 
 
 def require_new(path: Path) -> None:
@@ -127,9 +119,5 @@ def directory_of_this_second(folder: Path) -> RunDirectory:
         RunDirectoryError: It cannot be made.
     """
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
-    path = folder / stamp
-    for number in count(2):
-        if not path.exists():
-            break
-        path = folder / f"{stamp}-{number}"
-    return RunDirectory(path)
+    names = (stamp, *(f"{stamp}-{number}" for number in range(2, 1000)))
+    return RunDirectory(next(path for name in names if not (path := folder / name).exists()))

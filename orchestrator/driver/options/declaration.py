@@ -6,7 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -65,17 +65,24 @@ class Option:
     replaces: str = ""
 
 
-def folder(group: Group, text: str, metavar: str = "DIR", **more: bool) -> Option:
-    """Return the declaration of an option that names a folder, by default for this process."""
-    fields: dict[str, Any] = {"metavar": metavar, "read": a_path, "stored": False, **more}
-    return Option(group, text, **fields)
+def option(group: Group, text: str, metavar: str = "", **more: Any) -> Any:  # noqa: ANN401 - as field()
+    """Return the field of an option, with what else :class:`Option` has of it.
+
+    Its default is None, False for a switch and () for a list.
+    """
+    declared = Option(group, text, metavar, **more)
+    default: Any = () if declared.is_list else None if metavar else False
+    return field(default=default, metadata={"option": declared})
 
 
-def count(
-    text: str, group: Group = Group.SEARCHED, *, least: int = 1, replaces: str = ""
-) -> Option:
-    """Return the declaration of a number."""
-    return Option(group, text, metavar="N", read=whole_number(least, MOST), replaces=replaces)
+def folder(group: Group, text: str, metavar: str = "DIR", **more: Any) -> Any:  # noqa: ANN401
+    """Return the field of an option that names a folder, by default for this process."""
+    return option(group, text, metavar, **{"read": a_path, "stored": False, **more})
+
+
+def count(text: str, group: Group = Group.SEARCHED, *, least: int = 1, replaces: str = "") -> Any:  # noqa: ANN401
+    """Return the field of an option that is a number."""
+    return option(group, text, "N", read=whole_number(least, MOST), replaces=replaces)
 
 
 def flag(name: str) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Final, get_origin, get_type_hints
+from typing import Any, Final
 
 from orchestrator.arguments import cluster_address, one_of
 from orchestrator.driver.options.declaration import (
@@ -25,6 +25,7 @@ from orchestrator.driver.options.declaration import (
     hours,
     is_of_replay,
     isolation,
+    option,
     prices,
     replay_settings,
     setting,
@@ -44,139 +45,89 @@ class Options:
     """The values of a command line; None, False or empty where an option was not given."""
 
     sweep_file: Path | None = None
-    plan: Annotated[bool, Option(_TRAINED, "print what would run, and stop", stored=False)] = False
-    data: Annotated[
-        str | None,
-        Option(_TRAINED, "train on this data set instead of the sweep's", metavar="NAME_OR_PATH"),
-    ] = None
-    data_root: Annotated[
-        Path | None,
-        folder(_TRAINED, "where data sets live (default: $SWEEP_DATA, else data/)", stored=True),
-    ] = None
-    download: Annotated[
-        bool, Option(_TRAINED, "fetch the data set if it is absent", stored=False)
-    ] = False
-    set: Annotated[
-        tuple[str, ...],
-        Option(
-            _TRAINED,
-            "fix a knob, in the space and in the baseline; or rigor=PRESET, rigor.NAME=VALUE, "
-            "replay.NAME=VALUE; may be repeated",
-            metavar="NAME=VALUE",
-            read=setting,
-            is_list=True,
-        ),
-    ] = ()
-    search: Annotated[
-        str | None,
-        Option(
-            _SEARCHED, f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's", metavar="NAME"
-        ),
-    ] = None
-    trials: Annotated[int | None, count("configs to try at most")] = None
-    seed: Annotated[
-        int | None,
-        count("seed of the plan and, plus the repeat, of every trial", least=0, replaces="seed"),
-    ] = None
-    epochs: Annotated[int | None, count("epochs of a whole training", replaces="epochs")] = None
-    steps: Annotated[
-        int | None, count("optimizer steps of a training at most", replaces="steps")
-    ] = None
-    warm_start: Annotated[
-        tuple[Path, ...],
-        folder(
-            _SEARCHED, "give the search the results of these runs first", "RUN_DIR", is_list=True
-        ),
-    ] = ()
-    time_budget: Annotated[
-        float | None,
-        Option(
-            _SEARCHED,
-            "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
-            metavar="30m",
-            read=duration_s,
-        ),
-    ] = None
-    core_hours: Annotated[
-        float | None,
-        Option(
-            _SEARCHED,
-            "budget of core-hours: cores of each trial times the time that it holds them",
-            metavar="X",
-            read=hours,
-        ),
-    ] = None
-    cost: Annotated[
-        Mapping[str, float] | None,
-        Option(
-            _SEARCHED,
-            "prices of a core and of a GPU for one hour",
-            metavar="cpu_hour=0.04,gpu_hour=2.50",
-            read=prices,
-            replaces="prices",
-        ),
-    ] = None
-    max_concurrent: Annotated[int | None, count("most trials at the same time", _PLACE)] = None
-    cores_per_trial: Annotated[
-        int | None,
-        count(
-            "cores of every trial (default: the sweep's, else the node or its part per GPU)",
-            _PLACE,
-            replaces="cores_per_trial",
-        ),
-    ] = None
-    isolation: Annotated[
-        Isolation | None,
-        Option(
-            _PLACE,
-            "how far trials are kept from each other: exclusive, leased or shared",
-            metavar="NAME",
-            read=isolation,
-            replaces="isolation",
-        ),
-    ] = None
-    no_rerun: Annotated[bool, Option(_PLACE, "run no contaminated trial again")] = False
-    executor: Annotated[
-        str | None,
-        Option(
-            _PLACE,
-            f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})",
-            metavar="NAME",
-            read=one_of(*EXECUTORS),
-        ),
-    ] = None
-    table: Annotated[
-        Path | None,
-        folder(
-            _PLACE,
-            "run directory whose recorded runs --executor replay plays",
-            "RUN_DIR",
-            stored=True,
-        ),
-    ] = None
-    address: Annotated[
-        str | None,
-        Option(_PLACE, "use this existing Ray cluster", metavar="ADDR", read=cluster_address),
-    ] = None
-    out: Annotated[Path | None, folder(_RESULTS, "run directory (default: runs/SWEEP/TIME)")] = None
-    resume: Annotated[Path | None, folder(_RESULTS, "continue an interrupted run")] = None
-    tracking_uri: Annotated[
-        str | None,
-        Option(
-            _RESULTS,
-            "MLflow (default: $MLFLOW_TRACKING_URI, else an sqlite file under the runs folder)",
-            metavar="URI",
-        ),
-    ] = None
-    experiment: Annotated[
-        str | None,
-        Option(
-            _RESULTS,
-            "MLflow's experiment (default: $MLFLOW_EXPERIMENT_NAME, else the sweep file's name)",
-            metavar="NAME",
-        ),
-    ] = None
-    no_mlflow: Annotated[bool, Option(_RESULTS, "do not write to MLflow")] = False
+    plan: bool = option(_TRAINED, "print what would run, and stop", stored=False)
+    data: str | None = option(
+        _TRAINED, "train on this data set instead of the sweep's", "NAME_OR_PATH"
+    )
+    data_root: Path | None = folder(
+        _TRAINED, "where data sets live (default: $SWEEP_DATA, else data/)", stored=True
+    )
+    download: bool = option(_TRAINED, "fetch the data set if it is absent", stored=False)
+    set: tuple[str, ...] = option(
+        _TRAINED,
+        "fix a knob, in the space and in the baseline; or rigor=PRESET, rigor.NAME=VALUE, "
+        "replay.NAME=VALUE; may be repeated",
+        "NAME=VALUE",
+        read=setting,
+        is_list=True,
+    )
+    search: str | None = option(
+        _SEARCHED, f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's", "NAME"
+    )
+    trials: int | None = count("configs to try at most")
+    seed: int | None = count(
+        "seed of the plan and, plus the repeat, of every trial", least=0, replaces="seed"
+    )
+    epochs: int | None = count("epochs of a whole training", replaces="epochs")
+    steps: int | None = count("optimizer steps of a training at most", replaces="steps")
+    warm_start: tuple[Path, ...] = folder(
+        _SEARCHED, "give the search the results of these runs first", "RUN_DIR", is_list=True
+    )
+    time_budget: float | None = option(
+        _SEARCHED,
+        "start no trial after it (90s, 30m, 2h); the rest are rows not_run",
+        "30m",
+        read=duration_s,
+    )
+    core_hours: float | None = option(
+        _SEARCHED,
+        "budget of core-hours: cores of each trial times the time that it holds them",
+        "X",
+        read=hours,
+    )
+    cost: Mapping[str, float] | None = option(
+        _SEARCHED,
+        "prices of a core and of a GPU for one hour",
+        "cpu_hour=0.04,gpu_hour=2.50",
+        read=prices,
+        replaces="prices",
+    )
+    max_concurrent: int | None = count("most trials at the same time", _PLACE)
+    cores_per_trial: int | None = count(
+        "cores of every trial (default: the sweep's, else the node or its part per GPU)",
+        _PLACE,
+        replaces="cores_per_trial",
+    )
+    isolation: Isolation | None = option(
+        _PLACE,
+        "how far trials are kept from each other: exclusive, leased or shared",
+        "NAME",
+        read=isolation,
+        replaces="isolation",
+    )
+    no_rerun: bool = option(_PLACE, "run no contaminated trial again")
+    executor: str | None = option(
+        _PLACE, f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})", "NAME", read=one_of(*EXECUTORS)
+    )
+    table: Path | None = folder(
+        _PLACE, "run directory whose recorded runs --executor replay plays", "RUN_DIR", stored=True
+    )
+    address: str | None = option(
+        _PLACE, "use this existing Ray cluster", "ADDR", read=cluster_address
+    )
+    out: Path | None = folder(_RESULTS, "run directory (default: runs/SWEEP/TIME)")
+    resume: Path | None = folder(_RESULTS, "continue an interrupted run")
+    tracking_uri: str | None = option(
+        _RESULTS,
+        "MLflow (default: $MLFLOW_TRACKING_URI, else an sqlite file under the runs folder)",
+        "URI",
+    )
+    experiment: str | None = option(
+        _RESULTS,
+        "MLflow's experiment (default: $MLFLOW_EXPERIMENT_NAME, else the sweep file's name)",
+        "NAME",
+    )
+    no_mlflow: bool = option(_RESULTS, "do not write to MLflow")
 
     @property
     def executor_name(self) -> str:
@@ -238,9 +189,7 @@ class Options:
 
 
 DECLARATIONS: Final[Mapping[str, Option]] = {
-    name: hint.__metadata__[0]
-    for name, hint in get_type_hints(Options, include_extras=True).items()
-    if get_origin(hint) is Annotated
+    entry.name: entry.metadata["option"] for entry in fields(Options) if entry.metadata
 }
 """The declarations by field of :class:`Options`, in the order in which they are documented."""
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from orchestrator.driver.budgets import LEAST_CONFIGS, Amount, Budgets
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import DEFAULT_RUNS, Request
-from orchestrator.errors import RunDirectoryError, SweepFileError
+from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.journal import read_journal
-from orchestrator.kernel.problem import Candidates, SearchProblem
+from orchestrator.kernel.problem import Candidates
 from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
 from orchestrator.search.grid import combinations
@@ -53,7 +55,7 @@ class Plan:
         first_rounds: The confirm stage up to its first analysis.
         num_cores: Cores of every trial.
         capacity: Trials that run at the same time.
-        earlier_s: Seconds that each trial of earlier runs like this one held its cores.
+        earlier_s: Seconds for which each trial of earlier runs like this one had its cores.
         stated_s: Seconds that a trial on this data takes by the sweep file, or None.
     """
 
@@ -73,16 +75,6 @@ class Plan:
     capacity: int
     earlier_s: Sequence[float] = ()
     stated_s: float | None = None
-
-    @property
-    def num_infeasible(self) -> int:
-        """Return the number of candidates that cannot run here: one row each, without a run."""
-        return sum(map(len, self.cannot_run.values()))
-
-    @property
-    def num_train(self) -> int | None:
-        """Return the most trials to train, infeasible ones left out; None for no known limit."""
-        return None if self.num_able is None else self.num_able * self.sweep.rigor.repeats
 
     @property
     def confirm(self) -> tuple[PlannedStage, ...]:
@@ -116,9 +108,13 @@ def make_plan(
         SweepError: The sweep's constraints exclude every config, or its grid is too large.
     """
     problem = search_problem(sweep, machine)
-    known = sweep.search.candidates(problem)
-    exact = known is not None
-    candidates, is_whole = (known, False) if exact else _candidates(sweep, problem)
+    candidates = sweep.search.candidates(problem)
+    exact, is_whole = candidates is not None, False
+    if candidates is None:
+        known = sweep.search.combinations(problem)
+        is_whole = known is not None and not sweep.search.has_rungs
+        with suppress(SweepFileError):  # more than can be enumerated, and than will be tried
+            candidates = Candidates.of(problem, known or combinations(problem, 1))
     cannot_run = _infeasible(sweep, machine, candidates)
     trials = getattr(sweep.search, "trials", None)
     max_configs = num_able = trials if isinstance(trials, int) else None
@@ -138,8 +134,8 @@ def make_plan(
         judge=Judge(),
         may_interleave=lambda configs, results: True,
     )
-    around = [phase for phase in phases if not isinstance(phase, Searching)]
-    firsts = [phase.first_rounds(scope) for phase in phases if isinstance(phase, Confirming)]
+    around = (phase for phase in phases if not isinstance(phase, Searching))
+    firsts = (phase.first_rounds(scope) for phase in phases if isinstance(phase, Confirming))
     return Plan(
         sweep=sweep,
         machine=machine,
@@ -152,32 +148,21 @@ def make_plan(
         is_staged=bool(stages),
         searched=tuple(searched),
         around=tuple(stage for phase in around for stage in phase.planned(scope)),
-        first_rounds=next(iter(firsts), FirstRounds()),
+        first_rounds=next(firsts, FirstRounds()),
         num_cores=num_cores,
         capacity=capacity.total,
         stated_s=sweep.trial_s.get(data),
     )
 
 
-def _candidates(sweep: Sweep[Any], problem: SearchProblem) -> tuple[Candidates | None, bool]:
-    """Return configs to count, and whether they are all that a search without repetitions has."""
-    known = sweep.search.combinations(problem)
-    is_whole = known is not None and not sweep.search.has_rungs
-    try:
-        return Candidates.of(problem, known or combinations(problem, 1)), is_whole
-    except SweepFileError:  # more than can be enumerated, and than will be tried
-        return None, False
-
-
 def _infeasible(
     sweep: Sweep[Any], machine: Machine, candidates: Candidates | None
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the configs that cannot run, by their reasons."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for values in map(candidates.config, candidates.keys) if candidates else ():
-        reason = sweep.trainable.infeasible(built(sweep.trainable.config, values), machine)
-        if reason is not None:
-            groups.setdefault(reason, []).append(values)
+        if reason := sweep.trainable.infeasible(built(sweep.trainable.config, values), machine):
+            groups[reason].append(values)
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
@@ -215,22 +200,101 @@ def planned(request: Request, machine: Machine, data: str, trials: int | None = 
 
 
 def earlier_s(run: Path, asked: SweepRecord) -> Iterator[float]:
-    """Yield the seconds that each whole training of an earlier run held its cores.
+    """Yield the seconds for which each whole training of an earlier run had its cores.
 
-    Only of a run with the budget, the fixed knobs, the cores and the data of ``asked``.
+    Only of a run with the budget, the fixed knobs, the cores and the data of ``asked``; none of a
+    run that cannot be read.
     """
-    # A run that cannot be read only means that less is known.
     with suppress(RunDirectoryError, OSError, KeyError):
-        record = read_sweep(run)
-        alike = all(
-            getattr(record, name) == getattr(asked, name)
-            for name in ("budget", "fixed", "cores_per_trial", "data")
-        )
-        if not alike or record.replayed:
+        record, names = read_sweep(run), ("budget", "fixed", "cores_per_trial", "data")
+        if record.replayed or any(getattr(record, n) != getattr(asked, n) for n in names):
             return
         for each in read_history(read_journal(run / RunFile.JOURNAL)).trials.values():
-            trial, result, seconds = each.trial, each.concluded, each.taken_s
+            result, seconds = each.concluded, each.taken_s
             completed = result is not None and result.state is TrialState.COMPLETED
-            is_whole = trial.budget == asked.budget and not trial.interleaved
+            is_whole = each.trial.budget == asked.budget and not each.trial.interleaved
             if completed and is_whole and seconds is not None:
                 yield seconds
+
+
+# -- totals
+
+
+@dataclass(frozen=True, kw_only=True)
+class Total:
+    """The total of some stages.
+
+    Attributes:
+        trials: Trials that are run.
+        amount: What they take; None where no trial's duration is known.
+        trainings: Their core-time as a number of whole trainings.
+    """
+
+    trials: int
+    amount: Amount | None
+    trainings: float = field(default=0.0, compare=False)
+
+
+def least(plan: Plan, stages: Sequence[PlannedStage] | None = None) -> Total:
+    """Return the total of what is planned, or of some stages, if nothing is added."""
+    parts = [
+        (stage, stage.least, stage.share_of_trial if (s := stage.least_share) is None else s)
+        for stage in ((*plan.searched, *plan.around) if stages is None else stages)
+    ]
+    return _total(plan, parts)
+
+
+def most(plan: Plan, stages: Sequence[PlannedStage] | None = None) -> Total | None:
+    """Return the total with all that may be added; None if the search has no known end."""
+    stages = (*plan.searched, *plan.around) if stages is None else stages
+    known = [(s, s.most, s.share_of_trial) for s in stages if s.most is not None]
+    return _total(plan, known) if len(known) == len(stages) else None
+
+
+def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Total:
+    """Return the total of stages, each with its number of trials and their share of a training."""
+    trials, amount = sum(num for _, num, _ in parts), None
+    trainings = sum(num * share for _, num, share in parts)
+    if plan.trial_s is not None:
+        rounds = sum(
+            share * -(-num // (1 if stage.isolated else plan.capacity))
+            for stage, num, share in parts
+        )
+        core_s = plan.num_cores * plan.trial_s * trainings
+        amount = Amount(time_s=plan.trial_s * rounds, core_s=core_s)
+    return Total(trials=trials, amount=amount, trainings=trainings)
+
+
+def num_rows(plan: Plan) -> int | None:
+    """Return the most rows of the search and the fewest of the confirm stage; None: no end."""
+    searched = [stage.most for stage in plan.searched]
+    if not plan.is_staged:  # a config that cannot run has a row as well
+        configs = plan.max_configs
+        searched = [None if configs is None else configs * plan.sweep.rigor.repeats]
+    rows = [*searched, *(stage.least for stage in plan.confirm)]
+    return None if None in rows else sum(number or 0 for number in rows)
+
+
+def require_room(plan: Plan, budgets: Budgets) -> None:
+    """Check that the budgets have room for the least that gives an answer, if it is known.
+
+    The least is that of a search in stages, else two configs; then the confirm stage up to its
+    first interim analysis.
+
+    Raises:
+        SweepError: A budget has no room.
+    """
+    searched, words = list(plan.searched), "the least of the search"
+    if not plan.is_staged:
+        num, words = min(LEAST_CONFIGS, sum(stage.least for stage in searched)), "two configs"
+        searched = [PlannedStage(name="", least=num, most=num, isolated=True)]
+    needed = least(plan, [*searched, *plan.confirm])
+    if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
+        return
+    confirmed = " and the confirm stage up to its first analysis" if plan.confirm else ""
+    raise SweepError(
+        f"{by} is below the least of this plan: {needed.amount} for {words}{confirmed}, "
+        f"{needed.trials} trials",
+        f"allowed: more than that{' or --set rigor.confirm=0' if plan.confirm else ''}; --plan "
+        "shows the plan",
+    )

@@ -7,14 +7,14 @@ run takes the same decisions from its journal.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.budgets import Amount, Budgets, kept_back
 from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.totals import kept_back
 from orchestrator.formats import counted
 from orchestrator.kernel.events import (
     Asked,
@@ -58,6 +58,7 @@ class Spending(Gate):
         self._budgets = budgets
         self._plan = plan
         self._now = now
+        self._whole = plan.sweep.budget
         self._baseline = values_of(canonical(plan.sweep.baseline))
         self._began: float | None = None
         self._last: float | None = None
@@ -66,8 +67,7 @@ class Spending(Gate):
         self._begun: set[str] = set()
         self._to_start: dict[str, Trial] = {}
         self._ended = Amount()
-        self._seconds: dict[str, float] = defaultdict(float)  # of all trials of a kind
-        self._num_timed: Counter[str] = Counter()
+        self._timed: dict[str, list[float]] = defaultdict(list)  # seconds of trials of a kind
         self._tried: set[str] = set()
         self._cuts: dict[str, Cut] = {}
 
@@ -187,13 +187,12 @@ class Spending(Gate):
         if seconds is not None and (paused or result.state is TrialState.COMPLETED):
             kind = repr(trial.budget)
             for name in (kind, kind + _key(trial.config)):
-                self._seconds[name] += seconds
-                self._num_timed[name] += 1
+                self._timed[name].append(seconds)
         self._release(trial.id, at)
 
     def _release(self, trial_id: str, at: float) -> None:
         held = self._held.pop(trial_id)
-        # Those of interleaved trials are held from the first start to the last end.
+        # Interleaved trials hold theirs from the first start to the last end.
         if all(other is not held for other in self._held.values()):
             self._ended += Amount(core_s=held.cores * (at - held.since))
 
@@ -237,13 +236,10 @@ class Spending(Gate):
         return self._budgets.exceeded_by(self.spent + need + (self._kept_back() or Amount()))
 
     def _running_rest(self) -> Amount:
-        """Return what launched trials will still take; the time is that of the longest trial."""
+        """Return what launched trials will still take; its time is the longest trial's."""
         rest, now, cores = Amount(), self._now(), self._plan.num_cores
-        held_now = [
-            *self._held_now(),
-            *(_Held(trial=trial, since=now, cores=cores) for trial in self._to_start.values()),
-        ]
-        for held in held_now:
+        launched = (_Held(trial=one, since=now, cores=cores) for one in self._to_start.values())
+        for held in (*self._held_now(), *launched):
             expected = self._trial_s(held.trial.budget) or 0.0
             seconds = max(0.0, expected - (now - held.since))
             core_s = rest.core_s + held.cores * seconds
@@ -258,10 +254,6 @@ class Spending(Gate):
         rounds = self._plan.first_rounds
         return kept_back(rounds, self._budgets, baseline=baseline, typical=self._one(typical_s))
 
-    @property
-    def _whole(self) -> Budget:
-        return self._plan.sweep.budget
-
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""
         own_s = self._mean_s(repr(self._whole) + _key(config))
@@ -272,13 +264,12 @@ class Spending(Gate):
         return Amount(time_s=seconds, core_s=self._plan.num_cores * seconds)
 
     def _trial_s(self, budget: Budget) -> float | None:
-        """Return the mean seconds of a trial with a budget: measured, else that of a whole one."""
+        """Return the mean seconds of a trial with a budget: measured, else as of a whole one."""
         seen = self._mean_s(repr(budget)) or self._mean_s(repr(self._whole))
         return self._plan.trial_s if seen is None else seen
 
     def _mean_s(self, name: str) -> float | None:
-        num = self._num_timed[name]
-        return self._seconds[name] / num if num else None
+        return fmean(seconds) if (seconds := self._timed.get(name)) else None
 
 
 def _key(config: Config) -> str:

@@ -1,20 +1,100 @@
-"""A plan as lines of text."""
+"""``--plan``: what would run, as lines of text; nothing is started."""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
+from orchestrator.data import DataHeaders
 from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.totals import Total, least, most, share_of_grid
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.planning.plan import Plan, Total, least, most, planned, require_room
+from orchestrator.driver.planning.spending import Spending
+from orchestrator.driver.record import question_record
+from orchestrator.driver.request import Request, read_request
+from orchestrator.driver.resume import Past, read_past
+from orchestrator.errors import refusing_os_errors
+from orchestrator.execution.placement import cap_note
 from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.search import PlannedStage
+from orchestrator.search.own import started
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
+from orchestrator.sweep.problem import search_problem
+from orchestrator.trial import TrialState
 
 _LABEL = 12
 _NUM_REASONS = 8
 _NO_CLAIM = "no trials, so no speed-up will be claimed"
+
+
+def print_plan(given: Options) -> int:
+    """Print what would run; return the exit code."""
+    with refusing_os_errors():
+        request = read_request(given)
+        dataset, folders, headers = request.dataset, request.folders, None
+        if dataset is not None and dataset.present(folders):
+            headers = dataset.headers(folders)
+    options, machine, sweep = request.options, request.here, request.sweep
+    question = question_record(sweep, request.file)
+    past = trials = configs = None
+    if options.resume is not None:
+        past = read_past(options.resume, question)
+        trials = past.extension(request.trials, sweep)
+        configs = trials or past.extended_to
+    plan = planned(request, machine, headers.name if headers else "", configs)
+    if past is None:
+        require_room(plan, request.budgets)
+    elif past.record is not None and not options.address:  # a cluster's cores are not known here
+        name = past.record.data if headers is None else headers.name
+        past.require_same(replace(question, cores_per_trial=plan.num_cores, data=name), "ground")
+    notes = [
+        request.data_note,
+        cap_note(sweep.cores_per_trial, machine),
+        "planned for this machine; --address is not asked" if options.address else "",
+        *request.warm_start.notes,
+    ]
+    lines = [
+        *map(note, filter(None, notes)),
+        *plan_lines(plan, _data_line(request, headers), request.budgets),
+    ]
+    if past is not None and past.events:
+        spending = Spending(request.budgets, plan, time.time)
+        for event in past.events:
+            spending.apply(event)
+        extends = (
+            trials is not None and started(sweep.search, search_problem(sweep, machine)).extends
+        )
+        past.require_more(trials, spending.cut_by, extends=extends)
+        lines += lines_of_the_past(past, spending.of_the_past(), request.budgets)
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _data_line(request: Request, headers: DataHeaders | None) -> str:
+    """Return the data set in words: what its headers contain, or that they were not read."""
+    if request.dataset is None:
+        return ""
+    if headers is None:
+        return f"{request.dataset.name}, to be downloaded: not read yet"
+    counts = ", ".join(f"{count:,} {name}" for name, count in headers.facts.items())
+    read = f" ({counts}, by its headers; nothing is converted yet)" if counts else ""
+    return f"{headers.name}{read}"
+
+
+def lines_of_the_past(past: Past, spent: Amount, budgets: Budgets) -> list[str]:
+    """Return the lines of what is done, what was ``spent``, and its shares of today's budgets."""
+    states = Counter(past.states.values())
+    done = counted(states.total() - states.get(TrialState.NOT_RUN, 0), "trial")
+    in_states = ", ".join(f"{num} {state.replace('_', ' ')}" for state, num in states.items())
+    shares = (f"{percent(share)} of {words}" for share, words in budgets.shares(spent))
+    return labelled({"done": [f"{done}: {in_states}".rstrip(": ")], "spent": [str(spent), *shares]})
+
+
+# -- the plan as lines
 
 
 def note(text: str) -> str:
@@ -79,11 +159,13 @@ def _search(plan: Plan) -> dict[str, list[str]]:
 
 def _of_grid(plan: Plan) -> Iterator[str]:
     """Yield how the stages together compare with the grid."""
-    if plan.candidates is not None and (shares := share_of_grid(plan)):
-        low, high = (percent(share, digits=int(share < 0.1)) for share in shares)
-        both = low if low == high else f"{low} to {high}"
-        grid = counted(len(plan.candidates.keys), "config")
-        yield f"about {both} of the core-time of the grid of {grid}"
+    high = most(plan, plan.searched)
+    if plan.candidates is not None and high is not None:
+        num_configs = len(plan.candidates.keys)
+        both = [total.trainings / num_configs for total in (least(plan, plan.searched), high)]
+        shares = dict.fromkeys(percent(share, digits=int(share < 0.1)) for share in both)
+        grid = counted(num_configs, "config")
+        yield f"about {' to '.join(shares)} of the core-time of the grid of {grid}"
 
 
 def _around(plan: Plan) -> dict[str, list[str]]:
@@ -97,14 +179,13 @@ def _around(plan: Plan) -> dict[str, list[str]]:
 def _stage(stage: PlannedStage) -> str:
     isolated = ", one at a time and isolated" if stage.isolated else ""
     share = stage.share_of_trial
-    one = "" if stage.most == 1 else "each "
-    each = f", {one}about {percent(share)} of a whole training" if share < 1 else ""
+    each = f", each about {percent(share)} of a whole training" if share < 1 else ""
     text = f": {stage.text}" if stage.text else ""
     return f"{_trials(stage.least, stage.most)}{isolated}{each}{text}"
 
 
 def _train(plan: Plan) -> Iterator[str]:
-    configs, trials = plan.max_configs, plan.num_train
+    configs, trials = plan.max_configs, plan.searched[0].most
     each = f", {plan.sweep.rigor.repeats} runs each" if plan.sweep.rigor.repeats > 1 else ""
     counts = "as many trials as it asks for"
     if trials is not None and configs is not None:
@@ -125,7 +206,8 @@ def _left_out(plan: Plan) -> Iterator[str]:
     """Yield the configs that are not run, of the space or of those that the search knows."""
     if (candidates := plan.candidates) is None:
         return
-    if not plan.exact and plan.num_infeasible + candidates.num_excluded:
+    num_infeasible = sum(map(len, plan.cannot_run.values()))
+    if not plan.exact and num_infeasible + candidates.num_excluded:
         num_configs = len(candidates.keys) + candidates.num_excluded
         middle = "" if plan.is_whole else " (the middle of each interval taken)"
         yield f"of {num_configs:,} configs of the space{middle}:"
@@ -137,7 +219,7 @@ def _left_out(plan: Plan) -> Iterator[str]:
         yield f"excluded by the sweep's constraints: {counted(candidates.num_excluded, 'config')}"
     if plan.cannot_run:
         what_then = "one row each, not run" if plan.exact else "not run if chosen"
-        yield f"cannot run here: {counted(plan.num_infeasible, 'config')}, {what_then}"
+        yield f"cannot run here: {counted(num_infeasible, 'config')}, {what_then}"
     varied = domains_of(plan.sweep.space)
     for reason, configs in islice(plan.cannot_run.items(), _NUM_REASONS):
         settings = " ".join(format_setting(name, configs[0][name]) for name in varied)
@@ -183,11 +265,7 @@ def _budget(plan: Plan, budgets: Budgets) -> Iterator[str]:
         return
     limits = ", ".join(words for _, words in budgets.shares(Amount()))
     yield f"{limits}: no trial starts that it has no room for"
-    low = least(plan)
-    if low.amount is None:
-        yield "how far that goes is not known until trials have run"
-        return
-    if by := budgets.exceeded_by(low.amount):
+    if by := budgets.exceeded_by(least(plan).amount or Amount()):
         yield f"{by} ends the search before its last config: the plan takes more"
 
 

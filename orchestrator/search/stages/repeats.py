@@ -47,8 +47,8 @@ class Repeating(Phase):
             return ()
         most = configs * more
         line = (
-            f"up to {most} more: the best config and up to {MAX_CONTENDERS} that are not told from "
-            f"it, until each has {self.max_runs} runs"
+            f"up to {most} more: the best config and up to {MAX_CONTENDERS} that the "
+            f"measurements do not separate from it, until each has {self.max_runs} runs"
         )
         return [PlannedStage(name="repeats", least=0, most=most, lines=[line])]
 

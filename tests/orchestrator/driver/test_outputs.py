@@ -1,4 +1,4 @@
-"""What trials have printed, the room for it, and what is printed while MLflow is waited for."""
+"""What trials have printed, and what is printed while MLflow is waited for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.driver.outputs import Outputs, Room
+from orchestrator.driver.outputs import Outputs
 from orchestrator.driver.trackers import Trackers
 from orchestrator.kernel.executor import log_in
 from orchestrator.tracking.console.live import Lines
@@ -35,20 +35,6 @@ def test_what_a_stopped_trial_printed_is_read_where_it_ran(tmp_path: Path) -> No
     kept = Outputs(tmp_path, tmp_path / "scratch", print)
     kept.keep("stopped", TrialResult(state=TrialState.STOPPED))
     assert (tmp_path / "output/stopped.txt").read_text() == "epoch 1\n"
-
-
-def test_a_folder_that_has_gone_is_named(tmp_path: Path) -> None:
-    room = Room(tmp_path / "gone")
-    with pytest.raises(FileNotFoundError, match=str(tmp_path / "gone")):
-        room.require()
-    room.require()  # it was looked at just now
-    with pytest.raises(FileNotFoundError, match=str(tmp_path / "gone")):
-        room.require(now=True)
-
-
-def test_no_room_is_an_error() -> None:
-    with pytest.raises(OSError, match="/dev/null"):
-        Room(Path("/dev/null")).require()
 
 
 # -- the trackers

@@ -173,3 +173,12 @@ def test_a_slow_start_is_other_load_in_a_row(factory: TrialFactory, found: str, 
     tags = {"contaminated": found, "slow_start": "9 s cut"}
     result = TrialResult(state=TrialState.STOPPED, tags=tags)
     assert factory.concluded(factory.trial(proposal_of()), result).tags["contaminated"] == row
+
+
+def test_a_full_or_missing_folder_is_an_error_of_the_run(factory: TrialFactory) -> None:
+    trial = factory.trial(proposal_of())
+    gone = replace(factory, folder=factory.scratch / "gone")
+    with pytest.raises(FileNotFoundError, match="gone"):
+        gone.launch([trial])
+    with pytest.raises(FileNotFoundError, match="gone"):
+        gone.concluded(trial, TrialResult(state=TrialState.FAILED))

@@ -96,20 +96,6 @@ def test_a_resumed_run_is_told_the_same_though_the_earlier_one_is_gone(
     assert json.loads((out / "sweep.json").read_text())["warm_start"] == [str(copied_run.out)]
 
 
-def test_another_source_or_library_is_noted_and_told_all_the_same(
-    file: Path, finished_run: FinishedRun, tmp_path: Path
-) -> None:
-    record = json.loads((finished_run.out / "sweep.json").read_text())
-    versions = record["versions"] | {"torch": "1.0.0"}
-    run = changed(finished_run.out, tmp_path, source_hash="0" * 16, versions=versions)
-    done = run_main(file, "--plan", "--warm-start", run)
-
-    assert done.returncode == 0, done.stderr
-    now = record["versions"]["torch"]
-    changes = f"the trainable's source has changed; torch 1.0.0 then, {now} now"
-    assert f"--warm-start {run}: {changes}: its figures may differ" in done.stdout
-
-
 def test_a_search_that_does_not_go_by_results_is_refused(
     file: Path, finished_run: FinishedRun
 ) -> None:

@@ -14,9 +14,8 @@ import pytest
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_search
 from orchestrator.driver.phases import capacity_of
-from orchestrator.driver.planning.plan import earlier_s, make_plan, planned
+from orchestrator.driver.planning.plan import earlier_s, least, make_plan, most, planned
 from orchestrator.driver.planning.text import plan_lines
-from orchestrator.driver.planning.totals import least, most
 from orchestrator.driver.request import Request, read_request
 from orchestrator.errors import SweepFileError
 from orchestrator.kernel.search import SearchSpec
@@ -130,7 +129,9 @@ def test_isolation_and_max_concurrent_limit_the_capacity() -> None:
 def test_a_search_that_chooses_as_it_goes_is_planned_as_a_limit() -> None:
     adaptive = plan(search=Optuna(20), **{**WIDE, "repeats": 1})
     text = "\n".join(plan_lines(adaptive))
-    assert adaptive.num_train == 26 - 21, "more are not in the space, and none is tried twice"
+    assert adaptive.searched[0].most == 26 - 21, (
+        "more are not in the space, and none is tried twice"
+    )
     assert "up to 5 trials of 20 configs: Optuna chooses as results come" in text
     assert "of 30 configs of the space:" in text
     assert "cannot run here: 21 configs, not run if chosen" in text
@@ -138,12 +139,12 @@ def test_a_search_that_chooses_as_it_goes_is_planned_as_a_limit() -> None:
 
 def test_a_search_is_planned_no_larger_than_its_space() -> None:
     small = plan(space=Config(lr=choice(0.1, 0.2, 0.3)), search=Optuna(30))
-    assert (small.num_train, least(small).trials) == (3, 3 + 7)
+    assert (small.searched[0].most, least(small).trials) == (3, 3 + 7)
     assert "fewer than the 30 asked for: the space has no more" in "\n".join(plan_lines(small))
     counted = plan(space=Config(workers=integers(0, 3), prefetch=2), search=Optuna(30))
-    assert counted.num_train == 4, "each whole number, not the ends of the interval"
+    assert counted.searched[0].most == 4, "each whole number, not the ends of the interval"
     endless = plan(space=Config(lr=uniform(0.1, 0.2)), search=Optuna(30))
-    assert endless.num_train == 30
+    assert endless.searched[0].most == 30
 
 
 @pytest.mark.parametrize("search", [Grid(), Random(5), Optuna(5)])

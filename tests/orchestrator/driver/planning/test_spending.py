@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.budgets import MARGIN, Amount, Budgets, kept_back
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.driver.planning.totals import MARGIN, kept_back
 from orchestrator.search.stages.confirm import FirstRounds
 from orchestrator.trial import Budget, Stage, Trial
 from tests.orchestrator.driver.plans import plan

@@ -1,22 +1,40 @@
-"""The plan as a user reads it."""
+"""``--plan`` as a user reads it, what it refuses, and that nothing is started."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.planning.text import note, plan_lines
+from orchestrator.driver.budgets import Amount, Budgets
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.planning.text import lines_of_the_past, plan_lines
+from orchestrator.driver.record import question_record
+from orchestrator.driver.request import read_request
+from orchestrator.driver.resume import Past
+from orchestrator.execution.placement import cores_of_trial
+from orchestrator.kernel.events import Event
 from orchestrator.search import Asha, Grid, Random
 from orchestrator.space.domains import choice, loguniform
-from tests.orchestrator.driver.plans import WIDE, Config, Staged, plan
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.trial import Budget
+from tests.orchestrator.driver.never import SWEEP, write_never
+from tests.orchestrator.driver.plans import WIDE, Config, Staged, earlier_run, plan
+from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.journalled import event_of
+from tests.orchestrator.helpers.sweep_files import GOOD, written
+from tests.orchestrator.replay.made_runs import made_trial
+from tests.orchestrator.tracking.journals import make_record
+from tests.zygote import STARTED
 
 
-def test_the_plan_says_all_of_it() -> None:
+def test_the_plan_has_all_of_it() -> None:
     assert plan_lines(plan(**WIDE)) == [
         "sweep       How many?",
         "            tiny, 3 epochs a trial, at most 1,000 steps",
@@ -34,8 +52,8 @@ def test_the_plan_says_all_of_it() -> None:
         "                  6  needs 4 GPUs, the largest node has 0 "
         "(as workers=0 prefetch=2 ranks=4 amp=off)",
         "                  5  fp16 needs a GPU (as workers=0 prefetch=2 ranks=1 amp=fp16)",
-        "repeats     up to 4 more: the best config and up to 3 that are not told from it, until "
-        "each has 3 runs",
+        "repeats     up to 4 more: the best config and up to 3 that the measurements do not "
+        "separate from it, until each has 3 runs",
         "confirm     7 trials: the selected config and the baseline, 3 runs each, "
         "interleaved on the same cores where possible and isolated; then what is "
         "recommended, once, with the test split",
@@ -82,10 +100,6 @@ def test_a_plan_has_a_line_for_each_of_its_parts(
     assert [line for line in lines if not re.search(line, text)] == []
 
 
-def test_a_note_of_several_lines_is_indented_under_its_first() -> None:
-    assert note("no data\nrun --download") == "NOTE: no data\n      run --download"
-
-
 def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
     lines = plan_lines(plan(search=Staged(), space=Config(workers=choice(0, 2, 4))))
     train = next(number for number, line in enumerate(lines) if line.startswith("probe "))
@@ -116,3 +130,167 @@ def test_a_budget_is_shown_with_what_it_ends() -> None:
     assert not any("ends the search before" in line for line in lines)
     tight = plan_lines(made, budgets=Budgets(time_s=200.0))
     assert any("ends the search before its last config" in line for line in tight)
+
+
+# -- printed
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_never(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return all files, those left out that an import makes."""
+    return sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+
+
+def test_a_plan_starts_and_writes_nothing(folder: Path) -> None:
+    before, children = files_in(folder), children_of_this()
+    done = run_main("never.py", "--plan")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("sweep       ?\n")
+    assert "train       2 trials: 2 configs" in done.stdout
+    assert files_in(folder) == before
+    assert children_of_this() == children
+
+
+def children_of_this() -> set[int]:
+    """Child processes of this one but those that only the tests have."""
+    return {child.pid for child in psutil.Process().children()} - {own.pid for own in STARTED}
+
+
+def test_notes_come_before_the_plan(folder: Path) -> None:
+    written(folder, GOOD, "digits.py")
+    done = run_main(
+        "digits.py", "--plan", "--data-root", "nowhere", "--cores-per-trial", "4096",
+        "--address", "127.0.0.1:1", "--search", "random", "--trials", "2",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    notes = [line for line in lines if line.startswith("NOTE: ")]
+    assert [note.split(" ")[1] for note in notes] == ["mnist", "4096", "planned"]
+    after = max(map(lines.index, notes)) + 1
+    assert lines[after].startswith("sweep  "), "the plan follows the last note"
+    assert "running on digits instead" in notes[0]
+    assert "To get mnist: " in lines[1]
+    assert lines[1].startswith("      "), "the rest of a note is indented"
+
+
+def test_what_is_not_there_is_refused(folder: Path) -> None:
+    written(folder, GOOD.replace('    embedded_data="digits",\n', ""), "strict.py")
+    for arguments, message in (
+        (["nevr.py"], "did you mean 'never.py'?"),
+        (["never.py", "--resume", "nowhere"], "nowhere: is not a run directory"),
+        (["strict.py", "--data-root", "nowhere"], "mnist is not under nowhere"),
+    ):
+        done = run_main("--plan", *arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert message in done.stderr
+
+
+def test_a_run_can_be_planned_without_naming_its_file_again(folder: Path) -> None:
+    begun = make_record(file="never.py", data="", options={"trials": 1})
+    (folder / "begun").mkdir()
+    (folder / "begun" / "sweep.json").write_text(json.dumps(begun.to_json()))
+    done = run_main("--plan", "--resume", "begun")
+    assert done.returncode == 0, done.stderr
+    assert "1 config" in done.stdout
+
+
+def record_of(search: str) -> SweepRecord:
+    """Return the record of ``never.py`` as it is, begun with a search and a budget."""
+    options: dict[str, Any] = {"search": search, "trials": 5, "core_hours": 1.0}
+    request = read_request(Options(sweep_file=Path("never.py"), **options))
+    cores = cores_of_trial(request.sweep.cores_per_trial, request.here)
+    return replace(
+        question_record(request.sweep, request.file), options=options, cores_per_trial=cores
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "arguments", "message"),
+    [
+        ("choice(0.1, 0.2)", "choice(0.1, 0.3)", [], "space: {'lr': 'choice(0.1, 0.2)'} then"),
+        ('name="never"', 'name="ever"', [], "trainable: 'never' then, 'ever' now"),
+        ("", "", ["--cores-per-trial", "1"], "cores_per_trial: "),
+    ],
+    ids=["the space", "the trainable", "the cores"],
+)
+def test_a_changed_sweep_is_not_planned_to_go_on(
+    folder: Path, old: str, new: str, arguments: list[str], message: str
+) -> None:
+    begun = record_of("random").to_json()
+    (folder / "begun").mkdir()
+    (folder / "begun" / "sweep.json").write_text(json.dumps(begun))
+    first = json.dumps({"at": 1.0, "event": "sweep", "sweep": begun})
+    (folder / "begun" / "journal.jsonl").write_text(f"{first}\n")
+    assert run_main("--plan", "--resume", "begun").returncode == 0
+    (folder / "never.py").write_text(SWEEP.replace(old, new))
+    done = run_main("--plan", "--resume", "begun", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--resume begun: the sweep has changed since" in done.stderr
+    assert message in done.stderr
+
+
+def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
+    def planned(*more: str, search: str, events: Sequence[dict[str, Any]] = ()) -> str:
+        run = folder / "begun"
+        run.mkdir(exist_ok=True)
+        begun = record_of(search)
+        (run / "sweep.json").write_text(json.dumps(begun.to_json()))
+        first = {"at": 1.0, "event": "sweep", "sweep": begun.to_json()}
+        lines = [json.dumps({"at": 2.0, **event}) for event in (first, *events)]
+        (run / "journal.jsonl").write_text("\n".join(lines) + "\n")
+        done = run_main("--plan", "--resume", "begun", *more)
+        assert (done.returncode == 2) is ("error: " in done.stderr)
+        return done.stdout + done.stderr
+
+    assert "its search cannot be extended" in planned("--trials", "20", search="factored")
+    assert "train " in planned("--trials", "20", search="random")
+    cut = {"event": "cut", "part": "search", "by": "the core-hours", "limits": {"core_hours": 1.0}}
+    ended = [cut | {"text": "the core-hours ended the search"}, {"event": "ended", "exit_code": 0}]
+    assert "the core-hours has ended this run" in planned(search="random", events=ended)
+    damaged = planned(search="random", events=[cut])
+    assert "journal.jsonl:2 is damaged: Object missing required field `text`" in damaged
+    assert "the core-hours" not in planned("--core-hours", "2", search="random", events=ended)
+
+
+def test_the_time_is_that_of_the_sweep_s_own_earlier_runs(folder: Path) -> None:
+    for sweep in ("never", "another"):
+        run = folder / "runs" / sweep / "a"
+        earlier_run(
+            run,
+            [20.0],
+            budget=Budget(epochs=1),
+            cores_per_trial=1,
+            data="",
+            fixed={"num_workers": 0},
+        )
+    (folder / "third.py").write_text(SWEEP)
+    planned = {
+        name: run_main(f"{name}.py", "--plan", "--cores-per-trial", "1").stdout
+        for name in ("never", "third")
+    }
+    assert "20 s a trial (median of 1 earlier trial)" in planned["never"]
+    assert "unknown until the first trial has run" in planned["third"]
+
+
+def test_a_run_that_has_begun_is_shown_with_what_it_has_spent() -> None:
+    past: list[Event] = []
+    for name, state in (("a", "completed"), ("b", "failed"), ("c", "completed"), ("d", "not_run")):
+        past += [
+            event_of({"at": 0.0, "trial_id": name, **event})
+            for event in (
+                {"event": "asked", "trial": made_trial(name, id=name)},
+                {"event": "finished", "result": {"state": state}},
+            )
+        ]
+    spent, budgets = Amount(time_s=90.0, core_s=7200.0), Budgets(core_hours=8)
+    assert lines_of_the_past(Past(run_dir=Path("run"), events=past), spent, budgets) == [
+        "done        3 trials: 2 completed, 1 failed, 1 not run",
+        "spent       1 min 30 s, 2 core-hours",
+        "            25 % of the budget of 8 core-hours",
+    ]

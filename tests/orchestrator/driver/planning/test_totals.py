@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.planning.plan import Plan
-from orchestrator.driver.planning.totals import (
-    Total,
-    least,
-    most,
-    num_rows,
-    require_room,
-)
+from orchestrator.driver.planning.plan import Plan, Total, least, most, num_rows, require_room
 from orchestrator.errors import SweepError
 from orchestrator.search import Asha, Factored
 from orchestrator.space.domains import choice
