@@ -44,12 +44,8 @@ class Parser(argparse.ArgumentParser):
         unknown = [word for word in message.split()[2:] if word.startswith("-") and word.strip("-")]
         if message.startswith("unrecognized arguments") and unknown:
             option = f"--{unknown[0].lstrip('-').partition('=')[0]}".lower()
-            begun = sorted(name for name in self.options if name.startswith(option))
-            if option == "--num-samples":  # Ray Tune's
-                begun = ["--trials"]
-            several = f"; did you mean one of {', '.join(begun)}?" if len(begun) > 1 else ""
-            close = f"; did you mean {begun[0]!r}?" if len(begun) == 1 else ""
-            message += several or close or nearest(option, self.options)
+            option = "--trials" if option == "--num-samples" else option  # Ray Tune's
+            message += nearest(option, self.options)
         text = bounded_lines(f"{message}\n  see {self.prog} --help")
         self.exit(EXIT_WRONG_REQUEST, f"error: {text}\n")
 

@@ -39,8 +39,7 @@ def main(arguments: Sequence[str]) -> int:
             from orchestrator.templates.init import main as init
 
             return init(arguments[1:])
-        _require_no_run(arguments)
-        _require_no_typo(arguments)
+        _require_file(arguments[0] if arguments else "")
         options = parse(arguments)
         from orchestrator.driver.planning.text import print_plan
         from orchestrator.driver.run import run
@@ -54,19 +53,13 @@ def main(arguments: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
 
 
-def _require_no_run(arguments: Sequence[str]) -> None:
-    """Refuse the folder of a run as the sweep file, with what may be meant."""
-    word = arguments[0] if arguments else ""
+def _require_file(word: str) -> None:
+    """Refuse the folder of a run, and what is nearly a command, as the sweep file."""
     if word and os.path.isfile(f"{word}/{RunFile.SWEEP}"):  # noqa: PTH113 - of any length
         raise SweepError(
             f"{word} is the folder of a run, not a sweep file",
             f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
-
-
-def _require_no_typo(arguments: Sequence[str]) -> None:
-    """Refuse a word that is no file and nearly a command, with that command."""
-    word = arguments[0] if arguments else ""
     if (close := nearest(word, ("init", "train"))) and not os.path.exists(word):  # noqa: PTH110
         raise SweepError(f"{word}: no such command or file{close}")
 

@@ -22,19 +22,13 @@ def caller(keyword: str = "") -> str:
         keyword: Name of an argument of the call made there, or of a key of a dictionary in
             it. The line is then the one on which the argument's value begins.
     """
-    frame = calling_frame()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _OWN:
+        frame = frame.f_back
     if frame is None:  # the package's own main program
         return ""
     line = argument_line(frame.f_code, frame.f_lasti, keyword) if keyword else None
     return f"{place(frame.f_code.co_filename, line or frame.f_lineno)}: "
-
-
-def calling_frame() -> FrameType | None:
-    """Return the frame of the first code outside this package that led here."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _OWN:
-        frame = frame.f_back
-    return frame
 
 
 def place(file: str | Path, line: int | None = None) -> str:

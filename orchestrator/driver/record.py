@@ -16,7 +16,6 @@ from orchestrator.data import is_path
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.metrics import Objective, Published
 from orchestrator.provenance.environment import environment, nodes_record
 from orchestrator.provenance.source import source_text
 from orchestrator.replay.setup import marked
@@ -32,6 +31,10 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
     """Return the question of a sweep, independent of machine and data."""
     domains = domains_of(sweep.space)
     fixed = {name: v for name, v in values_of(sweep.space).items() if name not in domains}
+    timed = {objective.metric for objective in sweep.objectives}.intersection(OF_THE_TARGET)
+    searched = [sweep.search, *([] if sweep.stopping is None else [sweep.stopping])]
+    sets = sweep.trainable.data
+    own_data = sweep.data or (sets[0].name if sets else "")
     return SweepRecord(
         name=file.stem,
         file=str(file.absolute()),
@@ -41,20 +44,20 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         objectives=tuple(sweep.objectives),
         rule=selection_rule(sweep),
         costs=tuple(sweep.costs),
-        target=_target(sweep),
+        target=sweep.aim if timed or sweep.target is not None else None,
         prices=dict(sweep.prices),
         knobs={name: _knob_record(sweep, name) for name in knobs_of(sweep.trainable.config)},
         space={name: str(domain) for name, domain in domains.items()},
         fixed=_plain(fixed),
         baseline=_plain(values_of(canonical(sweep.baseline))),
         budget=sweep.budget,
-        search=_search(sweep),
+        search=", ".join(map(repr, searched)),
         rigor=sweep.rigor,
         seed=sweep.seed,
         isolation=sweep.isolation,
         constraints=tuple(source_text(constraint) for constraint in sweep.constraints),
         memory_per_trial_gib=sweep.memory_per_trial_gib,
-        published=_published(sweep),
+        published=tuple(replace(s, data=s.data or own_data) for s in sweep.published),
     )
 
 
@@ -123,24 +126,6 @@ def selection_rule(sweep: Sweep[Any]) -> SelectionRule:
     name = getattr(sweep.rule, "__name__", type(sweep.rule).__name__)
     source = source_text(sweep.rule)
     return SelectionRule(kind=RuleKind.FUNCTION, name=name, source=source, function=sweep.rule)
-
-
-def _target(sweep: Sweep[Any]) -> Objective | None:
-    """Return the target of times to an accuracy; None if nothing asks for such times."""
-    asked = {objective.metric for objective in sweep.objectives}.intersection(OF_THE_TARGET)
-    return sweep.aim if asked or sweep.target is not None else None
-
-
-def _search(sweep: Sweep[Any]) -> str:
-    """Return the search, and what ends its trials early."""
-    return ", ".join(repr(part) for part in (sweep.search, sweep.stopping) if part is not None)
-
-
-def _published(sweep: Sweep[Any]) -> tuple[Published, ...]:
-    """Return the studies' figures, each with its data set."""
-    sets = sweep.trainable.data
-    own = sweep.data or (sets[0].name if sets else "")
-    return tuple(replace(study, data=study.data or own) for study in sweep.published)
 
 
 def _knob_record(sweep: Sweep[Any], name: str) -> KnobRecord:

@@ -262,9 +262,8 @@ def run_directory_of(request: Request) -> RunDirectory:
         RunDirectoryError: ``--out`` is not empty.
     """
     options = request.options
-    if options.resume is not None:
-        return RunDirectory(options.resume)
     if options.out is not None:
         require_new(options.out)
-        return RunDirectory(options.out)
+    if (path := options.resume or options.out) is not None:
+        return RunDirectory(path)
     return directory_of_this_second(DEFAULT_RUNS / request.file.stem)

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import Continued, Ended, Event, Finished, Opened
+from orchestrator.kernel.events import Continued, Ended, Event, Opened
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import Part, SweepRecord
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +38,6 @@ class Past:
         """Return True if the last process came to the end."""
         last = self.events[-1] if self.events else None
         return isinstance(last, Ended) and last.exit_code == 0
-
-    @property
-    def states(self) -> dict[str, TrialState]:
-        """Return the state of each trial that has a result, by its id."""
-        return {e.trial_id: e.result.state for e in self.events if isinstance(e, Finished)}
 
     @property
     def extended_to(self) -> int | None:

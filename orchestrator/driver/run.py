@@ -41,7 +41,12 @@ from orchestrator.driver.signals import (
     raise_if_terminated,
     signals_raise,
 )
-from orchestrator.driver.trackers import Trackers, make_trackers, showing, write_results
+from orchestrator.driver.trackers import (
+    close_trackers,
+    make_trackers,
+    showing,
+    write_results,
+)
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
@@ -189,12 +194,14 @@ def _run_trials(parts: _Parts) -> int:
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )
-    trackers = make_trackers(parts.request, analyst, parts.load, parts.directory.path, past.events)
+    path = parts.directory.path
+    console, mirror = make_trackers(parts.request, analyst, parts.load, path, past.events)
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
         parts.directory.write_sweep(parts.record)
-    for fold in (*trackers.all, Outputs(parts.directory.path, factory.scratch, loop.note)):
-        loop.follow(fold)
+    for fold in (console, mirror, Outputs(path, factory.scratch, loop.note)):
+        if fold is not None:
+            loop.follow(fold)
     try:
         loop.replay(past.events)
         past.require_more(parts.trials, spending.cut_by, extends=search.extends)
@@ -203,17 +210,17 @@ def _run_trials(parts: _Parts) -> int:
         raise
     if parts.request.before is not None:
         parts.directory.write_sweep(parts.record)
-    parts.request.warm_start.write(parts.directory.path)
-    analyst.write_candidates(parts.directory.path)
+    parts.request.warm_start.write(path)
+    analyst.write_candidates(path)
     code = EXIT_UNFINISHED
     try:
         loop.open(parts.record.to_json(), past=past.events, notes=notes, trials=parts.trials)
         if parts.load is not None and (busy := parts.load.busy_note()):
-            trackers.console.note(busy)
+            console.note(busy)
 
         def interrupt() -> None:
             loop.interrupt()
-            trackers.console.interrupted(_INTERRUPTED)
+            console.interrupted(_INTERRUPTED)
 
         with first_signal(interrupt) as received:
             lost = _lost(parts.executor, loop)
@@ -228,10 +235,18 @@ def _run_trials(parts: _Parts) -> int:
             pool.submit(parts.executor.close)
             # Before the tables, which are made from the journal.
             loop.close(code)
-            trackers.console.phase("no trial runs any more: writing the tables and the report ...")
+            console.phase("no trial runs any more: writing the tables and the report ...")
             parts.directory.write_sweep(replace(parts.record, cuts=spending.cuts))
-            analyst.write_candidates(parts.directory.path)
-            recommends = _print_the_end(parts, trackers, code)
+            analyst.write_candidates(path)
+            lines, recommends = write_results(
+                path, parts.record.rule, lambda: close_trackers(console, mirror, code)
+            )
+            if parts.request.replay is not None:
+                lines.append(replay_line(parts.executor))
+            if code:
+                lines.append(parts.how_to_resume())
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
     if late and not code:
         sys.stderr.write(f"{parts.how_to_resume()}\n")
         return 128 + late[0]
@@ -259,20 +274,3 @@ def _notes(parts: _Parts) -> list[str]:
     notes = [*parts.request.notes, *parts.past.notes(parts.record)]
     cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
     return [*notes, cores] if cores else notes
-
-
-def _print_the_end(parts: _Parts, trackers: Trackers, code: int) -> bool:
-    """Write tables, report and recommendation, then print where everything is.
-
-    Returns:
-        True if a config is recommended.
-    """
-    path, rule = parts.directory.path, parts.record.rule
-    lines, recommends = write_results(path, rule, trackers, code)
-    if parts.request.replay is not None:
-        lines.append(replay_line(parts.executor))
-    if code:
-        lines.append(parts.how_to_resume())
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
-    return recommends

@@ -26,7 +26,7 @@ class Fold:
 
 
 class Trials(Protocol):
-    """What the trials of a sweep are."""
+    """The trials of a sweep."""
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
@@ -38,7 +38,7 @@ class Trials(Protocol):
         """Return what an executor runs: one trial, or several that share their cores.
 
         Raises:
-            OSError: The run cannot continue here: its temporary folder is full or missing.
+            OSError: The run's temporary folder is full or missing.
         """
 
     def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:

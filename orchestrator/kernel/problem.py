@@ -101,7 +101,6 @@ class Candidates:
 
     Attributes:
         problem: The search problem.
-        drawn: True if the combinations are drawn at random, some perhaps more than once.
         keys: The configs, as :func:`key_of` gives them.
         num_combinations: Combinations, before any was left out.
         num_merged: Combinations with the same canonical form as an earlier one.
@@ -110,7 +109,6 @@ class Candidates:
     """
 
     problem: SearchProblem
-    drawn: bool = False
     keys: list[Key] = field(default_factory=list)
     num_combinations: int = 0
     num_merged: int = 0

@@ -184,7 +184,7 @@ class Random(SearchSpec):
 
     def candidates(self, problem: SearchProblem) -> Candidates:
         """Return the configs that are drawn."""
-        candidates = Candidates(problem=problem, drawn=True)
+        candidates = Candidates(problem=problem)
         draws = draw(problem, random.Random(f"random of {problem.seed}"))
         misses = 0
         while len(candidates.keys) < self.trials and misses < MAX_MISSES:

@@ -103,13 +103,27 @@ class TrialHistory:
     def taken_s(self) -> float | None:
         """Return how long it kept others from its cores; None of one that was not run.
 
-        Its ``wall_s`` ends with its training. An interleaved one lies slices apart, so that its
-        start and end tell nothing.
+        Its ``wall_s`` ends with its training. An interleaved trial has pauses between its start
+        and its end.
         """
         wall_s = None if self.result is None else self.result.wall_s
         if wall_s is None or self.started_at is None or self.finished_at is None:
             return wall_s
         return wall_s if self.trial.interleaved else max(wall_s, self.finished_at - self.started_at)
+
+    def apply(self, event: OfTrial) -> None:
+        """Take in a wait, a start or an end."""
+        self.waits_for = ""
+        if isinstance(event, Waiting):
+            self.waits_for, self.waits_since = event.what, event.at - event.seconds
+        elif isinstance(event, Started):
+            reports = self.reports
+            self.reports = [each for each in reports if each[1].epoch <= event.restored_epochs]
+            self.latest = {k: value for _, r in self.reports for k, value in r.metrics.items()}
+            self.started_at, self.running = event.at, True
+            self.node, self.cores = event.node, event.cores or None
+        elif isinstance(event, Finished):
+            self.result, self.finished_at, self.running = event.result, event.at, False
 
     def row(self) -> dict[str, Any]:
         """Return its row of the trials table by column name; unknown cells are absent."""
@@ -225,7 +239,7 @@ class SweepHistory:
                 self._report(trial, event)
                 return trial
             self._count(trial, -1)
-            _advance(trial, event)
+            trial.apply(event)
             self._count(trial, 1)
             return trial
         return None
@@ -268,22 +282,6 @@ def run_key(run_dir: Path) -> str:
     except (FileNotFoundError, RunDirectoryError):
         return ""
     return "" if first is None else key_of(first)
-
-
-def _advance(history: TrialHistory, event: OfTrial) -> None:
-    history.waits_for = ""
-    if isinstance(event, Waiting):
-        history.waits_for, history.waits_since = event.what, event.at - event.seconds
-    elif isinstance(event, Started):
-        kept = [(at, report) for at, report in history.reports
-                if report.epoch <= event.restored_epochs]  # fmt: skip
-        history.reports = kept
-        history.latest = {name: value for _, r in kept for name, value in r.metrics.items()}
-        history.started_at, history.running = event.at, True
-        history.node, history.cores = event.node, event.cores or None
-    elif isinstance(event, Finished):
-        history.result = event.result
-        history.finished_at, history.running = event.at, False
 
 
 def read_history(events: Iterable[Event]) -> SweepHistory:

@@ -20,6 +20,7 @@ from orchestrator.driver.resume import Past, read_past
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.formats import counted, duration, percent
+from orchestrator.kernel.events import Finished
 from orchestrator.kernel.search import PlannedStage
 from orchestrator.search.own import started
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
@@ -87,7 +88,8 @@ def _data_line(request: Request, headers: DataHeaders | None) -> str:
 
 def lines_of_the_past(past: Past, spent: Amount, budgets: Budgets) -> list[str]:
     """Return the lines of what is done, what was ``spent``, and its shares of today's budgets."""
-    states = Counter(past.states.values())
+    results = {e.trial_id: e.result.state for e in past.events if isinstance(e, Finished)}
+    states = Counter(results.values())
     done = counted(states.total() - states.get(TrialState.NOT_RUN, 0), "trial")
     in_states = ", ".join(f"{num} {state.replace('_', ' ')}" for state, num in states.items())
     shares = (f"{percent(share)} of {words}" for share, words in budgets.shares(spent))
@@ -212,8 +214,7 @@ def _left_out(plan: Plan) -> Iterator[str]:
         middle = "" if plan.is_whole else " (the middle of each interval taken)"
         yield f"of {num_configs:,} configs of the space{middle}:"
     if candidates.num_merged:
-        what = "draws" if candidates.drawn else "combinations"
-        total = f"{candidates.num_combinations:,} {what}"
+        total = f"{candidates.num_combinations:,} combinations"
         yield f"merged as the same: {candidates.num_merged:,} of {total}"
     if candidates.num_excluded:
         yield f"excluded by the sweep's constraints: {counted(candidates.num_excluded, 'config')}"

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from orchestrator.analysis.rule import rule_of
 from orchestrator.data import DataFolders
 from orchestrator.driver.assembly import (
@@ -38,24 +40,21 @@ def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa
     )  # fmt: skip
 
 
-def trials(asked: Request) -> tuple[int, int]:
-    """Return the most trials at the same time on a node, and on both."""
-    capacity = capacity_of_request(asked, TWO_NODES)
-    return capacity.per_node, capacity.total
-
-
-def test_the_largest_node_holds_the_most_trials() -> None:
-    assert trials(request()) == (8, 12)
-
-
-def test_the_command_line_may_allow_fewer() -> None:
-    assert trials(request(Options(max_concurrent=10))) == (8, 10)
-    assert trials(request(Options(max_concurrent=3))) == (3, 3)
-
-
-def test_one_trial_at_a_time_runs_inline_and_on_each_node_where_isolated() -> None:
-    assert trials(request(Options(executor="inline"))) == (1, 1)
-    assert trials(request(isolation=Isolation.EXCLUSIVE)) == (1, 2)
+@pytest.mark.parametrize(
+    ("options", "isolation", "per_node", "total"),
+    [
+        ({}, Isolation.LEASED, 8, 12),
+        ({"max_concurrent": 10}, Isolation.LEASED, 8, 10),
+        ({"max_concurrent": 3}, Isolation.LEASED, 3, 3),
+        ({"executor": "inline"}, Isolation.LEASED, 1, 1),
+        ({}, Isolation.EXCLUSIVE, 1, 2),
+    ],
+)
+def test_as_many_trials_run_as_the_nodes_and_the_request_allow(
+    options: dict[str, Any], isolation: Isolation, per_node: int, total: int
+) -> None:
+    capacity = capacity_of_request(request(Options(**options), isolation=isolation), TWO_NODES)
+    assert (capacity.per_node, capacity.total) == (per_node, total)
 
 
 def test_a_resumed_run_has_the_capacity_it_had_whatever_runs_it_now() -> None:

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.driver.outputs import Outputs
-from orchestrator.driver.trackers import Trackers
+from orchestrator.driver.trackers import close_trackers
 from orchestrator.kernel.executor import log_in
 from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialResult, TrialState
-from tests.orchestrator.tracking.journals import Scribe
 
 
 def completed(output: str) -> TrialResult:
@@ -40,24 +39,13 @@ def test_what_a_stopped_trial_printed_is_read_where_it_ran(tmp_path: Path) -> No
 # -- the trackers
 
 
-@pytest.fixture
-def log() -> io.StringIO:
-    return io.StringIO()
-
-
-def test_without_mlflow_nothing_is_waited_for(log: io.StringIO, tmp_path: Path) -> None:
-    trackers = Trackers(console=Lines(log), mlflow=None)
-    (view,) = trackers.all
-    Scribe(tmp_path / "run", view.apply).sweep()
-    assert trackers.close(0) == []
-    assert "MLflow" not in log.getvalue()
-
-
 def test_mlflow_is_closed_last_and_that_is_said_first(
-    log: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    log = io.StringIO()
+    assert close_trackers(Lines(log), None, 0) == []
+    assert "MLflow" not in log.getvalue()
     mirror = MlflowMirror(tmp_path, f"sqlite:///{tmp_path}/mlflow.db", say=pytest.fail)
-    trackers = Trackers(console=Lines(log), mlflow=mirror, uri="http://host:5000")
     said_before: list[str] = []
 
     def close(_: int) -> list[str]:
@@ -65,7 +53,5 @@ def test_mlflow_is_closed_last_and_that_is_said_first(
         return ["MLflow:      where"]
 
     monkeypatch.setattr(mirror, "close", close)
-    assert trackers.all == [trackers.console, mirror]
-    assert trackers.close(0) == ["MLflow:      where"]
-    wait = "waiting for MLflow to take the last trials, at most 2:00: http://host:5000 ..."
-    assert wait in said_before[0]
+    assert close_trackers(Lines(log), mirror, 0) == ["MLflow:      where"]
+    assert "waiting for MLflow to take the last trials, at most 2:00 ..." in said_before[0]

@@ -78,7 +78,7 @@ def test_the_plan_has_all_of_it() -> None:
         for search in (Random(30), Grid(trials=30))
     ]
     + [
-        ({**WIDE, "search": Random(20)}, [r"merged as the same: \d+ of \d\d draws"]),
+        ({**WIDE, "search": Random(20)}, [r"merged as the same: \d+ of \d\d combinations"]),
         (
             {"space": Config(), "confirm": 0},
             ["nothing: one config", "1 trial: 1 config", "confirm     no trials, so no speed-up"],
