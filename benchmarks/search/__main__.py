@@ -26,7 +26,7 @@ from orchestrator.driver.simulation import play
 from orchestrator.kernel.events import Asked, Event, Finished
 from orchestrator.kernel.journal import read_journal
 from orchestrator.machine import Machine, Node
-from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.files import RunDirectory
 from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Stage
 

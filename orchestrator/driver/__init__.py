@@ -4,18 +4,16 @@
 options         the options of the command line, each declared once
 request         options with their sweep and data, checked before anything starts
 warm            results of earlier runs that a search receives first
-resume          the earlier processes of a run: its question, and the changes since
 run             the run from top to bottom, and its exit code
 machine_load    the load of this machine: the sweep's own and others'
-trackers        the trackers of a run; its start, tables, report and last lines
+trackers        what follows a run: console, MLflow, outputs; its report and last lines
 signals         the first and the second Ctrl-C or SIGTERM
 simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search
 phases          the search with the stages around it, which a plan counts too
 trials          from a search's proposal to a trial and its launch
-outputs         files besides the journal, and the room for temporary ones
 analyst         the analysis of the trials so far: judge of searches, best configs
-record          the record of a sweep: its question, and the content of ``sweep.json``
+record          the record of a sweep, ``sweep.json``; the earlier processes of a run
 planning        ``--plan``: what would run, counted
 budgets         limits of time and core-hours
 ==============  ==================================================================

@@ -12,11 +12,11 @@ from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.options.declaration import EXECUTORS
-from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.request import Request
 from orchestrator.driver.signals import has_come
+from orchestrator.driver.trackers import StepTimes
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm import WarmStart
 from orchestrator.errors import RunDirectoryError, SweepError

@@ -27,7 +27,7 @@ from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
 from orchestrator.replay.setup import Replay, read_replay
 from orchestrator.search.own import require_start
-from orchestrator.storage.run_directory import (
+from orchestrator.storage.files import (
     RunDirectory,
     directory_of_this_second,
     require_new,

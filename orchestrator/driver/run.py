@@ -20,18 +20,16 @@ from orchestrator.driver.assembly import (
 )
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.outputs import Outputs
 from orchestrator.driver.planning.plan import num_rows, planned, require_room
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.planning.text import note
-from orchestrator.driver.record import question_record, sweep_record
+from orchestrator.driver.record import Past, question_record, read_past, sweep_record
 from orchestrator.driver.request import (
     Request,
     prepared_data,
     read_request,
     run_directory_of,
 )
-from orchestrator.driver.resume import Past, read_past
 from orchestrator.driver.signals import (
     Terminated,
     announce_the_end,
@@ -42,6 +40,7 @@ from orchestrator.driver.signals import (
     signals_raise,
 )
 from orchestrator.driver.trackers import (
+    Outputs,
     close_trackers,
     make_trackers,
     showing,
@@ -54,7 +53,7 @@ from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.replay.setup import replay_line
-from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.files import RunDirectory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder
 from orchestrator.texts import bounded_lines
@@ -198,7 +197,7 @@ def _run_trials(parts: _Parts) -> int:
     console, mirror = make_trackers(parts.request, analyst, parts.load, path, past.events)
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
-        parts.directory.write_sweep(parts.record)
+        parts.record.write(path)
     for fold in (console, mirror, Outputs(path, factory.scratch, loop.note)):
         if fold is not None:
             loop.follow(fold)
@@ -209,7 +208,7 @@ def _run_trials(parts: _Parts) -> int:
         journal.close()
         raise
     if parts.request.before is not None:
-        parts.directory.write_sweep(parts.record)
+        parts.record.write(path)
     parts.request.warm_start.write(path)
     analyst.write_candidates(path)
     code = EXIT_UNFINISHED
@@ -236,7 +235,7 @@ def _run_trials(parts: _Parts) -> int:
             # Before the tables, which are made from the journal.
             loop.close(code)
             console.phase("no trial runs any more: writing the tables and the report ...")
-            parts.directory.write_sweep(replace(parts.record, cuts=spending.cuts))
+            replace(parts.record, cuts=spending.cuts).write(path)
             analyst.write_candidates(path)
             lines, recommends = write_results(
                 path, parts.record.rule, lambda: close_trackers(console, mirror, code)

@@ -22,8 +22,7 @@ from orchestrator.kernel.parts import Fold
 from orchestrator.machine import Machine
 from orchestrator.replay.executor import ReplayExecutor, Spent
 from orchestrator.replay.recorded import RecordedRuns
-from orchestrator.storage.files import RunFile
-from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.files import RunDirectory, RunFile
 from orchestrator.sweep.definition import Sweep
 
 
@@ -78,7 +77,7 @@ def play(
         loop, _, analyst = make_loop(factory, record, journal)
         for fold in folds:
             loop.follow(fold)
-        directory.write_sweep(record)
+        record.write(run_dir)
         analyst.write_candidates(run_dir)
         loop.open(record.to_json())
         executor.run(loop)

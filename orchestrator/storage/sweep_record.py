@@ -20,7 +20,7 @@ from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.metrics import Objective, Published
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
-from orchestrator.storage.files import RunFile, no_run
+from orchestrator.storage.files import RunFile, no_run, replace_file
 from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.texts import bounded
@@ -180,6 +180,11 @@ class SweepRecord:
     warm_start: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
     format: int = FORMAT
+
+    def write(self, run_dir: Path) -> None:
+        """Write ``sweep.json``; a reader never sees half of it."""
+        text = json.dumps(self.to_json(), indent=2) + "\n"
+        replace_file(run_dir / RunFile.SWEEP, lambda path: path.write_text(text))
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``sweep.json``: plain JSON values."""

@@ -14,9 +14,8 @@ from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import Plan, Total, least, most, planned, require_room
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.driver.record import question_record
+from orchestrator.driver.record import Past, question_record, read_past
 from orchestrator.driver.request import Request, read_request
-from orchestrator.driver.resume import Past, read_past
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.formats import counted, duration, percent

@@ -10,9 +10,8 @@ import pytest
 
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_factory
-from orchestrator.driver.record import question_record, sweep_record
+from orchestrator.driver.record import Past, question_record, read_past, sweep_record
 from orchestrator.driver.request import Request, read_request
-from orchestrator.driver.resume import Past, read_past
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Event, Noted
 from orchestrator.kernel.journal import Journal

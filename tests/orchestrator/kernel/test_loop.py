@@ -12,9 +12,9 @@ import pytest
 
 from orchestrator import Sweep
 from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.outputs import StepTimes
 from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.planning.spending import Spending
+from orchestrator.driver.trackers import StepTimes
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted, Started
 from orchestrator.kernel.executor import Launch

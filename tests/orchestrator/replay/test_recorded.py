@@ -10,7 +10,7 @@ import pytest
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.journal import Journal
 from orchestrator.replay.recorded import Recording, machine_of, read_recorded
-from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.files import RunDirectory
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.trial import Budget, Report, Trial, TrialResult, TrialState
 from tests.orchestrator.helpers.journalled import append
@@ -27,7 +27,7 @@ class Recorder:
         self.folder, self.at = folder, 100.0
         directory = RunDirectory(folder)
         record = record or make_record()
-        directory.write_sweep(record)
+        record.write(directory.path)
         self._journal = Journal(directory.journal, now=lambda: self.at)
         append(self._journal, "sweep", sweep=record.to_json())
         directory.release()

@@ -9,7 +9,15 @@ from typing import NoReturn
 
 import pytest
 
-from orchestrator.storage.files import renamed_to, replace_file
+from orchestrator.errors import RunDirectoryError
+from orchestrator.storage.files import (
+    RunDirectory,
+    directory_of_this_second,
+    renamed_to,
+    replace_file,
+    require_new,
+)
+from tests.orchestrator.helpers.on_a_full_disk import no_file_larger_than
 
 
 def text(content: str, path: Path) -> None:
@@ -57,3 +65,72 @@ def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), renamed_to(tmp_path / "kept") as beside:
         interrupted(beside)
     assert list(tmp_path.iterdir()) == []
+
+
+# -- the folder of a run
+
+LINE = '{"at":1,"event":"note","text":"a line"}\n'
+
+
+def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> None:
+    first = RunDirectory(tmp_path / "run")
+    with pytest.raises(RunDirectoryError, match=f"another driver .process {os.getpid()}"):
+        RunDirectory(tmp_path / "run")
+    first.release()
+    RunDirectory(tmp_path / "run").release()
+
+
+def test_a_folder_that_was_there_or_has_a_journal_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    RunDirectory(tmp_path / "there").release()
+    assert (tmp_path / "there").is_dir()
+    begun = RunDirectory(tmp_path / "begun")
+    begun.journal.write_text(LINE)
+    begun.release()
+    assert begun.journal.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_at_once_and_removed(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    with (
+        no_file_larger_than(0),
+        pytest.raises(RunDirectoryError, match="cannot be written: File too large") as caught,
+    ):
+        directory_of_this_second(tmp_path / "runs" / "speed")
+    assert "make room there" in caught.value.hint
+    assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
+
+
+def test_each_driver_of_one_second_has_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.strftime", lambda _: "now")
+    first = directory_of_this_second(tmp_path)
+    second = directory_of_this_second(tmp_path)
+    second.journal.write_text(LINE)
+    second.release()
+    third = directory_of_this_second(tmp_path)
+    assert [each.path.name for each in (first, second, third)] == ["now", "now-2", "now-3"]
+    third.release()
+    first.release()
+
+
+def test_a_folder_whose_run_never_began_takes_a_new_one(tmp_path: Path) -> None:
+    require_new(tmp_path)
+    for content in ("", '{"at":1,"ev'):
+        (tmp_path / "journal.jsonl").write_text(content)
+        require_new(tmp_path)
+    for content in (LINE, "{}\n"):
+        (tmp_path / "journal.jsonl").write_text(content)
+        with pytest.raises(RunDirectoryError, match="contains a run already"):
+            require_new(tmp_path)
+
+
+def test_nothing_of_a_run_that_never_began_is_left_in_a_folder_that_was_there(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine").touch()
+    directory = RunDirectory(tmp_path)
+    assert not directory.has_begun
+    directory.release()
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", ".lock"}

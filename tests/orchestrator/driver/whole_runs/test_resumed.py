@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.storage.run_directory import RunDirectory
+from orchestrator.storage.files import RunDirectory
 from orchestrator.storage.sweep_record import read_sweep
 from tests.conftest import ROOT, RunCli, StartCli
 from tests.orchestrator.conftest import FinishedRun
@@ -152,3 +152,26 @@ def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
     assert trials[trials["stage"] == "train"].groupby("params.step_ms").size().max() <= 3
 
     # The guard in conftest fails this test if any other process is left.
+
+
+def test_a_full_disk_ends_a_sweep_that_can_be_resumed(run_cli: RunCli, tmp_path: Path) -> None:
+    out, common = tmp_path / "run", ("--no-mlflow", "--executor", "inline")
+
+    done = run_cli(
+        write_sweep(tmp_path, "step_ms=choice(4.0, 1.0, 2.0)", shared=True),
+        "--out",
+        out,
+        *common,
+        module="tests.orchestrator.helpers.on_a_full_disk",
+    )
+
+    assert done.returncode == 1, done.stderr
+    said = "error: [Errno 27] File too large\nto resume: "
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    before = finished_counts(out)
+    assert 1 <= len(before) < 3
+    again = run_cli("--resume", out, *common)
+    assert again.returncode == 0, again.stderr
+    assert set(finished_counts(out).values()) == {1}
+    assert list(trials_of(out)["state"]) == ["completed"] * 3

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.driver.outputs import Outputs
-from orchestrator.driver.trackers import close_trackers
+from orchestrator.driver.trackers import Outputs, close_trackers
 from orchestrator.kernel.executor import log_in
 from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
