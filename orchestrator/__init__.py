@@ -1,4 +1,4 @@
-"""Sweeps of training settings whose figures can be trusted.
+"""Sweeps of training settings, with trustworthy figures.
 
 The names here are what a sweep file or a trainable needs; everything else is
 imported from its own module.

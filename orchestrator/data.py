@@ -66,7 +66,7 @@ class DataSet(Protocol):
 
     @property
     def name(self) -> str:
-        """Name on the command line and in every row, ``ogbn-products`` say."""
+        """Name on the command line and in every row, such as ``ogbn-products``."""
 
     @property
     def embedded(self) -> bool:
@@ -74,7 +74,7 @@ class DataSet(Protocol):
 
     @property
     def how_to_get(self) -> str:
-        """Line that tells a user how to come by it."""
+        """Line that names the way to get it."""
 
     def at(self, variant: str) -> DataSet:
         """Return another size of the set (``products-synthetic@0.1``), or another folder of it.

@@ -66,7 +66,7 @@ def with_tolerance(
 
     Args:
         objective: It; one with a bound has no tolerance.
-        rule: The sweep's rule, whose own tolerance comes first.
+        rule: The sweep's rule; its own tolerance comes first.
         accuracy_tolerance: For an accuracy.
         tie_margin: For anything else, as a fraction of the best.
     """

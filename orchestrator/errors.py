@@ -36,7 +36,7 @@ class KnobError(SweepError, ValueError):
 
 
 class DataError(SweepError):
-    """Data set that is absent, or whose content is wrong."""
+    """Data set that is absent or has wrong content."""
 
 
 class RunDirectoryError(SweepError):

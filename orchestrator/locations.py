@@ -38,7 +38,7 @@ def place(file: str | Path, line: int | None = None) -> str:
 
 
 def place_of(function: object) -> str:
-    """Return the place where a function is defined; its name where it has no code of its own."""
+    """Return the place where a function is defined; its name if it has no Python code."""
     code = getattr(function, "__code__", None)
     return place(code.co_filename, code.co_firstlineno) if code else repr(function)
 

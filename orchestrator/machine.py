@@ -21,7 +21,7 @@ class Node:
         cpus: Cores that trials may use.
         gpus: Number of GPUs.
         gpu_name: Their model, empty without any.
-        reserved_cpus: Cores beside those, reserved for the driver and Ray.
+        reserved_cpus: Further cores, reserved for the driver and Ray.
     """
 
     name: str

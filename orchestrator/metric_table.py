@@ -10,13 +10,13 @@ from typing import Final
 
 
 class Of(Flag):
-    """What a metric is measured of, where not every trial has it.
+    """Source of a metric that not every trial has.
 
     Attributes:
         BATCHES: Batches that the training function takes from ``run.batches``.
         GPU: A GPU.
         TARGET: The sweep's target.
-        TRAINING: A whole training: a run of speed alone says nothing of it.
+        TRAINING: A whole training: a run of speed alone does not have it.
     """
 
     EVERY_TRIAL = 0
@@ -27,7 +27,7 @@ class Of(Flag):
 
 
 class Place(Flag):
-    """Where a metric is shown beside the objectives.
+    """Place in which a metric is shown with the objectives.
 
     Attributes:
         FRONT: ``front.csv``.

@@ -29,7 +29,7 @@ _ALLOWED: Final = {
 
 @dataclass(frozen=True)
 class Objective:
-    """Metric with the direction in which it is to be improved, or with a bound to hold.
+    """Metric with the direction in which it is to be improved, or with a bound.
 
     Attributes:
         metric: Its name.
@@ -97,7 +97,7 @@ def at_most(metric: str, bound: float) -> Objective:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """Figures that a study published, shown beside ours.
+    """Published figures of a study, shown with ours.
 
     Attributes:
         source: The study, and its hardware.
@@ -116,7 +116,7 @@ class Published:
 
 
 FIRST_LOSS: Final = "first_loss"
-"""Loss of the first step: learned, and told of a trial of speed alone all the same."""
+"""Loss of the first step: learned, and reported by a trial of speed alone, too."""
 
 _ACCURACY: Final = re.compile(r"(^|_)(acc|accuracy|auc)$")
 
@@ -132,7 +132,7 @@ _OF_THE_LOAD: Final = re.compile(r"_(s|ms|us|ns)$|_(per|gib|mib)(_|$)|(^|_)time(
 
 
 def batches_hint(missing: Sequence[str]) -> str:
-    """Return a clause that says how those of :data:`OF_BATCHES` come about; "" without any."""
+    """Return a clause on how to measure those of :data:`OF_BATCHES`; "" without any."""
     names = " and ".join(name for name in missing if name in OF_BATCHES)
     return f"; run.batches measures {names}, which objectives=[...] may leave out" if names else ""
 
@@ -146,8 +146,8 @@ def is_learned(name: str) -> bool:
     """Return True for a metric of what was learned: an accuracy, a loss, a count of steps.
 
     Other load on the machine does not change it. A metric that the registry does not have is
-    judged by the words in its name. One that has none of them may be a rate, ``kteps`` say: it
-    counts as one, since that only leaves contaminated runs out.
+    judged by the words in its name. Without any of them it counts as a rate, such as ``kteps``:
+    that only leaves contaminated runs out.
     """
     if name in METRICS:
         return METRICS[name].learned

@@ -63,9 +63,9 @@ def fastest_within(
 ) -> SelectionRule:
     """Return the rule of most sweeps: the fastest config that is close enough to the best.
 
-    "Fastest" is the best by the first objective that is no bound. Bounds hold first; then the
-    other objectives are gone through in their order, and of the configs that are left those stay
-    that are within the objective's tolerance of the best.
+    "Fastest" is the best by the first objective that is no bound. Bounds are applied first,
+    then each other objective in order: configs stay that are within its tolerance of the best
+    config left.
 
     Args:
         metric: Objective that ``tolerance`` is of. Empty: each objective's own.

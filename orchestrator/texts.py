@@ -9,7 +9,7 @@ from typing import Final
 MOST_OF_A_REASON: Final = 20_000
 """Characters of a reason that are kept: more than of any traceback that one reads."""
 MOST_OF_A_NAME: Final = 200
-"""Characters of a name that are kept: of a metric, of a tag and of what it says."""
+"""Characters of a name that are kept: of a metric, of a tag and of its text."""
 
 MOST_OF_A_LINE: Final = 400
 """Characters that are kept of a line of code, and of an error's own text in a message."""
@@ -18,14 +18,14 @@ MOST_OF_A_MESSAGE_LINE: Final = 1_500
 """Characters that are kept of a line of a message."""
 
 _UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Half of a surrogate pair, which UTF-8 cannot hold, and what a terminal obeys."""
+"""Half of a surrogate pair, which UTF-8 cannot encode, and control characters."""
 
 
 def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
     r"""Return ``text`` with no more than about ``most`` characters, all of which can be shown.
 
     Others are escaped as Python writes them, ``\udcff`` or ``\x1b``. The middle of a longer text
-    is left out: its beginning says what, its end says why.
+    is left out: its beginning has what, its end has why.
     """
     if len(text) <= most and text.isprintable():
         return text

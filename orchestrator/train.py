@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     options.save = options.save or run_dir / "model.pt"
     if record.source_hash not in ("", source_hash(trainable)):
         sys.stderr.write(f"NOTE: {trainable.name} has changed since that run: so may its figures\n")
-    # Neither the sweep's budget nor that of so many epochs ends early.
+    # No budget ends early: neither the sweep's nor one of another number of epochs.
     budget = replace(record.budget, half_width=None, pause_after=None, evaluated=True)
     if options.epochs is not None:
         budget = replace(budget, epochs=options.epochs, steps=None)

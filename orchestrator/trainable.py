@@ -42,7 +42,7 @@ class Demand:
         gpus: GPUs over all ranks.
         workers: Loader processes of each rank.
         burst: Steps after which a loader's pattern repeats: workers times prefetch factor, with
-            workers at least 2. A loader of PyTorch's says it itself; state it for another one.
+            workers at least 2. A loader of PyTorch has it itself; state it for another one.
         allocator: ``default``, ``tuned`` or ``jemalloc``; set before the process starts.
     """
 
@@ -65,7 +65,7 @@ class Demand:
             raise SweepFileError(message, f"allowed: {', '.join(ALLOCATORS)}")
 
     def beyond(self, machine: Machine) -> str | None:
-        """Return why no node of a machine can hold it, or None."""
+        """Return why no node of a machine has room for it, or None."""
         for what, count in (("ranks", self.ranks), ("GPUs", self.gpus)):
             if count % self.nodes:
                 return f"needs {self.nodes} nodes, over which {count} {what} cannot be divided"
@@ -102,7 +102,7 @@ class Trainable(Generic[C]):
         preload: Modules that every training process needs, imported once a node. None
             of them may start threads or touch a GPU when imported.
         keeps_checkpoints: True where ``train`` calls ``run.checkpoint`` after each epoch and
-            ``run.restore`` at its start, so that a trial can pause and go on later.
+            ``run.restore`` at its start, so that a trial can pause and resume later.
         warm: True where the module of ``train`` is imported once a node, too, and not by each
             training process. So it must not start threads or touch a GPU when imported either.
         name: Defaults to the module's last part.
@@ -162,7 +162,7 @@ class Trainable(Generic[C]):
             fitted = copy.copy(self)
             object.__setattr__(fitted, "config", config_class)
             return (fitted, *configs)
-        # No space is none, which is refused, and not that of a sweep in which nothing varies.
+        # None is no space and refused; it is not the space in which nothing varies.
         return self, space if space is None else self._as_config(space), self._as_config(baseline)
 
     def _as_config(self, given: C | Mapping[str, Any] | None) -> C:

@@ -67,7 +67,7 @@ class Budget:
             the whole budget. Trials of several ranks do so too, since each rank would stop at a
             step of its own.
         pause_after: Epochs after which the trial ends with a checkpoint, ``stopped``. A later
-            trial of the same curve with a later pause, or none, goes on from there. None: it
+            trial of the same curve with a later pause, or none, resumes from there. None: it
             trains the whole budget.
         evaluated: False for a trial of speed alone: what it learns is not evaluated.
     """
@@ -119,7 +119,7 @@ class Trial:
 
 
 def _count(name: str, value: Any) -> int:  # noqa: ANN401 - what a trainable counts may be any
-    """Return a number that a report counts with: one that journal and tables can hold.
+    """Return a number that a report counts with: journal and tables have 64 bits for it.
 
     Raises:
         ValueError: It is none.
@@ -214,7 +214,7 @@ class TrialResult:
 
 
 def _figures(metrics: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the figures that are numbers, by names that every table and page can hold."""
+    """Return the figures that are numbers, by names that fit every table and page."""
     return {
         bounded_name(name): figure
         for name, figure in metrics.items()

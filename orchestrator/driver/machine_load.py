@@ -28,7 +28,7 @@ class MachineLoad:
     """Repeated readings of this machine's load.
 
     Args:
-        root: The process whose tree is the sweep's own. Default: this one.
+        root: The process with the sweep's own ones below it. Default: this one.
     """
 
     def __init__(self, root: int | None = None) -> None:

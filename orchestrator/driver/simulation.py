@@ -48,7 +48,7 @@ def play(
         folds: Views of the run.
 
     Returns:
-        What the replay has taken.
+        Time and core-time of the replay.
 
     Raises:
         ReplayError: What a trial asks for was not recorded.

@@ -56,6 +56,9 @@ class ControlLoop:
         journal: The journal; the loop closes it.
         folds: Views of the run.
         gate: Lets trials start. Default: all of them.
+
+    Attributes:
+        results: The results so far, by the trial's id.
     """
 
     def __init__(
@@ -75,7 +78,7 @@ class ControlLoop:
         search.limit(self._gate.may_start)
         self._noted: set[str] = set()
         self._ticked_at = float("-inf")
-        self._results: dict[str, TrialResult] = {}
+        self.results: dict[str, TrialResult] = {}
         self._running: dict[str, Trial] = {}
         self._to_run: list[Trial] = []
         self._merged: dict[str, list[Trial]] = defaultdict(list)
@@ -84,11 +87,6 @@ class ControlLoop:
     def follow(self, fold: Fold) -> None:
         """Pass events on to another fold."""
         self._folds.append(fold)
-
-    @property
-    def results(self) -> Mapping[str, TrialResult]:
-        """Return the results so far, by the trial's id."""
-        return self._results
 
     def open(
         self,
@@ -154,7 +152,10 @@ class ControlLoop:
             trials = [trial, *self._interleaved_with(trial)]
             to_run = [each for each in trials if not self._ends_unrun(each)]
             if to_run:
-                return self._launch(to_run)
+                launch = self._trials.launch(to_run)
+                self._running |= {trial.id: trial for trial in to_run}
+                self._gate.launched(to_run)
+                return launch
         return None
 
     def started(self, start: Started) -> None:
@@ -205,7 +206,7 @@ class ControlLoop:
             if not isinstance(proposal, Proposal):
                 return proposal
             trial = self._trials.trial(proposal)
-            if trial.id not in self._results and trial.id not in self._running:
+            if trial.id not in self.results and trial.id not in self._running:
                 self.record(Asked(trial=trial))
                 return trial
             self.record(Merged(trial=trial))
@@ -234,16 +235,10 @@ class ControlLoop:
             self.finished(trial, result)
         return result is not None
 
-    def _launch(self, trials: Sequence[Trial]) -> Launch:
-        launch = self._trials.launch(trials)
-        self._running |= {trial.id: trial for trial in trials}
-        self._gate.launched(trials)
-        return launch
-
     # -- from a result to the search
 
     def _tell(self, trial: Trial, result: TrialResult) -> None:
-        self._results[trial.id] = result
+        self.results[trial.id] = result
         if result.state is TrialState.NOT_RUN:
             self._search.skip(trial)
             return  # a resumed sweep runs it; the search receives that result
@@ -253,12 +248,12 @@ class ControlLoop:
     def _answer_again(self, trial: Trial) -> None:
         """Give the search the result of a trial that it asked for before, once there is one."""
         if self._has_run(trial):
-            self._search.tell(trial, self._results[trial.id])
+            self._search.tell(trial, self.results[trial.id])
         else:
             self._merged[trial.id].append(trial)
 
     def _has_run(self, trial: Trial) -> bool:
-        result = self._results.get(trial.id)
+        result = self.results.get(trial.id)
         return result is not None and result.state is not TrialState.NOT_RUN
 
     # -- resuming
@@ -278,7 +273,7 @@ class ControlLoop:
         self._search.notes()  # they are in the journal
         self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]
         for trial in self._to_run:
-            self._results.pop(trial.id, None)
+            self.results.pop(trial.id, None)
 
     def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
         if isinstance(event, Asked | Merged):

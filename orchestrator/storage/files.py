@@ -30,7 +30,7 @@ class RunFile(StrEnum):
     STEPS = "steps.jsonl"
     """The times of steps, written like the journal."""
     WARM_START = "warm_start.json"
-    """What the search was told of earlier runs; absent without a warm start."""
+    """Results of earlier runs that the search received; absent without a warm start."""
     TRIALS = "trials.parquet"
     TRIALS_TEXT = "trials.csv"
     CURVES = "curves.parquet"

@@ -1,7 +1,7 @@
 """``sweep.json``: a sweep as it was resolved, and where it ran.
 
 A field is declared once, in :class:`SweepRecord`. Its type is what a reader checks, and its mark
-says whether a resumed run must have the same.
+states whether a resumed run must have the same.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class SweepRecord:
         versions: Versions by package.
         hardware: ``cpu_model, num_cores, memory_gib, gpus`` of the driver's node.
         git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
-        warm_start: Directories of the earlier runs that the search was told of first.
-        replayed: Run directory whose recorded runs took the place of trials, on a simulated clock;
+        warm_start: Directories of the earlier runs with the results that the search received first.
+        replayed: Run directory with the recorded runs that were played on a simulated clock;
             empty where the trials were measured.
         cuts: What a budget has left no room for, a sentence each; known at the end.
         format: Version of the run directory; see :data:`FORMAT`.

@@ -4,9 +4,9 @@ A trial has a row once its fate is journalled. One that was asked for and has no
 (it was running when the driver was interrupted) has no row: ``--resume`` runs it under
 the same id and then adds it. So rows are only ever added and none disappears; the only
 verdict that can change is ``not_run``, when a resumed sweep has the time after all.
-Likewise curves hold only trials whose fate is known.
+Curves, too, contain only trials with a result.
 
-Where a figure is not known the cell is empty. Types do not depend on the content:
+An unknown figure is an empty cell. Types do not depend on the content:
 metrics are ``float64``; knobs, seeds and counts are nullable ``Int64``, ``boolean``,
 ``float64`` or ``str`` after the knob's type (tuples as text, ``10,25``); tags are ``str``;
 ``started_at`` is a UTC time.
@@ -94,7 +94,7 @@ def write_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Write ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
 
-    Each is written beside and renamed, so that a reader never sees half a file.
+    Each is written under another name and renamed: a reader never sees half a file.
 
     Args:
         run_dir: The run.
@@ -268,7 +268,7 @@ def _whole(cells: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _finite(cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the cells, infinite ones as not known: no page or store can hold them."""
+    """Return the cells, infinite ones as not known: no page or store takes them."""
     return cells.where(np.isfinite(cells))
 
 
