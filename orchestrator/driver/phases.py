@@ -55,7 +55,9 @@ def make_phases(
     if allowance is not None:
         phases.append(Searching(search))
     else:
-        if _is_checked(sweep, capacity):
+        # Co-located trials may slow each other down.
+        is_leased = sweep.isolation is Isolation.LEASED
+        if rigor.check_isolated and capacity.per_node > 1 and is_leased:
             num_first = 2 * capacity.per_node
             phases.append(Searching(search, num_first, enumerates=enumerates, ending=ending))
             phases.append(
@@ -84,12 +86,6 @@ def make_phases(
             )
         )
     return phases
-
-
-def _is_checked(sweep: Sweep[Any], capacity: Capacity) -> bool:
-    """Return True if co-located trials may slow each other down, and that is to be checked."""
-    is_leased = sweep.isolation is Isolation.LEASED
-    return bool(sweep.rigor.check_isolated) and capacity.per_node > 1 and is_leased
 
 
 def capacity_of(

@@ -163,23 +163,15 @@ def _require_counters(sweep: Sweep[Any], machine: Machine) -> None:
     """
     reported = {objective.metric for objective in sweep.trainable.reports}
     asked = {objective.metric for objective in sweep.objectives} - reported
-    if machine.gpus:
-        return
-    if of_gpus := sorted(asked.intersection(OF_GPUS)):
-        raise SweepFileError(
-            f"the sweep's objective {of_gpus[0]} is measured on GPUs, and none is here",
-            "leave it out, or run on a machine with a GPU",
-        )
-    if "energy_j" not in asked:
-        return
-    packages = PackageEnergy()
-    packages.read()
-    if packages.joules is None:
-        raise SweepFileError(
-            "the sweep's objective energy_j has no counter here: no GPU, and /sys/class/powercap "
-            "cannot be read",
-            "leave it out, or run where one can be read; most systems let root alone",
-        )
+    lacking = [f"{each} is measured on GPUs, and none is here" for each in asked & {*OF_GPUS}]
+    if "energy_j" in asked:
+        packages = PackageEnergy()
+        packages.read()
+        no_counter = "energy_j has no counter here: no GPU, and /sys/class/powercap cannot be read"
+        lacking += [no_counter] * (packages.joules is None)
+    if lacking and not machine.gpus:
+        hint = "leave it out, or run where it can be measured"
+        raise SweepFileError(f"the sweep's objective {min(lacking)}", hint)
 
 
 def _with_tracking_uri(options: Options) -> Options:

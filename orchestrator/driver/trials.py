@@ -111,12 +111,10 @@ class TrialFactory:
             result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
         )
         fit = sum(_peak_gib(config, results) for config in configs) <= self.capacity.interleaved_gib
-        return has_worked and fit and all(map(self._is_one_process, configs))
-
-    def _is_one_process(self, config: Config) -> bool:
         trainable = self.sweep.trainable
-        demand = trainable.demand_of(trainable.config(**config), self.machine)
-        return demand.ranks == 1 and not demand.gpus
+        made = (trainable.config(**config) for config in configs)
+        demands = [trainable.demand_of(config, self.machine) for config in made]
+        return has_worked and fit and all(d.ranks == 1 and not d.gpus for d in demands)
 
     def unable(self, trial: Trial) -> TrialResult | None:
         """Return the result of a trial that cannot run here; None if it can."""

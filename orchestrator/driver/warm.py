@@ -142,7 +142,13 @@ def warm_start_of(
     configs: dict[Any, EarlierConfig] = {}
     for run in dict.fromkeys(run.absolute() for run in options.warm_start):
         try:
-            record = _comparable_record(run, sweep, {} if options.address else known)
+            record = read_sweep(run)
+            for name, then, now in _pairs(record, sweep, {} if options.address else known):
+                if then != now:
+                    text = (
+                        f"its {name} was {then!r}, here it is {now!r}: figures are not comparable"
+                    )
+                    raise refused(run, text)
             for each in _results(run, problem):
                 key = key_of(problem, each.config)
                 before = configs[key].results if key in configs else ()
@@ -162,15 +168,6 @@ def warm_start_of(
         fingerprints=tuple(record.data_fingerprint for record in records.values()),
         notes=(note,),
     )
-
-
-def _comparable_record(run: Path, sweep: Sweep[Any], known: Mapping[str, Any]) -> SweepRecord:
-    record = read_sweep(run)
-    for name, then, now in _pairs(record, sweep, known):
-        if then != now:
-            text = f"its {name} was {then!r}, here it is {now!r}: figures are not comparable"
-            raise refused(run, text)
-    return record
 
 
 def _pairs(

@@ -40,7 +40,9 @@ class Journal:
         """
         self.path = path
         self.now = now
-        _cut_torn_line(path)
+        if path.exists():  # the next event would make a damaged line of a torn one
+            with path.open("r+b") as file:
+                file.truncate(file.read().rfind(b"\n") + 1)
         self._file = path.open("ab")
 
     def append(self, event: Event) -> Event:
@@ -81,7 +83,11 @@ def read_journal(path: Path) -> Iterator[Event]:
                 if event is not None:
                     _check(event, states)
             except DAMAGED as error:
-                raise _damaged(path, number, error) from None
+                why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+                raise RunDirectoryError(
+                    f"{path}:{number} is damaged: {bounded(why, _SHOWN)}",
+                    "restore the line, or start a new run",
+                ) from None
             if event is not None:
                 yield event
 
@@ -120,18 +126,3 @@ def _opened(path: Path) -> BinaryIO:
         return path.open("rb")
     except PermissionError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _damaged(path: Path, number: int, error: Exception) -> RunDirectoryError:
-    why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-    return RunDirectoryError(
-        f"{path}:{number} is damaged: {bounded(why, _SHOWN)}",
-        "restore the line, or start a new run",
-    )
-
-
-def _cut_torn_line(path: Path) -> None:
-    """Cut off a last line without an end: the next event would make a damaged line with it."""
-    if path.exists():
-        with path.open("r+b") as file:
-            file.truncate(file.read().rfind(b"\n") + 1)

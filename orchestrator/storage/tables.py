@@ -254,12 +254,7 @@ def _knob_dtype(knob: KnobRecord) -> str:
     return _KNOB_DTYPES.get(kinds.pop(), "str") if len(kinds) == 1 else "str"
 
 
-def _as_bool(cells: pd.Series[Any]) -> pd.Series[Any]:
-    return cells.map({True: True, False: False, "True": True, "False": False}).astype("boolean")
-
-
-def _as_text(cells: pd.Series[Any]) -> pd.Series[Any]:
-    return cells.map(str, na_action="ignore").astype("str")
+_BOOLEANS = {True: True, False: False, "True": True, "False": False}
 
 
 def _whole(cells: pd.Series[Any]) -> pd.Series[Any]:
@@ -273,8 +268,8 @@ def _finite(cells: pd.Series[Any]) -> pd.Series[Any]:
 
 
 _CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
-    "str": _as_text,
-    "boolean": _as_bool,
+    "str": lambda cells: cells.map(str, na_action="ignore").astype("str"),
+    "boolean": lambda cells: cells.map(_BOOLEANS).astype("boolean"),
     "Int64": lambda cells: _whole(pd.to_numeric(cells, errors="coerce")),
     "float64": lambda cells: _finite(pd.to_numeric(cells, errors="coerce").astype("float64")),
     TIME: lambda cells: pd.to_datetime(cells, utc=True, format="ISO8601").dt.as_unit("ms"),
