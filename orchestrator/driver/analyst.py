@@ -17,7 +17,7 @@ from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.problem import search_problem
 from orchestrator.tracking.console.view import Best, BestSoFar
-from orchestrator.trial import TrialResult
+from orchestrator.trial import Trial, TrialResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class Analyst(Judge):
         self._derived = derived or DerivedFigures()
         self._candidates = candidates
         self._search: Search | None = None
-        self._rows: dict[str, tuple[TrialResult, dict[str, Any]]] = {}
+        self._results: dict[str, tuple[Trial, TrialResult]] = {}
         self._last: RunTables | None = None
 
     def follow(self, search: Search) -> None:
@@ -59,13 +59,11 @@ class Analyst(Judge):
         """The configs of a factored search with the current roles; None for another search."""
         if self._candidates is None:
             return None
+        if self._search is None:
+            return self._candidates
         from orchestrator.storage.tables import with_roles
 
-        return (
-            self._candidates
-            if self._search is None
-            else with_roles(self._candidates, self._search.roles)
-        )
+        return with_roles(self._candidates, self._search.roles)
 
     def write_candidates(self, run_dir: Path) -> None:
         """Write ``candidates.parquet`` with the current roles, if the search is factored."""
@@ -112,35 +110,25 @@ class Analyst(Judge):
         return effect.text if effect is not None and effect.is_shown else ""
 
     def _tables(self, results: Results) -> RunTables:
-        """Return the tables of the results so far: the last tables if no result is new."""
+        """Return the tables of the results so far: the last tables if no result is new.
+
+        A result counts as new, too, if the target has moved its derived figures.
+        """
         from orchestrator.analysis.tables.run_tables import RunTables
         from orchestrator.storage.tables import table_of_rows
 
-        changed = self._take_in(results)
+        now = {trial.id: (trial, self._derived.completed(trial, r)) for trial, r in results}
         candidates = self.candidates
-        if self._last is None or changed or candidates is not None:
-            trials = table_of_rows([row for _, row in self._rows.values()], self._record.knobs)
-            self._last = RunTables(trials=trials, sweep=self._record)
+        if self._last is None or now != self._results or candidates is not None:
+            histories = (
+                TrialHistory(trial=trial, data=self._record.data, result=result)
+                for trial, result in now.values()
+            )
+            trials = table_of_rows([each.row() for each in histories], self._record.knobs)
+            self._last, self._results = RunTables(trials=trials, sweep=self._record), now
         if candidates is None:
             return self._last
         return replace(self._last, candidates=candidates, curves=self._progress())
-
-    def _take_in(self, results: Results) -> bool:
-        """Make the rows of new results; return True if any row has changed.
-
-        Each result is made a row once, and again if the target has moved its derived figures.
-        """
-        rows: dict[str, tuple[TrialResult, dict[str, Any]]] = {}
-        changed = False
-        for trial, result in results:
-            known, now = self._rows.get(trial.id), self._derived.completed(trial, result)
-            if known is None or (known[0] is not now and known[0] != now):
-                history = TrialHistory(trial=trial, data=self._record.data, result=now)
-                known, changed = (now, history.row()), True
-            rows[trial.id] = known
-        changed = changed or len(rows) != len(self._rows)
-        self._rows = rows
-        return changed
 
     def _progress(self) -> pd.DataFrame:
         """Return how far each trial has come, as the one report that times are composed from."""

@@ -177,12 +177,6 @@ class Past:
     record: SweepRecord | None = None
 
     @property
-    def has_ended(self) -> bool:
-        """Return True if the last process came to the end."""
-        last = self.events[-1] if self.events else None
-        return isinstance(last, Ended) and last.exit_code == 0
-
-    @property
     def extended_to(self) -> int | None:
         """Return the configs that the run was extended to last; None if it never was."""
         extended = [event.trials for event in self.events if isinstance(event, Continued)]
@@ -245,7 +239,9 @@ class Past:
                 f"--resume {self.run_dir} --trials {trials}: its search cannot be extended",
                 "start a new run",
             )
-        if self.has_ended and trials is None and cut_by:
+        last = self.events[-1] if self.events else None
+        has_ended = isinstance(last, Ended) and last.exit_code == 0
+        if has_ended and trials is None and cut_by:
             raise RunDirectoryError(
                 f"--resume {self.run_dir}: {cut_by} has ended this run",
                 "give it more: a larger --time-budget or --core-hours",

@@ -206,12 +206,6 @@ class Spending(Gate):
         held_now = self._held_now()
         return spent + Amount(core_s=sum(held.cores * (now - held.since) for held in held_now))
 
-    def of_the_past(self) -> Amount:
-        """Return what was spent by processes that have ended."""
-        self._break_off()
-        self._began = None
-        return self._ended
-
     def _held_now(self) -> list[_Held]:
         return list({id(held): held for held in self._held.values()}.values())
 

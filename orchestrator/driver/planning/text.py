@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -62,14 +61,15 @@ def print_plan(given: Options) -> int:
         *plan_lines(plan, _data_line(request, headers), request.budgets),
     ]
     if past is not None and past.events:
-        spending = Spending(request.budgets, plan, time.time)
+        last_at = past.events[-1].at
+        spending = Spending(request.budgets, plan, lambda: last_at)
         for event in past.events:
             spending.apply(event)
         extends = (
             trials is not None and started(sweep.search, search_problem(sweep, machine)).extends
         )
         past.require_more(trials, spending.cut_by, extends=extends)
-        lines += lines_of_the_past(past, spending.of_the_past(), request.budgets)
+        lines += lines_of_the_past(past, spending.spent, request.budgets)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,38 +115,28 @@ def tables_of(
     return load_run(run_dir)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answers:
-    """Answers to all questions of a search."""
-
-    finalists: list[dict[str, object]]
-    to_repeat: list[dict[str, object]]
-    is_decided: bool
-    recommended: dict[str, object] | None
-    interference: str
-
-
-def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> Answers:
+def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> dict[str, object]:
+    """Return the answers to all questions of a search."""
     analyst = Analyst(record)
     recommended, effect = analyst.recommended(results), analyst.interference(results)
-    return Answers(
-        finalists=list(map(dict, analyst.finalists(results, most=2))),
-        to_repeat=list(map(dict, analyst.to_repeat(results, max_runs=MAX_RUNS))),
-        is_decided=analyst.is_decided(results),
-        recommended=None if recommended is None else dict(recommended),
-        interference=effect,
-    )
+    return {
+        "finalists": list(map(dict, analyst.finalists(results, most=2))),
+        "to_repeat": list(map(dict, analyst.to_repeat(results, max_runs=MAX_RUNS))),
+        "is_decided": analyst.is_decided(results),
+        "recommended": None if recommended is None else dict(recommended),
+        "interference": effect,
+    }
 
 
-def of_the_analysis(tables: RunTables) -> Answers:
+def of_the_analysis(tables: RunTables) -> dict[str, object]:
     selection, choice, effect = select(tables), choose(tables), tables.interference
-    return Answers(
-        finalists=list(map(dict, finalists(selection, most=tables.sweep.rigor.finalists))),
-        to_repeat=list(map(dict, to_repeat(tables, max_runs=MAX_RUNS))),
-        is_decided=selection.config is None or is_decided(tables, selection.config),
-        recommended=None if choice is None else dict(choice.config),
-        interference=effect.text if effect is not None and effect.is_shown else "",
-    )
+    return {
+        "finalists": list(map(dict, finalists(selection, most=tables.sweep.rigor.finalists))),
+        "to_repeat": list(map(dict, to_repeat(tables, max_runs=MAX_RUNS))),
+        "is_decided": selection.config is None or is_decided(tables, selection.config),
+        "recommended": None if choice is None else dict(choice.config),
+        "interference": effect.text if effect is not None and effect.is_shown else "",
+    }
 
 
 @pytest.mark.parametrize("name", RUNS)

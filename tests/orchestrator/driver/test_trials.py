@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,28 +80,23 @@ def may_interleave(
     return factory.may_interleave([proposal.config for proposal in proposals], results)
 
 
-def test_trials_are_interleaved_where_their_memory_fits(factory: TrialFactory) -> None:
-    assert may_interleave(factory)
-    assert not may_interleave(factory, peak_gib=1.6)
-    assert not may_interleave(replace(factory, capacity=Capacity(interleaved_gib=0.0)))
-
-
-def test_trials_of_several_processes_or_on_a_gpu_are_not_interleaved(
-    factory: TrialFactory,
-) -> None:
-    roomy = replace(factory, capacity=Capacity(interleaved_gib=99.0))
-    assert may_interleave(roomy)
-    assert not may_interleave(roomy, other={"ranks": 2})
-    assert not may_interleave(replace(roomy, machine=GPU))
-
-
 @pytest.mark.parametrize(
-    ("earlier", "may"), [(TrialState.FAILED, False), (TrialState.COMPLETED, True)]
+    ("changes", "of_runs", "may"),
+    [
+        ({}, {}, True),
+        ({}, {"peak_gib": 1.6}, False),
+        ({"capacity": Capacity(interleaved_gib=0.0)}, {}, False),
+        ({"capacity": Capacity(interleaved_gib=99.0)}, {"other": {"ranks": 2}}, False),
+        ({"capacity": Capacity(interleaved_gib=99.0), "machine": GPU}, {}, False),
+        ({}, {"earlier": TrialState.FAILED}, False),
+        ({}, {"earlier": TrialState.COMPLETED}, True),
+    ],
+    ids=["fit", "memory", "no memory", "ranks", "GPU", "one failed", "one completed"],
 )
-def test_trials_are_interleaved_as_long_as_all_interleaved_ones_completed(
-    factory: TrialFactory, earlier: TrialState, may: bool
+def test_single_processes_on_the_cpu_are_interleaved_while_they_fit_and_complete(
+    factory: TrialFactory, changes: dict[str, Any], of_runs: dict[str, Any], *, may: bool
 ) -> None:
-    assert may_interleave(factory, earlier=earlier) is may
+    assert may_interleave(replace(factory, **changes), **of_runs) is may
 
 
 @pytest.mark.parametrize(

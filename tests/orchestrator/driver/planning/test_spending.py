@@ -101,8 +101,6 @@ def test_what_an_earlier_process_spent_counts_up_to_the_last_that_was_heard_of_i
     run.at += 1000.0
     run.event("resumed", sweep={})
     assert run.spending.spent == Amount(time_s=15.0, core_s=30.0)
-    run.at += 1.0
-    assert run.spending.of_the_past() == Amount(time_s=15.0, core_s=30.0)
 
 
 # -- what there is room for
