@@ -48,7 +48,7 @@ from orchestrator.metrics import Objective, Published, at_least, at_most, maximi
 from orchestrator.provenance.version import __version__
 from orchestrator.rules import fastest_within, knee, weighted
 from orchestrator.search import Asha, Factored, Grid, Optuna, Random, Sampler
-from orchestrator.space.declare import both, knobs, learning, systems
+from orchestrator.space.configs import both, knobs, learning, systems
 from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
 from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.rigor import Rigor

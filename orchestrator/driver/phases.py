@@ -12,8 +12,7 @@ from orchestrator.search.factored import Factored
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.stages.confirm import Confirming, MayInterleave
 from orchestrator.search.stages.interference import InterferenceCheck
-from orchestrator.search.stages.judge import InterimAnalyses, Judge
-from orchestrator.search.stages.repeats import Repeating
+from orchestrator.search.stages.judge import InterimAnalyses, Judge, Repeating
 from orchestrator.search.stages.sequence import Phase, Searching
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep

@@ -14,12 +14,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from importlib.util import find_spec
 from typing import Any
 
-from orchestrator.integrations.following import FollowedLoop, set_up
-from orchestrator.integrations.loaders import TimedLoader
+from orchestrator.integrations.loaders import FollowedLoop, TimedLoader, set_up
 from orchestrator.measurement.run import Phase, Run
 
 if find_spec("lightning") is None and find_spec("pytorch_lightning") is not None:
@@ -75,7 +74,7 @@ class RunEnvironment(LightningEnvironment):
         return True
 
     def local_rank(self) -> int:
-        """Return 0: each rank sees its own devices alone, as on a node of its own."""
+        """Return 0: each rank sees its own devices alone, like a single rank on a node."""
         return 0
 
     def node_rank(self) -> int:
@@ -97,7 +96,7 @@ class RunCallback(pl.Callback):
     def __init__(self, run: Run, names: Mapping[str, str] | None = None) -> None:
         self._run = run
         self._loop = FollowedLoop(run, names)
-        self._phase: AbstractContextManager[None] | None = None
+        self._phase = ExitStack()
         self._names_before: frozenset[str] = frozenset()
         self._of_evaluations: set[str] = set()
 
@@ -206,8 +205,6 @@ class RunCallback(pl.Callback):
 
     def _switch_to(self, phase: Phase | None) -> None:
         """End the phase that is counted, and count another one from here on."""
-        if self._phase is not None:
-            self._phase.__exit__(None, None, None)
-        self._phase = None if phase is None else self._run.phase(phase)
-        if self._phase is not None:
-            self._phase.__enter__()
+        self._phase.close()
+        if phase is not None:
+            self._phase.enter_context(self._run.phase(phase))

@@ -1,4 +1,4 @@
-"""TimedLoader: a loader of another framework's loop, whose steps the run times.
+"""Another framework's training loop: its timed loader, its epochs, evaluations and figures.
 
 ::
 
@@ -7,16 +7,20 @@
                                                       next batch, which ``next`` then hands out
 
 A framework that knows the length of its loader never asks for a batch after the last one, and
-evaluates within its epoch. So the loader itself looks ahead, once the framework is done with a
+evaluates within its epoch. So a :class:`TimedLoader` looks ahead once the framework is done with a
 batch: the epoch then ends with its last step, before anything is evaluated.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Final, Generic, TypeVar
 
+import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 
 from orchestrator.measurement.blocks import LEAST_BURST, burst_of, workers_of
@@ -29,9 +33,9 @@ ENDLESS: Final = 10**9
 
 
 class TimedLoader(Generic[B]):
-    """Loader whose batches come from another one, and whose steps a run times.
+    """Loader that passes on the batches of another one, while a run times its steps.
 
-    Other attributes are those of the other loader.
+    It has the attributes of the other loader too.
 
     Args:
         loader: Any loader of training batches.
@@ -39,8 +43,7 @@ class TimedLoader(Generic[B]):
         samples: Number of training samples in a batch, over all ranks. Default: the first
             dimension of its tensors, however nested, times the number of ranks. A list of samples
             that are not stacked needs it: ``samples=len``.
-        batches_per_step: Batches whose gradients one optimizer step has. The last step of an
-            epoch may have fewer.
+        batches_per_step: Batches of an optimizer step. The last step of an epoch may have fewer.
 
     Raises:
         ValueError: There are several ranks, and each would be given all samples.
@@ -100,7 +103,7 @@ class TimedLoader(Generic[B]):
             yield batch
 
     def finish_batch(self) -> bool:
-        """End the step whose last batch the loop is done with, and wait for the next one's.
+        """Count a batch as trained. After the last one of its step wait for the next step's.
 
         Returns:
             False where no further batch may be trained on in this epoch: the loader has no more, or
@@ -111,7 +114,7 @@ class TimedLoader(Generic[B]):
         return self._num_in_hand > 0 or self._has_batch() or self._advance()
 
     def interrupt(self) -> None:
-        """End the timed part of the epoch, for an evaluation say; it continues with the next batch.
+        """End the timed part of the epoch, for an evaluation; it continues with the next batch.
 
         An epoch that is interrupted has no ``epoch_s``.
         """
@@ -148,32 +151,32 @@ class TimedLoader(Generic[B]):
         return _Grouped(self._loader, self.batches_per_step, self.num_steps)
 
 
+@dataclass
 class _Grouped(Generic[B]):
-    """Batches of a loader in lists, one for each optimizer step."""
+    """Batches of a loader in lists, one for each of its ``length`` optimizer steps."""
 
-    def __init__(self, loader: Iterable[B], size: int, length: int) -> None:
-        self._loader = loader
-        self._size = size
-        self._length = length
-        self.current: Iterator[list[B]] = iter(())
+    loader: Iterable[B]
+    size: int
+    length: int
+    current: Iterator[list[B]] = field(default_factory=lambda: iter(()))
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     @property
     def steps_ahead(self) -> int:
-        """Steps whose batches the loader makes ahead."""
-        burst = burst_of(self._loader)
-        return burst if burst == 1 else max(-(-burst // self._size), LEAST_BURST)
+        """Steps that the loader makes ahead."""
+        burst = burst_of(self.loader)
+        return burst if burst == 1 else max(-(-burst // self.size), LEAST_BURST)
 
     @property
     def num_workers(self) -> int:
         """Worker processes of the loader."""
-        return workers_of(self._loader)
+        return workers_of(self.loader)
 
     def __iter__(self) -> Iterator[list[B]]:
-        batches = iter(self._loader)
-        self.current = iter(lambda: list(islice(batches, self._size)), [])
+        batches = iter(self.loader)
+        self.current = iter(lambda: list(islice(batches, self.size)), [])
         return self.current
 
 
@@ -217,3 +220,94 @@ def _has_all_samples(loader: object) -> bool:
         and type(loader.batch_sampler) is BatchSampler
         and isinstance(loader.sampler, (RandomSampler, SequentialSampler))
     )
+
+
+# -- the loop
+
+
+def set_up(run: Run) -> None:
+    """Give the process the threads of its trial, and its ranks their network."""
+    torch.set_num_threads(run.num_cores)
+    if os.environ.get("MASTER_ADDR") == "127.0.0.1":
+        # gloo would look up the host's own name, which need not resolve.
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+
+
+class FollowedLoop:
+    """Training loop of another framework: its epochs, evaluations and figures, for a run.
+
+    Args:
+        run: The trial.
+        names: Names to report figures by, where they are not the framework's.
+
+    Attributes:
+        is_within_epoch: True from an epoch's beginning until another begins or the training ends.
+        loader: Its loader of training batches, once it is known.
+    """
+
+    def __init__(self, run: Run, names: Mapping[str, str] | None) -> None:
+        self._run = run
+        self._names = names or {}
+        self._epochs = run.epochs()
+        self.is_within_epoch = False
+        self.loader: TimedLoader[Any] | None = None
+        self._evaluation = ExitStack()
+        self._figures: dict[str, Any] = {}
+
+    def begin_epoch(self) -> None:
+        """Begin an epoch, and count the one before it.
+
+        Raises:
+            RuntimeError: The budget is used up: it would be one too many.
+        """
+        self.is_within_epoch = next(self._epochs, None) is not None
+        if not self.is_within_epoch:
+            raise RuntimeError(
+                f"the budget of {self._run.budget.epochs} epochs is used up, and an epoch begins: "
+                "share it among several fits, by {**prepare(run), ...} with fewer epochs in each"
+            )
+
+    def end_training(self) -> None:
+        """Count the last epoch, after which no other one begins."""
+        if self.is_within_epoch:
+            self._run.count_epoch()
+        self.is_within_epoch = False
+
+    def finish_batch(self) -> bool:
+        """End a batch's step; return True where the budget is used up by it."""
+        assert self.loader is not None, "batches come from it"
+        return not self.loader.finish_batch() and self._run.last_epoch
+
+    def interrupt(self) -> None:
+        """End the timed part of the epoch, for what is no training."""
+        if self.loader is not None:
+            self.loader.interrupt()
+
+    def begin_evaluation(self) -> None:
+        """Count what follows as evaluation."""
+        self.interrupt()
+        self._evaluation.enter_context(self._run.evaluating())
+
+    def end_evaluation(self) -> None:
+        """Count what follows as training again."""
+        self._evaluation.close()
+
+    def keep(self, figures: Mapping[str, Any]) -> None:
+        """Keep figures for the next report; what is no single number is left out."""
+        for name, figure in figures.items():
+            if _is_one_number(figure):
+                self._figures[self._names.get(name, name)] = figure
+
+    def report(self) -> None:
+        """Report what was kept since the last report.
+
+        Raises:
+            TrialStopped: The trial is to end here.
+        """
+        figures, self._figures = self._figures, {}
+        self._run.report(**figures)
+
+
+def _is_one_number(figure: Any) -> bool:
+    is_single = getattr(figure, "numel", lambda: getattr(figure, "size", 1))() == 1
+    return is_single and hasattr(figure, "__float__")

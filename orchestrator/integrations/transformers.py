@@ -26,8 +26,7 @@ import transformers
 from transformers import EarlyStoppingCallback, Trainer, TrainerCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-from orchestrator.integrations.following import FollowedLoop, set_up
-from orchestrator.integrations.loaders import TimedLoader
+from orchestrator.integrations.loaders import FollowedLoop, TimedLoader, set_up
 from orchestrator.measurement.run import Run
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ else:
 __all__ = ["RunCallback", "Timed", "TimedLoader", "TimedTrainer", "prepare"]
 
 _NO_FIGURES = ("epoch", "_runtime", "_per_second", "_compilation_time", "_preparation_time")
-"""Endings of what an evaluation says of itself: the run has its own clock."""
+"""Endings of the times that an evaluation returns: the run has its own clock."""
 
 
 def prepare(run: Run) -> dict[str, Any]:
@@ -106,7 +105,7 @@ class RunCallback(TrainerCallback):
         self.loop.begin_epoch()
 
     def on_substep_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
-        """Take note of a batch whose step has more."""
+        """Count a batch that does not end its step."""
         self.loop.finish_batch()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
@@ -209,7 +208,4 @@ class Timed(_Mixed):
 
 
 class TimedTrainer(Timed, Trainer):
-    """``transformers.Trainer`` whose steps a run times.
-
-    See :class:`Timed`.
-    """
+    """``transformers.Trainer``, timed by a run; see :class:`Timed`."""

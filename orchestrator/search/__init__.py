@@ -1,8 +1,8 @@
-"""Searches: what to try next. A sweep file names one: ``search=Random(40)``.
+"""Searches, which choose the configs to try. A sweep file names one: ``search=Random(40)``.
 
 A new search is one file with a :class:`~orchestrator.kernel.search.SearchSpec`, and one entry in
-:data:`SEARCHES`, which the command line and the tests of all searches read. One of a sweep file's
-own needs no entry: ``docs/own-search.md``.
+:data:`SEARCHES`, which the command line and the tests of all searches read. A sweep file's own
+search needs no entry: ``docs/own-search.md``.
 
 factored: speed from short probes, accuracy from training
 grid: every combination, or configs drawn at random; rounds of given configs
@@ -10,9 +10,9 @@ layers: the order of points with several objectives
 optuna: Optuna's samplers, named in a sweep file
 optuna_search: the search that drives an Optuna study; imports Optuna
 optuna_study: results in Optuna's words
-own: a search of the user's own, whose answers are checked
-stages: what comes before and after a search
-stopping: ending trials early by what they have shown against the others
+own: a search of the user's own, with its answers checked
+stages: the phases before and after a search
+stopping: early ends of trials that are behind the others
 """
 
 from collections.abc import Mapping

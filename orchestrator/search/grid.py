@@ -1,4 +1,4 @@
-"""Searches whose configs are known beforehand: a grid, random draws; rounds of given configs.
+"""Searches with configs that are known beforehand: a grid, random draws; rounds of given configs.
 
 And the checks that the constructors of all searches share.
 """
@@ -115,9 +115,8 @@ def every_combination(problem: SearchProblem) -> Iterator[dict[str, Any]] | None
 class Rounds(Search):
     """A search that asks for every config once, then again, as often as the problem repeats.
 
-    The baseline, the first of the candidates, is asked for first of all. So the repeats of
-    a config lie far apart, and a drift of the machine's speed meets all configs alike. A
-    config that turned out infeasible is not asked for again.
+    The baseline comes first. The repeats of a config lie in different rounds, so that a drift of
+    the machine's speed meets all configs alike. An infeasible config is not asked for again.
 
     Args:
         spec: Its specification, which has the configs.
@@ -146,7 +145,7 @@ class Rounds(Search):
             self._infeasible.add(key_of(self._problem, trial.config))
 
     def extend(self, trials: int) -> None:
-        """Continue to ``trials`` configs in all, those of the same search with so many."""
+        """Continue to ``trials`` configs in all: those of the same search with that limit."""
         known = set(self._keys)
         more = replace(self._spec, trials=trials).candidates(self._problem)
         new = [key for key in more.keys if key not in known][: max(0, trials - len(known))]

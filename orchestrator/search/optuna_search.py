@@ -104,7 +104,7 @@ class OptunaSearch(Search):
         self._used_up = False
 
     def ask(self) -> Proposal | Pause | None:
-        """Return a repeat whose place has come, or else a new config; None at the end."""
+        """Return a repeat that is due, or else a new config; None at the end."""
         is_due = bool(self._later) and self._later[0][0] <= self._num_runs
         if not is_due and not self._used_up and len(self._asked) < self._num_trials:
             self._ask_for_new()

@@ -1,10 +1,10 @@
-"""Knobs and results in Optuna's words: distributions, values, and constraints for bounds."""
+"""An Optuna study of a sweep: results with constraints for bounds; distributions and values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import optuna
 from optuna.distributions import (
@@ -23,13 +23,6 @@ CAN_RUN: Final = "can run"
 """The constraint that a config violates that is infeasible, diverges or is not wanted."""
 
 
-class Score(NamedTuple):
-    """Values in the study's directions; by bound, how far it is missed, as a fraction of it."""
-
-    values: Sequence[float]
-    violations: Mapping[str, float]
-
-
 class ToldStudy:
     """A study that receives what configs have shown.
 
@@ -46,18 +39,17 @@ class ToldStudy:
         self, objectives: Sequence[Objective], sampler: optuna.samplers.BaseSampler
     ) -> None:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        free = [objective for objective in objectives if objective.bound is None]
-        self._goals = free or [objectives[0]]
-        self._bounds = [objective for objective in objectives if objective.bound is not None]
-        self.signs = [goal.sign for goal in self._goals]
-        self._worst: Score | None = None
-        self._cannot_run: list[optuna.Trial] = []
-        directions = [optuna.study.StudyDirection[goal.goal.name] for goal in self._goals]
+        goals = [each for each in objectives if each.bound is None] or [objectives[0]]
+        self._bounds = [each for each in objectives if each.bound is not None]
+        self._all = [*goals, *self._bounds]
+        self._worst: list[float] | None = None  # figure of each objective
+        self.signs = [goal.sign for goal in goals]
+        directions = [optuna.study.StudyDirection[goal.goal.name] for goal in goals]
         self.study = optuna.create_study(directions=directions, sampler=sampler)
 
     def conclude(self, trial: optuna.Trial, results: Sequence[TrialResult]) -> None:
         """Tell the means over a config's runs, or that it cannot run; a failure teaches nothing."""
-        names = [objective.metric for objective in (*self._goals, *self._bounds)]
+        names = [objective.metric for objective in self._all]
         usable = (TrialState.COMPLETED, TrialState.STOPPED)
         rows = [
             [float(result.metrics[name]) for name in names]
@@ -71,48 +63,31 @@ class ToldStudy:
             self.study.tell(trial, state=OptunaState.FAIL)
         else:
             means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-            self._tell(trial, self._score(means), can_run=True)
-            self._tell_waiting()
+            pairs = zip(self._worst or means, means, self._all, strict=True)
+            self._worst = [o.sign * min(o.sign * old, o.sign * new) for old, new, o in pairs]
+            self._tell(trial, means, can_run=True)
 
     def tell_infeasible(self, trial: optuna.Trial) -> None:
         """Tell that a config cannot run or is not wanted.
 
-        It is COMPLETE with a violated constraint, at the worst values seen, once there are any:
+        It is COMPLETE with a violated constraint, at the worst figures seen, once there are any:
         samplers ignore trials that FAIL and would suggest the same region for ever (optuna#3472).
         """
-        self._cannot_run.append(trial)
-        self._tell_waiting()
+        if self._worst is None:
+            self.study.tell(trial, state=OptunaState.FAIL)
+        else:
+            self._tell(trial, self._worst, can_run=False)
 
-    def _score(self, means: Sequence[float]) -> Score:
-        """Return the score of means, and keep the worst of each value and violation."""
-        num_values = len(self._goals)
-        missed = {}
-        for bound, mean in zip(self._bounds, means[num_values:], strict=True):
+    def _tell(self, trial: optuna.Trial, figures: Sequence[float], *, can_run: bool) -> None:
+        """Tell the figures of all objectives; Optuna asks for all constraints of every trial."""
+        trial.set_constraint(CAN_RUN, -1.0 if can_run else 1.0)
+        num_values = len(self.signs)
+        for bound, figure in zip(self._bounds, figures[num_values:], strict=True):
             assert bound.bound is not None, "it is one of the bounds"
             # As a fraction, bounds of any unit add up.
-            by = bound.sign * (bound.bound - mean) / (abs(bound.bound) or 1.0)
-            missed[f"{bound.metric} {bound.goal} {bound.bound}"] = by
-        score = Score(means[:num_values], missed)
-        worst = self._worst or score
-        pairs = zip(worst.values, score.values, self.signs, strict=True)
-        self._worst = Score(
-            [min(old * sign, new * sign) * sign for old, new, sign in pairs],
-            {name: max(worst.violations[name], by) for name, by in missed.items()},
-        )
-        return score
-
-    def _tell(self, trial: optuna.Trial, score: Score, *, can_run: bool) -> None:
-        # Every trial has all constraints, as Optuna asks.
-        constraints = {CAN_RUN: -1.0 if can_run else 1.0, **score.violations}
-        for name, violation in constraints.items():
-            trial.set_constraint(name, violation)
-        self.study.tell(trial, score.values)
-
-    def _tell_waiting(self) -> None:
-        if self._worst is not None:
-            waiting, self._cannot_run = self._cannot_run, []
-            for trial in waiting:
-                self._tell(trial, self._worst, can_run=False)
+            missed = bound.sign * (bound.bound - figure) / (abs(bound.bound) or 1.0)
+            trial.set_constraint(f"{bound.metric} {bound.goal} {bound.bound}", missed)
+        self.study.tell(trial, figures[:num_values])
 
 
 # -- knobs

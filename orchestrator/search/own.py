@@ -11,7 +11,6 @@ from typing import Any
 
 from orchestrator.errors import SweepError, SweepFileError, nearest
 from orchestrator.field_types import plain, shown, with_article, wrong_fields
-from orchestrator.kernel import search as base
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.locations import place, place_of
@@ -40,10 +39,9 @@ def started(spec: SearchSpec, problem: SearchProblem) -> Search:
         search = spec.start(problem)
     if not _is_own(search):
         return search
-    if not isinstance(search, Search) or type(search).ask is Search.ask:
+    if not isinstance(search, Search):
         kind = "None" if search is None else with_article(type(search).__name__)
-        mute = ", which has no ask()" if isinstance(search, Search) else ""
-        raise _refused(spec, "start", f"returned {kind}{mute}", "a Search: class Mine(Search)")
+        raise _refused(spec, "start", f"returned {kind}", "a Search: class Mine(Search)")
     return OwnSearch(search, problem)
 
 
@@ -58,7 +56,7 @@ def with_trials(spec: SearchSpec, trials: int) -> SearchSpec:
 
 
 class OwnSearch(Search):
-    """A search of the user's own, each of whose answers is checked.
+    """A search of the user's own, with each answer checked.
 
     Args:
         search: The search.
@@ -153,17 +151,13 @@ def outside_of(problem: SearchProblem, config: Mapping[str, Any]) -> tuple[str, 
 
 
 def _is_own(part: object) -> bool:
-    """Return True for what is of no class of this package, nor made from one."""
-    package = __name__.partition(".")[0]
-    return not any(
-        kind.__module__.partition(".")[0] == package and kind.__module__ != base.__name__
-        for kind in type(part).__mro__
-    )
+    """Return True for an object of the user's class, unless it extends one of this package."""
+    return not any(kind.__module__.startswith(f"{__package__}.") for kind in type(part).__mro__)
 
 
 @contextmanager
 def _calling(part: object, method: str) -> Iterator[None]:
-    """Make an error of a method of the user's, called within, one message.
+    """Make an error of the user's method one message.
 
     Raises:
         SweepFileError: In the place of the error.

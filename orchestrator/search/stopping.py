@@ -12,7 +12,7 @@ from msgspec import Meta
 from orchestrator.kernel.problem import SearchProblem, key_of
 from orchestrator.metrics import Objective
 from orchestrator.search.grid import MOST, Count, require_types
-from orchestrator.search.layers import top
+from orchestrator.search.layers import Point, top
 from orchestrator.trial import Report, Stage, Trial
 
 REDUCTIONS = 2
@@ -88,44 +88,29 @@ class Asha:
         return Ending(problem, self)
 
 
-class Rung:
-    """Curves that have come to a rung, in the order in which they came.
+def best(
+    curves: Mapping[Hashable, tuple[bool, Point]], signs: Sequence[float], keep: int
+) -> set[Hashable]:
+    """Return the names of the best ``keep`` curves; see :mod:`orchestrator.search.layers`.
+
+    Equal curves keep the order in which they came. A curve with a figure that is not finite is left
+    out.
 
     Args:
-        goals: Metrics to improve, one or more.
-        bounds: Conditions. A curve that violates one is behind all that keep them.
+        curves: For each name, in the order in which they came: True if it violates a condition,
+            which places it behind all that do not; its figures.
+        signs: For each figure +1 where larger is better, -1 where smaller is.
+        keep: How many.
     """
-
-    def __init__(self, goals: Sequence[Objective], bounds: Sequence[Objective] = ()) -> None:
-        self._goals, self._bounds = goals, bounds
-        self._curves: dict[Hashable, tuple[bool, tuple[float, ...]]] = {}
-
-    def __len__(self) -> int:
-        """Return the number of curves."""
-        return len(self._curves)
-
-    def add(self, name: Hashable, metrics: Mapping[str, float]) -> None:
-        """Take a curve's figures; a curve that comes here once more keeps its place."""
-        violates = not all(bound.holds(metrics) for bound in self._bounds)
-        point = tuple(metrics.get(goal.metric, math.nan) for goal in self._goals)
-        self._curves[name] = violates, point
-
-    def best(self, keep: int) -> set[Hashable]:
-        """Return the names of the best ``keep``; see :mod:`orchestrator.search.layers`.
-
-        Of equal curves those that came first. None without figures is among them.
-        """
-        signs = [goal.sign for goal in self._goals]
-        chosen: set[Hashable] = set()
-        for behind in (False, True):
-            able = [
-                (name, point)
-                for name, (violates, point) in self._curves.items()
-                if violates is behind and all(map(math.isfinite, point))
-            ]
-            best = top([point for _, point in able], signs, keep - len(chosen))
-            chosen |= {able[i][0] for i in best}
-        return chosen
+    chosen: set[Hashable] = set()
+    for behind in (False, True):
+        able = [
+            (name, point)
+            for name, (violates, point) in curves.items()
+            if violates is behind and all(map(math.isfinite, point))
+        ]
+        chosen |= {able[i][0] for i in top([p for _, p in able], signs, keep - len(chosen))}
+    return chosen
 
 
 class Ending:
@@ -142,9 +127,11 @@ class Ending:
     def __init__(self, problem: SearchProblem, asha: Asha) -> None:
         self._problem, self._factor = problem, asha.factor
         self._goals = asha.goals(problem.objectives)
-        bounds = [objective for objective in problem.objectives if objective.bound is not None]
-        rungs = asha.rungs(problem.budget.epochs)
-        self._rungs = {epochs: Rung(self._goals, bounds) for epochs in rungs}
+        self._signs = [goal.sign for goal in self._goals]
+        self._bounds = [each for each in problem.objectives if each.bound is not None]
+        self._rungs: dict[int, dict[Hashable, tuple[bool, Point]]] = {
+            epochs: {} for epochs in asha.rungs(problem.budget.epochs)
+        }
         self._baseline = key_of(problem, problem.baseline)
         self._came_at: dict[tuple[int, Hashable], int] = {}
         self._ended: set[Hashable] = set()
@@ -165,7 +152,8 @@ class Ending:
         # In a retry, or in a resumed sweep, a trial comes to a rung once more.
         if report.epoch <= self._came_at.setdefault((reached, name), report.epoch):
             rung = self._rungs[reached]
-            rung.add(name, report.metrics)
-            is_best = name in rung.best(max(1, len(rung) // self._factor))
+            violates = not all(bound.holds(report.metrics) for bound in self._bounds)
+            rung[name] = violates, tuple(report.metrics[goal.metric] for goal in self._goals)
+            is_best = name in best(rung, self._signs, max(1, len(rung) // self._factor))
             (self._ended.discard if is_best or key == self._baseline else self._ended.add)(name)
         return name in self._ended

@@ -93,7 +93,7 @@ class Interval:
         if self.mean is not None:
             return self.snapped(rng.gauss(self.mean, self.deviation))
         if self.integer and self.step is not None:
-            # Of the multiples, each as often as the others.
+            # Each multiple is as likely as the others.
             first, last = round(self.low / self.step), round(self.high / self.step)
             return int(self.step) * int(Interval(first, last, self.log, integer=True).sample(rng))
         if not self.integer:

@@ -77,8 +77,7 @@ def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         ("target",): target_findings,
         ("prices",): prices_findings,
         ("stopping", "search", "objectives", "epochs"): stopping_findings,
-        ("data", "embedded_data"): _of_data,
-        ("trial_s",): _of_trial_s,
+        ("data", "embedded_data", "trial_s"): _of_data,
         ("published",): _of_published,
     }.items():
         if not wrong.keys() & fields:
@@ -86,7 +85,7 @@ def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
 
 
 def _of_type(wrong: WrongField) -> Finding:
-    """Return what is said of a value that is of another type than declared."""
+    """Return the finding for a value of another type than declared."""
     field, path = wrong.field, wrong.path.removeprefix(wrong.field)
     if isinstance(wrong.value, type) and not path:
         name = wrong.value.__name__
@@ -134,27 +133,19 @@ def _of_space(sweep: Sweep[Any]) -> Iterator[Finding]:
 
 def _of_data(sweep: Sweep[Any]) -> Iterator[Finding]:
     sets = sweep.trainable.data
-    for field in ("data", "embedded_data"):
-        if not (name := getattr(sweep, field)):
-            continue
+    named = [("data", sweep.data), ("embedded_data", sweep.embedded_data)]
+    for field, name in [*named, *(("trial_s", name) for name in sweep.trial_s)]:
         try:
-            dataset = find_data(sets, name)
+            dataset = find_data(sets, name) if name else None
         except DataError as error:
             yield field, f": {error.message}", error.hint
             continue
-        if field == "embedded_data" and not dataset.embedded:
+        if field == "embedded_data" and dataset is not None and not dataset.embedded:
             embedded = [data.name for data in sets if data.embedded]
             text = f": {name!r} is not embedded: it may be absent itself"
             yield field, text, f"allowed: {', '.join(embedded) or 'None'}"
-
-
-def _of_trial_s(sweep: Sweep[Any]) -> Iterator[Finding]:
     for name, seconds in sweep.trial_s.items():
-        try:
-            find_data(sweep.trainable.data, name)
-        except DataError as error:
-            yield "trial_s", f": {error.message}", error.hint
-        if not 0 < seconds < float("inf"):
+        if not 0 < seconds < _INFINITE:
             text = f": {name!r} = {shown(seconds)} is not allowed"
             yield "trial_s", text, "allowed: seconds > 0"
 

@@ -60,7 +60,7 @@ _Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description=f"an int >= 0 and <= 
 def _default_objectives(trainable: Trainable[Any]) -> Sequence[Objective]:
     """Return what a sweep improves by default: speed, and the first accuracy that is reported.
 
-    Of a function that times itself only its reports are known: these, speeds first.
+    A function that times itself has its reports alone: these, speeds first.
     """
     own = [each for each in trainable.reports if not each.metric.startswith("test_")]
     if trainable.times_itself:
@@ -97,7 +97,7 @@ class Sweep(Generic[C]):
         prices: Price of a ``cpu_hour`` (an hour of one core) and of a ``gpu_hour``; with them each
             trial has a figure ``cost``.
         search: The search that picks configs of the space.
-        stopping: What ends trials of the search early, ``Asha("val_acc")`` say. None: nothing, all
+        stopping: What ends trials of the search early: ``Asha("val_acc")``. None: nothing, all
             are trained in full.
         data: Name of the data set. Default: the trainable's first one.
         embedded_data: Set to run on where ``data`` is absent. None: stop instead.
@@ -105,12 +105,12 @@ class Sweep(Generic[C]):
         isolation: Isolation of trials from each other.
         rigor: Runs, margins and limits that the answer rests on: a :class:`Rigor`, or the name of
             a preset, ``"quick"``, ``"standard"`` or ``"thorough"``.
-        memory_per_trial_gib: A trial that has more memory of its own is infeasible.
+        memory_per_trial_gib: A trial that takes more memory is infeasible.
             Default: its share of the node's, by its cores.
         trial_s: Seconds that a trial takes, by the name of the data set, as last seen. The plan's
             expected time rests on them until there are earlier trials.
         constraints: Reasons against configs, which are then neither tried nor in the table.
-        published: A study's figures, shown beside ours on the same data set.
+        published: A study's figures, shown next to ours on the same data set.
         seed: Seed of the plan and, plus the repeat, of every trial.
     """
 

@@ -1,4 +1,4 @@
-"""From a sweep file, run as a module of its own, to a checked sweep; errors become messages.
+"""From a sweep file, run as a module, to a checked sweep; errors become messages.
 
 A message has Python's own words, the file's line, and the nearest name.
 """
@@ -45,7 +45,7 @@ _HOW_NOT_TO: Final = (
 
 
 def load_sweep(path: Path) -> Sweep[Any]:
-    """Return the sweep that a file holds as its module-level ``SWEEP``.
+    """Return the sweep that a file assigns to its module-level ``SWEEP``.
 
     Raises:
         SweepError: The file is missing, raises, has no usable ``SWEEP``, or its sweep has
@@ -123,9 +123,9 @@ def _no_sweep(path: Path, names: dict[str, Any]) -> SweepError:
 def run_sweep_file(path: Path) -> ModuleType:
     """Run a sweep file, afresh on every call.
 
-    What lies under the root of its repository, the current folder and its own folder can be
-    imported from it. The module gets the name by which a process with the same path would import
-    it, so that functions defined in it can be found from there.
+    It can import from the root of its repository, the current folder and its own folder. The
+    module gets the name by which a process with the same path would import it, so that such a
+    process finds the functions defined in it.
 
     Raises:
         SweepFileError: The file cannot be read, raises, or starts Ray.
@@ -226,7 +226,8 @@ def _explained(error: BaseException, file: Path) -> SweepFileError:
         shown = (getattr(error, "text", None) or "").strip()
         return SweepFileError(_message(place(file, line), last.strip(), shown))
     frame, line = own[-1]
-    line = _argument_line(error, frame) or line
+    if match := _unknown_argument(error):
+        line = argument_line(frame.f_code, frame.f_lasti, match[2]) or line
     what = _description(error, frame).removeprefix(f"{place(file, line)}: ")
     text = _message(place(file, line), what, linecache.getline(str(file), line).strip())
     return SweepFileError(text, _hint(error, file, frames[-1]))
@@ -250,8 +251,6 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
         return error.hint
     if isinstance(error, SystemExit):
         return _PARSES
-    if hidden := _hidden(error, file):
-        return hidden
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     if isinstance(error, SyntaxError) and error.filename:
         origin, line = error.filename, error.lineno or 0
@@ -262,21 +261,8 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
     return f"raised in {place(origin, line)}: {shown}"
 
 
-def _hidden(error: BaseException, file: Path) -> str:
-    """Return which module next to ``file`` an installed one of the same name hides, in words."""
-    owner = error.obj if isinstance(error, AttributeError) else None
-    name = error.name if isinstance(error, ImportError) else getattr(owner, "__name__", None)
-    top = str(name).partition(".")[0]
-    beside, used = file.with_name(f"{top}.py"), getattr(sys.modules.get(top), "__file__", None)
-    if used in (None, str(beside)) or not beside.exists() or beside == file:
-        return ""
-    return f"{top} is {used}, which hides {place(beside)}: give that file another name"
-
-
-def _argument_line(error: BaseException, frame: FrameType) -> int | None:
-    """Return the line of an argument that the called function does not take."""
-    match = _UNKNOWN_ARGUMENT.search(described(error)) if isinstance(error, TypeError) else None
-    return argument_line(frame.f_code, frame.f_lasti, match[2]) if match else None
+def _unknown_argument(error: BaseException) -> re.Match[str] | None:
+    return _UNKNOWN_ARGUMENT.search(described(error)) if isinstance(error, TypeError) else None
 
 
 def _nearest(error: BaseException, names: Mapping[str, Any]) -> str:
@@ -285,7 +271,7 @@ def _nearest(error: BaseException, names: Mapping[str, Any]) -> str:
         return nearest(error.name, [*names, *dir(builtins)])
     if isinstance(error, AttributeError) and error.name:
         return nearest(error.name, dir(error.obj))
-    if isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(described(error))):
+    if match := _unknown_argument(error):
         return nearest(match[2], _parameters(names.get(match[1])))
     return ""
 

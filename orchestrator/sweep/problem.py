@@ -1,23 +1,36 @@
-"""From a sweep to the problem that a search solves."""
+"""The changes that a command line makes to a sweep; the problem that its search solves."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from orchestrator.derived import with_tolerance
-from orchestrator.errors import SweepFileError
+from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.machine import Machine, objection
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
+from orchestrator.search import SEARCHES, named_search
 from orchestrator.search.grid import every_combination, first_draws
-from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
+from orchestrator.search.own import with_trials
+from orchestrator.space.configs import (
+    built,
+    canonical,
+    domains_of,
+    knobs_of,
+    parse_setting,
+    replaced,
+    values_of,
+)
+from orchestrator.sweep.checks import Finding, findings
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import with_setting
 
 NUM_REASONS = 3
 
@@ -102,3 +115,75 @@ def _require_some(
         f"the sweep's constraints exclude all of the {reasons.total():,} configs looked at",
         f"reasons: {shown}",
     )
+
+
+# -- the command line
+
+
+def overridden(
+    sweep: Sweep[Any],
+    *,
+    settings: Sequence[str] = (),
+    search: str | None = None,
+    trials: int | None = None,
+    fields: Mapping[str, Any] | None = None,
+) -> Sweep[Any]:
+    """Return the sweep as the command line wants it.
+
+    A knob is fixed in the space and in the baseline. So speed-ups still show the effect of the
+    other knobs, and not of this one.
+
+    Args:
+        sweep: The sweep of the file.
+        settings: ``KNOB=VALUE`` each, which fixes a knob, ``rigor=PRESET`` or
+            ``rigor.NAME=VALUE``.
+        search: Name of another search, or None.
+        trials: Configs to try at most, or None.
+        fields: Other fields of the sweep by name, with their new values.
+
+    Raises:
+        SweepError: Something in the changes is not allowed; all of it is reported at once.
+    """
+    problems: list[SweepError] = []
+    values: dict[str, Any] = {}
+    rigor, spec = sweep.rigor, sweep.search
+    for setting in settings:
+        try:
+            if setting.startswith(("rigor=", "rigor.")):
+                rigor = with_setting(rigor, setting)
+                continue
+            name, value = parse_setting(sweep.trainable.config, setting)
+            if name in values and values[name] != value:
+                raise SweepError(f"--set {setting}: {name} is also set to {values[name]!r}")
+            values[name] = value
+        except SweepError as error:
+            problems.append(error)
+    if search is not None and search in SEARCHES:
+        spec = named_search(search, spec)
+    elif search is not None:
+        meant = nearest(search, SEARCHES)
+        if search.lower() in ("asha", "hyperband"):
+            meant = "; it is stopping=Asha() of the sweep file, with any search"
+        problem = f"--search {search}: unknown search{meant}"
+        problems.append(SweepFileError(problem, f"allowed: {', '.join(SEARCHES)}"))
+    if trials is not None:
+        spec = with_trials(spec, trials)
+    space, baseline = (replaced(each, values) for each in (sweep.space, sweep.baseline))
+    changed = replace(sweep, space=space, baseline=baseline, rigor=rigor, search=spec)
+    if fields:
+        before, changed = set(findings(changed)), replace(changed, **fields)
+        problems += _problems(changed, fields, before)
+    raise_all(problems)
+    return changed
+
+
+def _problems(
+    changed: Sweep[Any], fields: Mapping[str, Any], before: set[Finding]
+) -> Iterator[SweepError]:
+    """Yield what is wrong with the changed sweep alone: also of a field that fits no longer."""
+    for name, text, allowed in findings(changed):
+        if name in fields:
+            yield SweepFileError(f"--{name.replace('_', '-')}{text}", allowed)
+        elif (name, text, allowed) not in before:
+            options = ", ".join(f"--{field.replace('_', '-')} {fields[field]}" for field in fields)
+            yield SweepFileError(f"{options}: {name}{text}", allowed)

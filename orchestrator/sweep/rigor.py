@@ -51,8 +51,8 @@ class Rigor:
             speed-up rests on. 0: no such stage, and no claim.
         max_confirm: Runs of each that the stage is extended to while they do not decide.
         interleaved: True where the runs of a confirm round share the same cores in short time
-            slices. That takes one process each, on the CPU, and half of the machine's memory must
-            hold them all. Otherwise one runs after another.
+            slices. That takes one process each, on the CPU, and together at most half of the
+            machine's memory. Otherwise one runs after another.
         finalists: Most configs of the confirm stage: the selected one, and those that may be
             as good.
         check_isolated: Configs of the interference check, where a node runs several trials at the
@@ -60,8 +60,8 @@ class Rigor:
         half_width: A trial ends before its epochs do once half of its throughput's 95 %
             interval is at most this share of it; for questions about speed alone. None: it
             is trained in full.
-        tie_margin: Configs whose speeds differ by less are as fast as each other, as a
-            fraction of 1; the cheapest of them is recommended.
+        tie_margin: A smaller difference of speeds counts as none, as a fraction of 1; the cheapest
+            of such configs is recommended.
         accuracy_tolerance: How far below the best validation accuracy the recommended
             config may lie, as a fraction of 1.
         retries: How often a trial that failed is tried again.
@@ -105,7 +105,6 @@ PRESETS: Final[Mapping[str, Rigor]] = {
 NAMES: Final = tuple(entry.name for entry in fields(Rigor))
 """Names of the fields of :class:`Rigor`."""
 _PRESET: Final = f"allowed: {', '.join(PRESETS)}, or Rigor(...)"
-_PREFIX: Final = "rigor."
 
 
 class RigorField:
@@ -139,11 +138,6 @@ def rigor_findings(rigor: object) -> Iterator[tuple[str, str]]:
     yield f" = {called} is not allowed{close}", _PRESET
 
 
-def is_of_rigor(setting: str) -> bool:
-    """Return True for ``rigor=PRESET`` and ``rigor.NAME=VALUE`` of a command line."""
-    return setting.startswith((_PREFIX, "rigor="))
-
-
 def with_setting(rigor: Rigor, setting: str) -> Rigor:
     """Return the record with ``rigor=PRESET`` or ``rigor.NAME=VALUE`` of a command line applied.
 
@@ -158,7 +152,7 @@ def with_setting(rigor: Rigor, setting: str) -> Rigor:
                 f"allowed: {', '.join(PRESETS)}, or rigor.NAME=VALUE",
             )
         return PRESETS[text]
-    name = name.removeprefix(_PREFIX)
+    name = name.removeprefix("rigor.")
     if name not in NAMES:
         raise SweepFileError(
             f"--set {setting}: rigor has no {name!r}{nearest(name, NAMES)}",

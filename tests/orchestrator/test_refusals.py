@@ -12,8 +12,7 @@ from orchestrator.driver.options.declaration import flag
 from orchestrator.driver.options.options import DECLARATIONS
 from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.helpers.in_process import run_main
-from tests.orchestrator.helpers.sweep_files import written
-from tests.orchestrator.sweep.refusals import refusal
+from tests.orchestrator.helpers.sweep_files import refusal, written
 
 WRONG = "object()"
 SWEEP = {"trainable": "TRAINABLE", "question": "'?'", "space": "Config()"}

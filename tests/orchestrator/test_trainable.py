@@ -19,7 +19,7 @@ from orchestrator.errors import DataError, SweepFileError, collecting_problems
 from orchestrator.machine import Machine, Node, requires
 from orchestrator.measurement.run import Run
 from orchestrator.metrics import maximize, minimize
-from orchestrator.space.declare import knobs, systems
+from orchestrator.space.configs import knobs, systems
 from orchestrator.trainable import Demand, Trainable
 
 MACHINE = Machine(nodes=(Node(name="a", cpus=4, gpus=1), Node(name="b", cpus=8)))

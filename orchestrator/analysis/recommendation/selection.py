@@ -26,7 +26,7 @@ from orchestrator.derived import EXACT
 from orchestrator.errors import SweepError
 from orchestrator.field_types import shown
 from orchestrator.rules import RuleKind, SelectionRule
-from orchestrator.search.stages.repeats import MAX_CONTENDERS
+from orchestrator.search.stages.judge import MAX_CONTENDERS
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.texts import described
 from orchestrator.trial import TrialState

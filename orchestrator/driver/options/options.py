@@ -32,7 +32,7 @@ from orchestrator.driver.options.declaration import (
 )
 from orchestrator.search import SEARCHES
 from orchestrator.sweep.definition import Sweep
-from orchestrator.sweep.overrides import overridden
+from orchestrator.sweep.problem import overridden
 from orchestrator.trial import Isolation
 
 _TRAINED, _SEARCHED, _PLACE, _RESULTS = Group

@@ -24,7 +24,7 @@ from orchestrator.search.grid import combinations
 from orchestrator.search.own import with_trials
 from orchestrator.search.stages.confirm import Confirming, FirstRounds
 from orchestrator.search.stages.judge import Judge
-from orchestrator.search.stages.sequence import Scope, Searching
+from orchestrator.search.stages.sequence import Searching
 from orchestrator.space.configs import built
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
@@ -124,7 +124,6 @@ def make_plan(
         num_able = min(max_configs, num_configs - sum(map(len, cannot_run.values())))
     stages = sweep.search.planned(problem)
     searched = stages or [_sole_stage(sweep, num_able)]
-    scope = Scope(num_configs=num_able, searched=searched)
     capacity = capacity_of(sweep, machine, num_cores, max_concurrent)
     phases = make_phases(
         sweep,
@@ -135,7 +134,7 @@ def make_plan(
         may_interleave=lambda configs, results: True,
     )
     around = (phase for phase in phases if not isinstance(phase, Searching))
-    firsts = (phase.first_rounds(scope) for phase in phases if isinstance(phase, Confirming))
+    firsts = (phase.first_rounds(num_able) for phase in phases if isinstance(phase, Confirming))
     return Plan(
         sweep=sweep,
         machine=machine,
@@ -147,7 +146,7 @@ def make_plan(
         cannot_run=cannot_run,
         is_staged=bool(stages),
         searched=tuple(searched),
-        around=tuple(stage for phase in around for stage in phase.planned(scope)),
+        around=tuple(stage for phase in around for stage in phase.planned(num_able)),
         first_rounds=next(firsts, FirstRounds()),
         num_cores=num_cores,
         capacity=capacity.total,

@@ -1,4 +1,4 @@
-"""Factored search: the front of a grid from speeds and learning curves that are measured apart.
+"""Factored search: the front of a grid from speeds and learning curves, measured separately.
 
 A ``systems`` knob changes speed and never what is learned, a ``learning`` knob what is learned and
 not the time of a step. So a group of configs that share the knobs that are ``both`` has the speed
@@ -6,14 +6,12 @@ of its setting and the accuracy of its curve, whichever the two are combined.
 
 curves: curves in rungs, further seeds, a race to a target; and the composed front
 factors: groups, settings, curves; the objectives, as a factored search serves them
-findings: what the search knows so far
-probes: looks at the settings' speeds
+findings: what the search knows so far; probes of the settings' speeds
 roles: the roles of knobs, checked
 search: ``Factored(...)`` of a sweep file, the stages in order, and counted beforehand
 speeds: speeds of settings, and which are still in
 """
 
-from orchestrator.search.factored.factors import Factors
 from orchestrator.search.factored.search import Factored
 
-__all__ = ["Factored", "Factors"]
+__all__ = ["Factored"]

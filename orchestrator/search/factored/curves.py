@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.derived import EXACT, target_value
@@ -13,7 +12,7 @@ from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective
 from orchestrator.search.factored.factors import Group
 from orchestrator.search.factored.findings import Curve, Figures, Findings
-from orchestrator.search.layers import non_dominated_layers, top
+from orchestrator.search.layers import top
 
 RUNGS: Final = (1 / 9, 1 / 3, 1.0)
 """Fractions of the epochs after which the weaker curves of a group are left."""
@@ -134,71 +133,39 @@ def repeat_near_front(
 ) -> Iterator[list[Proposal]]:
     """Train the curves of the front and near it with further seeds, up to ``num_seeds`` each.
 
-    After each round the front is that of the means, so that fewer need the next seed.
+    After each round their figures are the means, so that fewer need the next seed.
     """
     for repeat in range(1, num_seeds):
-        near = near_front(findings, points(findings, assigned))
-        curves = [findings.curve(point.config, repeat) for point in near]
+        curves = [findings.curve(key, repeat) for _, key in near_front(findings, assigned)]
         yield from train(findings, curves, findings.problem.budget.epochs)
 
 
-# -- the composed front: each group's fastest setting with each of its curves
+def near_front(
+    findings: Findings, assigned: Sequence[tuple[Group, Key]]
+) -> list[tuple[Group, Key]]:
+    """Return the curves on the composed front, and those within noise of it.
 
+    A curve has the speed of its group's fastest setting. It is beyond noise where another one is
+    as fast, learns nothing worse, and something better by more than the noise of one run.
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """A trained curve with its group's fastest setting.
-
-    Attributes:
-        group: The group.
-        config: The config that the curve was trained with.
-        log_speed: Mean logarithm of the setting's speed.
-        figures: Mean figures of the curve over its seeds.
+    Args:
+        findings: What is known.
+        assigned: Curves, each with its group and the config that it is trained with. Those that
+            were not trained to their end are left out.
     """
-
-    group: Group
-    config: Key
-    log_speed: float
-    figures: Figures
-
-
-def points(findings: Findings, assigned: Sequence[tuple[Group, Key]]) -> list[Point]:
-    """Return the points of the curves that were trained to their end."""
-    found = [(group, key, findings.mean_figures(key)) for group, key in assigned]
+    is_within = findings.goals.is_within
+    found = [(each, findings.mean_figures(each[1])) for each in assigned]
+    known = [(each, findings.log_speed(each[0]), mean) for each, mean in found if mean is not None]
     return [
-        Point(group=group, config=key, log_speed=findings.log_speed(group), figures=figures)
-        for group, key, figures in found
-        if figures is not None
-    ]
-
-
-def front(known: Sequence[Point]) -> list[Point]:
-    """Return the points that no other one dominates, the fastest first."""
-    if not known:
-        return []
-    signs = [1.0] * (1 + len(known[0].figures))
-    first, *_ = non_dominated_layers([(each.log_speed, *each.figures) for each in known], signs)
-    return sorted((known[i] for i in first), key=lambda point: point.log_speed, reverse=True)
-
-
-def near_front(findings: Findings, known: Sequence[Point]) -> list[Point]:
-    """Return the points of the front, and those that are within noise of them.
-
-    A point is beyond noise where another one is as fast, learns nothing worse, and something better
-    by more than the noise of one run.
-    """
-    goals = findings.goals
-    members = front(known)
-
-    def is_beaten(point: Point) -> bool:
-        return any(
-            other.log_speed >= point.log_speed
-            and goals.is_within(other.figures, point.figures, 0)
-            and not goals.is_within(point.figures, other.figures, NOISE)
-            for other in members
+        each
+        for each, log_speed, mean in known
+        if not any(
+            other_speed >= log_speed
+            and is_within(other, mean, 0)
+            and not is_within(mean, other, NOISE)
+            for _, other_speed, other in known
         )
-
-    return [point for point in known if not is_beaten(point)]
+    ]
 
 
 # -- curves side by side on the composed clock
@@ -218,8 +185,8 @@ class Race:
     """Curves that are ended as soon as they cannot be the first to reach a target.
 
     An epoch takes its samples over the speed of the curve's setting. By this clock all curves
-    advance together. A curve whose next epoch would end after another has reached the target cannot
-    be the first.
+    advance together. A curve cannot be the first if its next epoch ends after another curve has
+    reached the target.
 
     Args:
         findings: What is known.

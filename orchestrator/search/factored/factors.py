@@ -29,9 +29,9 @@ class Group:
 
     Attributes:
         name: Those values.
-        settings: Values of the systems knobs, with those of the group: what speed depends on.
-        curves: Values of the learning knobs, with those of the group: what learning depends on.
-            The first is the baseline's where it has one with the same learning knobs.
+        settings: Values of the systems knobs and of the group: speed depends on these.
+        curves: Values of the learning knobs and of the group: learning depends on these. The first
+            is the baseline's where it has one with the same learning knobs.
         configs: The configs by setting and curve. Constraints may leave some out.
     """
 
@@ -118,27 +118,39 @@ def _group(name: Key, configs: Mapping[tuple[Key, Key], Key]) -> Group:
     return Group(name=name, settings=settings, curves=curves, configs=configs)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Goals:
     """The objectives, by how a factored search serves them.
+
+    Args:
+        problem: The problem.
 
     Attributes:
         speed: The speed. Within a group it decides on the setting.
         learned: Objectives of what is learned, bounds among them. They decide on the curve.
         tolerances: For each of these the difference that counts as none, in its unit.
-        conditions: Bounds on other figures, memory for one. A setting that violates one is not
-            picked where another one holds it.
+        conditions: Bounds on other figures, such as memory. A setting that violates one is not
+            picked if another one does not.
         tie_margin: Speeds that differ by less are equal, as a fraction of 1.
         target: The first learned objective where the time to a value of it counts: with a bound,
             or with a tolerance of the best. None: final figures count alone.
     """
 
-    speed: Objective
-    learned: tuple[Objective, ...]
-    tolerances: tuple[float, ...]
-    conditions: tuple[Objective, ...]
-    tie_margin: float
-    target: Objective | None = None
+    def __init__(self, problem: SearchProblem) -> None:
+        learned = [each for each in problem.objectives if is_learned(each.metric)]
+        others = [each for each in problem.objectives if not is_learned(each.metric)]
+        self.target = target = problem.target
+        if target is not None:
+            learned = [target, *(each for each in learned if each.metric != target.metric)]
+        speeds = [each for each in others if each.bound is None and each.metric not in _COMPOSED]
+        self.speed = speeds[0] if speeds else Objective(RATE, Goal.MAXIMIZE)
+        self.learned = tuple(learned)
+        # A relative tolerance is taken of a figure of 1.
+        self.tolerances = tuple(
+            problem.accuracy_tolerance if each.tolerance is None else each.tolerance
+            for each in learned
+        )
+        self.conditions = tuple(each for each in others if each.bound is not None)
+        self.tie_margin = problem.tie_margin
 
     @property
     def are_final(self) -> bool:
@@ -149,7 +161,7 @@ class Goals:
 
     @property
     def is_best_all(self) -> bool:
-        """True where of the final figures only the best one counts: a target is relative to it."""
+        """True where the best final figure alone counts: a target is relative to it."""
         return self.target is not None and self.are_final and len(self.learned) == 1
 
     def log_speeds(self, result: TrialResult) -> tuple[float, float]:
@@ -182,25 +194,3 @@ class Goals:
             a >= b - times * tolerance
             for a, b, tolerance in zip(one, other, self.tolerances, strict=True)
         )
-
-
-def goals_of(problem: SearchProblem) -> Goals:
-    """Return what a search over ``problem`` looks for."""
-    learned = [each for each in problem.objectives if is_learned(each.metric)]
-    others = [each for each in problem.objectives if not is_learned(each.metric)]
-    target = problem.target
-    if target is not None:
-        learned = [target, *(each for each in learned if each.metric != target.metric)]
-    speeds = [each for each in others if each.bound is None and each.metric not in _COMPOSED]
-    return Goals(
-        speed=speeds[0] if speeds else Objective(RATE, Goal.MAXIMIZE),
-        learned=tuple(learned),
-        # A relative tolerance counts as that of a figure of 1.
-        tolerances=tuple(
-            problem.accuracy_tolerance if each.tolerance is None else each.tolerance
-            for each in learned
-        ),
-        conditions=tuple(each for each in others if each.bound is not None),
-        tie_margin=problem.tie_margin,
-        target=target,
-    )

@@ -1,10 +1,11 @@
-"""Findings of a factored search: speeds of settings, curves, fingerprints."""
+"""Findings of a factored search: speeds of settings, curves, fingerprints; and its probes."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -12,12 +13,18 @@ from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import FIRST_LOSS
 from orchestrator.rules import cost_of
-from orchestrator.search.factored.factors import Factors, Group, goals_of
+from orchestrator.search.factored.factors import Factors, Goals, Group
 from orchestrator.search.factored.speeds import CLEAN, Speeds
-from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 LEVEL: Final = 0.05
 """Probability that a setting is dropped that is faster than the one picked, over the search."""
+
+SETTLING: Final = 1 / 3
+"""Probes that settle speeds, at most, as a share of those before."""
+
+TIES_FROM: Final = 4
+"""Probes of a setting from which on equal speeds are taken for a tie."""
 
 Figures = tuple[float, ...]
 """Learned figures, the larger the better."""
@@ -70,12 +77,12 @@ class Fingerprint(NamedTuple):
 
 
 class Findings:
-    """The store that all stages of the search read; results come in through :meth:`tell`."""
+    """The store that all stages of the search read; :meth:`tell` takes the results."""
 
     def __init__(self, factors: Factors, num_looks: int = 1) -> None:
         self.factors = factors
         self.problem = factors.problem
-        self.goals = goals_of(self.problem)
+        self.goals = Goals(self.problem)
         self.speeds = Speeds(self.goals, factors.num_settings * num_looks, LEVEL)
         self.curves: dict[tuple[Key, int], Curve] = {}
         self.fingerprints: dict[Key, Fingerprint] = {}
@@ -92,7 +99,7 @@ class Findings:
                 self.fingerprints[key] = Fingerprint(result.tags.get("batches", ""), loss)
             return
         if not self.factors.has_choice:
-            # Nothing was probed: the speed is that of the trainings, a part of one among them.
+            # Nothing was probed: trainings, and parts of them, give the speed.
             self.speeds.add(self.factors.setting_of(key), result)
         self._ended(self.curve(key, trial.repeat), trial, result)
 
@@ -131,7 +138,7 @@ class Findings:
     def by_preference(self, group: Group) -> list[Key]:
         """Return the settings of a group that can run, the one to train with first.
 
-        Of those that tie with the fastest it is the cheapest; the others follow by speed.
+        It is the cheapest of the settings that tie with the fastest; the others follow by speed.
         """
         able = sorted(self.speeds.able(group.settings), key=self.speeds.mean, reverse=True)
         ties = set(self.speeds.ties(group.settings))
@@ -193,3 +200,91 @@ class Findings:
             baseline=self.problem.baseline,
             costs=self.problem.costs,
         )
+
+
+# -- probes: short isolated runs for the speeds of settings; the clearly slower ones are dropped
+
+
+def looks(max_probes: int) -> tuple[int, ...]:
+    """Return the numbers of probes of a setting after which it may be dropped: 1, 2, 4, 6."""
+    below = [2**power for power in range(max_probes.bit_length()) if 2**power < max_probes]
+    return (*below, max_probes)
+
+
+def look(findings: Findings, num_probes: int, budget: Budget) -> Iterator[list[Proposal]]:
+    """Probe all settings that a choice depends on, until each has so many probes.
+
+    They are asked for together, in random order. Probes of a repeat have one seed and, as far as
+    constraints allow, one value of each learning knob, so that their fingerprints compare.
+    """
+    asked = []
+    if not findings.factors.has_choice:
+        return
+    for group in findings.factors.groups:
+        for setting in _undecided(findings, group, num_probes):
+            key, _ = group.to_probe(setting)
+            repeats = range(findings.speeds.num_asked(setting), num_probes)
+            asked += _probes(findings, key, repeats, budget)
+    first = asked[:1] if num_probes == 1 else []  # the baseline's setting
+    yield [*first, *findings.shuffled(asked[len(first) :], f"look {num_probes}")]
+
+
+def _probes(findings: Findings, key: Key, repeats: Iterable[int], budget: Budget) -> list[Proposal]:
+    """Return short isolated runs of a config."""
+    run = Proposal(config=findings.config(key), budget=budget, stage=Stage.PROBE, isolated=True)
+    return [replace(run, repeat=repeat) for repeat in repeats]
+
+
+def _undecided(findings: Findings, group: Group, num_probes: int) -> list[Key]:
+    """Return the settings of a group that are to be probed further."""
+    if num_probes == 1:
+        return list(group.settings)
+    speeds = findings.speeds
+    contenders = speeds.contenders(group.settings)
+    least = min((speeds.num_runs(each) for each in contenders), default=0)
+    is_tie = least >= TIES_FROM and len(speeds.ties(group.settings)) == len(contenders)
+    return [] if len(contenders) < 2 or is_tie else contenders
+
+
+def settle_speeds(
+    findings: Findings, groups: Callable[[], Iterable[Group]], budget: Budget
+) -> Iterator[list[Proposal]]:
+    """Probe the fastest settings of the groups that matter, until their speeds are known.
+
+    Each round doubles the probes of a group's fastest setting and of those within chance of it,
+    until their standard errors are below the tie margin.
+
+    Args:
+        findings: What is known.
+        groups: Returns the groups. They may change with what is found.
+        budget: Budget of a probe.
+    """
+    if not findings.factors.has_choice:
+        return
+    speeds, settings = findings.speeds, [s for g in findings.factors.groups for s in g.settings]
+    left = math.ceil(SETTLING * sum(map(speeds.num_asked, settings)))
+    for number in itertools.count():
+        asked: list[Proposal] = []
+        for group, setting in _in_question(findings, list(dict.fromkeys(groups()))):
+            key, _ = group.to_probe(setting)
+            before = speeds.num_asked(setting)
+            repeats = range(before, before + min(before, left - len(asked)))
+            asked += _probes(findings, key, repeats, budget)
+        if not asked:
+            return
+        left -= len(asked)
+        yield findings.shuffled(asked, f"settling {number}")
+
+
+def _in_question(findings: Findings, groups: Sequence[Group]) -> list[tuple[Group, Key]]:
+    """Return the settings to probe further: each group's fastest before their rivals."""
+    speeds, margin = findings.speeds, findings.goals.tie_margin
+    found = [
+        (place, group, setting)
+        for group in groups
+        for place, setting in enumerate(
+            speeds.near(findings.fastest(group), speeds.able(group.settings))
+        )
+        if speeds.spread > margin * math.sqrt(speeds.num_runs(setting))
+    ]
+    return [(group, setting) for _, group, setting in sorted(found, key=lambda each: each[0])]

@@ -1,4 +1,4 @@
-"""The roles of the knobs, checked on the way: does a knob change what it says it does not?"""
+"""Checks of the knobs' roles: a knob may change what its role excludes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,8 @@ CHANCE: Final = 0.01
 ASSUMED_PAIRS: Final = 2
 """Degrees of freedom that the assumed noise of such pairs, the margin, counts as."""
 
-SIMILAR: Final = 2.0
-"""Ratio of the variance of the curves' step times to that of the probes' up to which both count as
-one, which is then known from many more runs."""
-
-
 Pair = tuple[Key, Key]
 """Configs of two probes that differ in one systems knob."""
-
-_Blocks = dict[Key, list[tuple[object, float]]]
-"""Value of a knob and logarithm of a step time of each run, by what else distinguishes the runs."""
 
 
 def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
@@ -111,8 +103,8 @@ def check_baseline(findings: Findings) -> Iterator[list[Proposal]]:
     """Train the baseline whole with its own setting; find the systems knobs that change the result.
 
     Curves are trained with the fastest setting. A knob that costs accuracy late changes no
-    fingerprint, so the baseline's curve with that setting is compared with its own: one pair of one
-    seed. Where these differ by more than the margin further seeds tell chance from a difference.
+    fingerprint, so the baseline's curve with that setting is compared with its own, for one seed.
+    If the two differ by more than the margin, further seeds separate chance from a difference.
     The knobs that explain a difference become ``both``, before other curves are trained.
     """
     own, goals = findings.factors.candidates.keys[0], findings.goals
@@ -186,7 +178,7 @@ def _paired_curves(
     """Train the pair, three seeds and then two more where these would do.
 
     Returns:
-        The difference of each pair whose curves were not lost.
+        The difference of each pair without a lost curve.
     """
     differences: list[float] = []
     for num_seeds in SEEDS:
@@ -230,27 +222,22 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
     """Note the learning knobs that change the time of a step, by an analysis of variance.
 
     For each knob the logarithms of the step times are compared between its values, within blocks of
-    runs that differ in the knob alone. Two comparisons share the level: of all parts of the curves,
-    which has more runs; and of the curves' median parts, which one slow part does not affect.
+    curves that differ in the knob alone. A curve has the median of its parts, which one slow part
+    does not affect.
 
     Args:
         findings: What is known.
         curves: Curves, as far as they were trained.
     """
-    knobs, prior = findings.factors.varied(Role.LEARNING), findings.speeds.variance
+    knobs = findings.factors.varied(Role.LEARNING)
     for knob in knobs:
         place = list(findings.problem.base).index(knob)
-        parts: _Blocks = defaultdict(list)
-        medians: _Blocks = defaultdict(list)
+        blocks: dict[Key, list[tuple[object, float]]] = defaultdict(list)
         for curve in curves:
-            value, others = curve.config[place], curve.config[:place] + curve.config[place + 1 :]
-            for part, step_ms in enumerate(curve.step_ms):
-                parts[*others, part].append((value, math.log(step_ms)))
             if curve.step_ms:
-                medians[others].append((value, math.log(median(curve.step_ms))))
-        level = FALSE_ALARMS / len(knobs) / 2
-        effects = [_largest_effect(list(runs.values()), level, prior) for runs in (parts, medians)]
-        found = next((each for each in effects if each is not None), None)
+                others = curve.config[:place] + curve.config[place + 1 :]
+                blocks[others].append((curve.config[place], math.log(median(curve.step_ms))))
+        found = _largest_effect(list(blocks.values()), FALSE_ALARMS / len(knobs))
         if found is not None and abs(found[1]) > math.log1p(findings.goals.tie_margin):
             value, size = found
             findings.notes.append(
@@ -260,15 +247,13 @@ def check_learning(findings: Findings, curves: Sequence[Curve]) -> None:
 
 
 def _largest_effect(
-    blocks: Sequence[Sequence[tuple[object, float]]], level: float, prior: tuple[float, float]
+    blocks: Sequence[Sequence[tuple[object, float]]], level: float
 ) -> tuple[object, float] | None:
-    """Return the value whose mean is farthest from the others', if an F test shows any effect.
+    """Return the value with the mean farthest from the others', if an F test shows any effect.
 
     Args:
         blocks: ``(value, log of a time)`` of runs that differ in the value alone.
         level: Probability of an effect that there is not.
-        prior: Sum of squares and degrees of freedom of other repeated runs, which count too where
-            the blocks are not much noisier.
     """
     from scipy.special import fdtri
 
@@ -279,10 +264,8 @@ def _largest_effect(
         for value, log in block:
             residuals[value].append(log - centre)
     count = sum(map(len, residuals.values()))
-    degrees, left = len(residuals) - 1, float(count - len(full) - len(residuals) + 1)
+    degrees, left = len(residuals) - 1, count - len(full) - len(residuals) + 1
     squares = sum((x - fmean(logs)) ** 2 for logs in residuals.values() for x in logs)
-    if squares * prior[1] <= SIMILAR * prior[0] * max(left, 0.0):
-        squares, left = squares + prior[0], left + prior[1]
     if degrees < 1 or left < 1:
         return None
     means = {value: fmean(logs) for value, logs in residuals.items()}

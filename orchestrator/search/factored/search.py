@@ -23,16 +23,21 @@ from orchestrator.search.factored.curves import (
     KEPT_OF_ALL,
     Race,
     near_front,
-    points,
     repeat_near_front,
     rungs,
     train,
     train_in_rungs,
     value_to_reach,
 )
-from orchestrator.search.factored.factors import Factors, Group, goals_of
-from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.probes import SETTLING, look, looks, settle_speeds
+from orchestrator.search.factored.factors import Factors, Goals, Group
+from orchestrator.search.factored.findings import (
+    SETTLING,
+    Curve,
+    Findings,
+    look,
+    looks,
+    settle_speeds,
+)
 from orchestrator.search.factored.roles import (
     SEEDS,
     check_baseline,
@@ -52,15 +57,15 @@ PROBE_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Factored(SearchSpec):
-    """Finds the front of a grid by speed and learning apart; see ``docs/sweep-files.md``.
+    """Finds the front of a grid from speed and learning separately; see ``docs/sweep-files.md``.
 
     Attributes:
         points: Values of each knob that varies over an interval, as of a grid.
-        probes: Probes of a setting at most, before those of the front are settled.
-        probe_steps: Steps of a probe at most. It must hold three rounds of the loader's workers,
-            each with the batches that it works ahead, for a steady state.
-        confirm_steps: Steps of a confirm run that is compared, at most. More rounds of short runs
-            tell two configs apart sooner than a few long ones.
+        probes: Most probes of a setting before the speeds of the front are settled.
+        probe_steps: Most steps of a probe. A steady state takes three rounds of the loader's
+            workers, each with the batches that it works ahead.
+        confirm_steps: Most steps of a confirm run that is compared. More rounds of short runs
+            separate two configs sooner than a few long ones.
         seeds: Trainings of a curve at most, each with another seed. Curves of the front and
             near it are trained again.
         trials: Curves to train at most, the baseline's among them, drawn from all at random.
@@ -105,8 +110,7 @@ class Factored(SearchSpec):
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
         """Return the stages of the search: probes, rungs of curves, further seeds."""
-        factors, seeds = self.factors(problem), self.num_seeds(problem)
-        return tuple(planned(factors, probes=self.probes, seeds=seeds, trials=self.trials))
+        return tuple(_planned(self, problem))
 
     @property
     def confirm_share(self) -> float:
@@ -193,7 +197,7 @@ class FactoredSearch(Search):
             yield from repeat_near_front(findings, assigned, self._spec.num_seeds(self._problem))
             yield from settle_speeds(
                 findings,
-                lambda: [each.group for each in near_front(findings, points(findings, assigned))],
+                lambda: [group for group, _ in near_front(findings, assigned)],
                 probe_budget,
             )
 
@@ -216,8 +220,7 @@ class FactoredSearch(Search):
     def _train(self, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
         """Train in rungs; the baseline's curve, the first, to the end.
 
-        Where the best figure alone counts, as what a target is relative to, all curves are one
-        group.
+        All curves are one group if the best figure alone counts: a target is relative to it.
         """
         one = self._findings.goals.is_best_all
         by_group: dict[Group, list[Curve]] = {}
@@ -230,7 +233,7 @@ class FactoredSearch(Search):
         """Train on the composed clock, then the winner and what is near it with further seeds."""
         findings = self._findings
         if not findings.factors.has_choice:
-            yield from train(findings, curves, until=1)  # no probe has said how fast they are
+            yield from train(findings, curves, until=1)  # without probes: for their speeds
         value = value_to_reach(findings, target)
         self._racing = race = Race(findings, curves, value)
         yield from race.run()
@@ -255,11 +258,10 @@ def _of_speed_alone(budget: Budget, steps: int) -> Budget:
 # -- the stages, counted before anything has run
 
 
-def planned(
-    factors: Factors, *, probes: int, seeds: int, trials: int | None
-) -> Iterator[PlannedStage]:
+def _planned(spec: Factored, problem: SearchProblem) -> Iterator[PlannedStage]:
     """Yield the stages with the fewest and the most trials of each."""
-    goals, budget = goals_of(factors.problem), factors.problem.budget
+    factors, seeds, trials = spec.factors(problem), spec.num_seeds(problem), spec.trials
+    goals, budget = Goals(problem), problem.budget
     curves = [len(group.curves) for group in factors.groups]
     share = 1.0 if trials is None else min(trials / sum(curves), 1.0)
     sizes = [max(round(size * share), 1) for size in curves]
@@ -268,7 +270,7 @@ def planned(
         yield PlannedStage(
             name="probe",
             least=num,
-            most=math.ceil((1 + SETTLING) * num * probes),
+            most=math.ceil((1 + SETTLING) * num * spec.probes),
             share_of_trial=PROBE_SHARE,
             isolated=True,
             text="each setting until its speed is known, the slower ones of a group left on the "

@@ -109,26 +109,19 @@ class Speeds:
         return seen.is_out or (not seen.own and seen.num_asked >= MAX_FAILURES)
 
     @property
-    def variance(self) -> tuple[float, float]:
-        """Sum of squares of repeated clean runs about their means, and its degrees of freedom."""
-        squares, degrees = 0.0, 0.0
+    def spread(self) -> float:
+        """Standard deviation between clean runs of a setting, pooled over all of them."""
+        squares, degrees = ASSUMED_RUNS * ASSUMED_SPREAD**2, ASSUMED_RUNS
         for setting, seen in self._seen.items():
             logs = self._logs(setting)
             if seen.is_clean and len(logs) > 1:
                 mean = fmean(logs)
                 squares += sum((x - mean) ** 2 for x in logs)
                 degrees += len(logs) - 1
-        return squares, degrees
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation between runs of a setting, pooled over all of them."""
-        squares, degrees = self.variance
-        assumed = ASSUMED_RUNS * ASSUMED_SPREAD**2
-        return math.sqrt((squares + assumed) / (degrees + ASSUMED_RUNS))
+        return math.sqrt(squares / degrees)
 
     def able(self, settings: Iterable[Key]) -> list[Key]:
-        """Return those that can run, and of these the ones that hold the conditions if any do."""
+        """Return those that can run and keep the conditions; all that can run if none does."""
         left = [each for each in settings if not self.is_out(each)]
         return [each for each in left if not self._seen[each].violates] or left
 
@@ -149,10 +142,7 @@ class Speeds:
         return [each for each in contenders if self.mean(each) >= least]
 
     def near(self, setting: Key, others: Iterable[Key]) -> list[Key]:
-        """Return those whose speed differs by no more than chance does in a third of all cases.
-
-        They are ordered, the fastest first.
-        """
+        """Return those within a standard error of the difference of speeds, the fastest first."""
         mean, spread = self.mean(setting), self.spread
         near = [
             other

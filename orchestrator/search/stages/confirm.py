@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Final
 
 from orchestrator.formats import counted, percent
+from orchestrator.kernel.problem import Key, key_of
 from orchestrator.kernel.search import Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
-from orchestrator.search.stages.repeats import has_room
-from orchestrator.search.stages.sequence import Ledger, Phase, Scope
-from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
+from orchestrator.search.stages.sequence import Ledger, Phase, at_most
+from orchestrator.trial import Budget, Stage, TrialState
 
 MayInterleave = Callable[[Sequence[Config], Results], bool]
 """Returns True if trials of these configs may be interleaved, given the results so far."""
 
 ROUNDS_IN_VAIN: Final = 3
 """Rounds in a row without a clean pair, after which an analysis ends the stage."""
-
-MAX_TEST_RUNS: Final = 2
-"""Runs that may evaluate the test split: one more where the first does not complete."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class Confirming(Phase):
     baseline run in rounds, isolated: interleaved on the same cores where possible, so that
     disturbances affect all alike, otherwise one after another in random order.
 
-    The rounds end at an interim analysis whose results suffice, or after the last one. The
+    The rounds end at an interim analysis with sufficient results, or after the last one. The
     recommended config then runs once more; only this run evaluates the test split.
 
     A config that is infeasible, or never completes up to the first analysis, is not run again. The
@@ -62,9 +61,9 @@ class Confirming(Phase):
         may_interleave: Returns True if these configs may be interleaved. None: they never are.
         budget: Of the runs that are compared. Default: a whole training. The test run is whole.
         share: Time of such a run, as a fraction of a whole training's, as far as is known.
-        allowance: Core-time that confirm runs may take, as a share of that of all runs before
-            them. Rounds beyond the first analysis are left out where there is no room for them and
-            the test run. Default: they are not limited.
+        allowance: Most core-time of confirm runs, as a share of the core-time of all runs before
+            them. Rounds beyond the first analysis end where there is no room for another one and
+            the test run. Default: no limit.
     """
 
     analyses: InterimAnalyses
@@ -78,25 +77,24 @@ class Confirming(Phase):
 
     after_cut = True
     _num_finalists = _num_rounds = _next_repeat = 0
-    _were_interleaved = False
 
-    def first_rounds(self, scope: Scope) -> FirstRounds:
+    def first_rounds(self, num_configs: int | None) -> FirstRounds:
         """Return the rounds up to the first analysis, with as many finalists as there may be."""
         return FirstRounds(
             rounds=self.analyses.at[0],
             share=self.share,
-            finalists=scope.at_most(1 + self.finalists) - 1,
+            finalists=at_most(num_configs, 1 + self.finalists) - 1,
         )
 
-    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+    def planned(self, num_configs: int | None) -> Sequence[PlannedStage]:
         """Return the runs that are compared, then the test run.
 
         At least the selected config and the baseline run up to the first analysis, at most all
         finalists up to the last one.
         """
         first, last = self.analyses.at[0], self.analyses.at[-1]
-        configs = scope.at_most(1 + self.finalists)
-        least, most = scope.at_most(2) * first, configs * (last if configs > 1 else first)
+        configs = at_most(num_configs, 1 + self.finalists)
+        least, most = at_most(num_configs, 2) * first, configs * (last if configs > 1 else first)
         share = f" of about {percent(self.share)} of a whole training" if self.share < 1 else ""
         how = "interleaved on the same cores where possible" if self.may_interleave else "in pairs"
         lines = [
@@ -119,17 +117,17 @@ class Confirming(Phase):
         return [compared, tested]
 
     def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
-        """Yield the rounds, then the test run, once more where it does not complete."""
+        """Yield the rounds, then the test run."""
         yield from ledger.wait()
         before, self._configs = self._configs, self._to_compare(ledger)
         if len(self._configs) != len(before) or any(c not in before for c in self._configs):
             self._num_rounds = 0
-        while not self._is_over(ledger):
-            if not self._has_room(ledger):
+        while configs := self._of_next_round(ledger):
+            if not self._has_room(configs, ledger):
                 if not self._num_rounds:
                     return
                 break
-            yield from self._round(ledger)
+            yield from self._round(configs, ledger)
             yield from ledger.wait()
         yield from self._test(ledger)
 
@@ -147,9 +145,17 @@ class Confirming(Phase):
         self._num_finalists = len(finalists)
         return [*finalists, *added]
 
-    def _able(self, configs: Sequence[Config], ledger: Ledger) -> list[Config]:
-        """Return those of them that are worth another run."""
-        return [config for config in configs if not self._is_lost(config, ledger)]
+    def _of_next_round(self, ledger: Ledger) -> list[Config]:
+        """Return the configs that are worth another run; none at the end of the rounds."""
+        configs = [config for config in self._configs if not self._is_lost(config, ledger)]
+        has_finalist = any(config in configs for config in self._configs[: self._num_finalists])
+        if not has_finalist or self._num_rounds >= self.analyses.at[-1]:
+            return []
+        if self._num_rounds in self.analyses.at:
+            is_alone = len(configs) == 1 or dict(ledger.problem.baseline) not in configs
+            if is_alone or self.judge.is_decided(ledger.results) or self._is_in_vain(ledger):
+                return []
+        return configs
 
     def _is_lost(self, config: Config, ledger: Ledger) -> bool:
         """Return True if it is infeasible, or no run completed up to the first analysis."""
@@ -157,19 +163,6 @@ class Confirming(Phase):
         confirmed = [state for stage, state in runs if stage is Stage.CONFIRM]
         never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self.analyses.at[0]
         return never or any(state is TrialState.INFEASIBLE for _, state in runs)
-
-    def _is_over(self, ledger: Ledger) -> bool:
-        configs = self._configs
-        finalists = self._able(configs[: self._num_finalists], ledger)
-        if not finalists or self._num_rounds >= self.analyses.at[-1]:
-            return True
-        if self._num_rounds not in self.analyses.at:
-            return False
-        compared = self._able(configs, ledger)
-        has_baseline = dict(ledger.problem.baseline) in compared
-        if not has_baseline or len(compared) == 1 or self.judge.is_decided(ledger.results):
-            return True
-        return self._is_in_vain(ledger)
 
     def _is_in_vain(self, ledger: Ledger) -> bool:
         """Return True if other load left no clean pair in the last rounds, and note it."""
@@ -186,35 +179,46 @@ class Confirming(Phase):
         )
         return True
 
-    def _has_room(self, ledger: Ledger) -> bool:
+    def _has_room(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if there is room for another round; up to the first analysis for all."""
-        first, configs = self.analyses.at[0], self._able(self._configs, ledger)
+        first = self.analyses.at[0]
         if 0 < self._num_rounds < first:
             return True
         is_first = not self._num_rounds
         if not is_first and not self._is_allowed(configs, ledger):
+            ledger.notes.append(
+                f"the confirm stage ended after {self._num_rounds} rounds, undecided: it has had "
+                "its share of the search's time"
+            )
             return False
-        compared = configs * (first if is_first else 1) if self.budget is None else []
+        num_whole = 0 if self.budget is not None else first if is_first else 1
         # The last one is the test run.
-        return ledger.may_start([*compared, configs[0]], kept_back=is_first)
+        return ledger.may_start([*configs] * num_whole + [configs[0]], kept_back=is_first)
 
     def _is_allowed(self, configs: Sequence[Config], ledger: Ledger) -> bool:
-        """Return True if the allowance has room for another round; note where it has not."""
+        """Return True if the allowance has room for another round and the test run.
+
+        A run lasts as long as those before, the test run as the longest training: with all parts
+        of a curve that was paused.
+        """
         if self.allowance is None:
             return True
-        if has_room(ledger, self.allowance, short=configs, whole=configs[:1]):
-            return True
-        ledger.notes.append(
-            f"the confirm stage ended after {self._num_rounds} rounds, undecided: it has had its "
-            "share of the search's time"
-        )
-        return False
+        took = [(t, (r.wall_s or 0.0) * (r.cores or 1)) for t, r in ledger.results]
+        confirmed = [core_s for trial, core_s in took if trial.stage is Stage.CONFIRM]
+        curves: dict[tuple[Key, int], float] = defaultdict(float)
+        for trial, core_s in took:
+            if trial.stage is Stage.TRAIN:
+                curves[key_of(ledger.problem, trial.config), trial.repeat] += core_s
+        before = sum(core_s for _, core_s in took) - sum(confirmed)
+        ahead = len(configs) * fmean(confirmed) + max(curves.values(), default=0.0)
+        return sum(confirmed) + ahead <= self.allowance * before
 
-    def _round(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
-        repeat, configs = self._next_repeat, self._able(self._configs, ledger)
+    def _round(self, configs: Sequence[Config], ledger: Ledger) -> Iterator[Proposal | Pause]:
+        repeat = self._next_repeat
         self._num_rounds += 1
         self._next_repeat += 1
-        interleaved = len(configs) > 1 and self._interleaves(configs, ledger)
+        may = self.may_interleave
+        interleaved = may is not None and len(configs) > 1 and may(configs, ledger.results)
         budget = self.budget or ledger.problem.budget
         rng = random.Random(f"confirm {repeat} of {ledger.problem.seed}")
         for config in rng.sample(configs, len(configs)):
@@ -222,35 +226,19 @@ class Confirming(Phase):
                 yield from ledger.wait()
             yield ledger.run(config, Stage.CONFIRM, repeat, budget=budget, interleaved=interleaved)
 
-    def _interleaves(self, configs: Sequence[Config], ledger: Ledger) -> bool:
-        """Return True if a round of these configs is interleaved; note once they no longer are."""
-        may = self.may_interleave is not None and self.may_interleave(configs, ledger.results)
-        if self._were_interleaved and not may:
-            ledger.notes.append(
-                "confirm runs are no longer interleaved, one runs after another: an interleaved "
-                "one did not complete, or together they no longer fit into half of the memory"
-            )
-        self._were_interleaved = may
-        return may
-
     def _test(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
         """Yield the run of what is recommended, unless its test run has completed."""
         config = self.judge.recommended(ledger.results) if self._configs else None
         if config is None:
             return
         canonical = dict(ledger.problem.canonical(config))
-        for trial, result in ledger.results:
-            if _has_tested(trial, result) and dict(trial.config) == canonical:
-                return
-        for _ in range(MAX_TEST_RUNS):
-            # A round of its own: it has no partner and takes no part in what is claimed.
+        tested = [
+            dict(trial.config)
+            for trial, result in ledger.results
+            if trial.evaluate_test and result.state is TrialState.COMPLETED
+        ]
+        if canonical not in tested:
+            # In a round without a partner: it takes no part in what is claimed.
             self._next_repeat += 1
             yield ledger.run(canonical, Stage.CONFIRM, self._next_repeat - 1, evaluate_test=True)
             yield from ledger.wait()
-            trial, result = ledger.results[-1]
-            if not trial.evaluate_test or _has_tested(trial, result):
-                return
-
-
-def _has_tested(trial: Trial, result: TrialResult) -> bool:
-    return trial.evaluate_test and result.state is TrialState.COMPLETED

@@ -6,23 +6,24 @@ A few configs are trained isolated and co-located, in alternation::
     round 2   co-located: B A   isolated: B A
     round 3   isolated: A B     co-located: A B
 
-Background trials are ordinary trials of the same configs, whose figures are not compared. They are
-asked for first and replaced as they end, so that a co-located run has them from start to end. With
-two configs and a noise of 3 % the check finds an effect of 6 % in 80 of 100 cases
+Background trials are ordinary trials of the same configs and are not compared. They start first
+and are replaced as they end, so that a co-located run has them from start to end. With two configs
+and a noise of 3 % the check finds an effect of 6 % in 80 of 100 cases
 (``benchmarks/results/interference_simulated_2026-11-25.md``).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final
 
 from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Judge
-from orchestrator.search.stages.sequence import Ledger, Phase, Scope
+from orchestrator.search.stages.sequence import Ledger, Phase, at_most
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 ROUNDS: Final = 3
@@ -55,21 +56,18 @@ class InterferenceCheck(Phase):
     num_before: int
     speed: str
     judge: Judge
-    _keys: Sequence[Key] = field(default=(), init=False)
-    _left: list[Proposal] | None = field(default=None, init=False)
-    _current: Proposal | None = field(default=None, init=False)
-    _again: list[Proposal] | None = field(default=None, init=False)
+    _left: list[Proposal] = field(default_factory=list, init=False)
+    """Runs that are compared and have not ended; the first one runs or is next."""
 
-    _num_background = _num_ahead = 0
-    _background_failed = False
+    _is_out = _background_failed = False
 
-    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
+    def planned(self, num_configs: int | None) -> Sequence[PlannedStage]:
         """Return the runs that are compared; background trials, and what may be trained again."""
-        if scope.at_most(2) < 2:
+        if at_most(num_configs, 2) < 2:
             return ()
-        configs = scope.at_most(self.num_configs)
+        configs = at_most(num_configs, self.num_configs)
         compared = 2 * ROUNDS * configs
-        again = min(self.num_before, sum(stage.least for stage in scope.searched))
+        again = at_most(num_configs, self.num_before)
         line = (
             f"{compared} trials: {configs} config{'s' * (configs > 1)}, {ROUNDS} runs each "
             f"isolated and {ROUNDS} with background trials on the other cores, in alternation; if "
@@ -86,52 +84,44 @@ class InterferenceCheck(Phase):
             ),
         ]  # fmt: skip
 
-    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
-        """Return the next run of the check, then what must be trained once more."""
-        if self._left is None:
-            if ledger.num_out:
-                return WAIT
-            self._keys = self._chosen(ledger)
-            self._left = self._planned(ledger)
-        if self._current or self._left:
-            return self._next_run(self._left, ledger)
-        if self._again is None:
-            if ledger.num_out:
-                return WAIT
-            ledger.notes += [BACKGROUND_FAILED] if self._background_failed else []
-            self._again = self._to_train_again(ledger)
-        return self._again.pop(0) if self._again else None
+    def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause | None]:
+        """Yield the runs of the check, then what must be trained once more."""
+        yield from ledger.wait()
+        keys, numbers = self._chosen(ledger), count()
+        self._left = self._planned(keys, ledger)
+        while self._left:
+            run, ahead, others = self._left[0], 0, self.capacity - 1
+            while self._left and self._left[0] is run:
+                # A node with less room than expected gets no endless row of background trials.
+                may_ask = not run.isolated and (self._is_out or ahead < others)
+                if may_ask and ledger.num_out - self._is_out < others:
+                    number, ahead = next(numbers), ahead + 1
+                    config = config_of(ledger.problem, keys[number % len(keys)])
+                    repeat = ROUNDS + 1 + number
+                    yield ledger.run(config, Stage.PROBE, repeat, isolated=False)
+                elif self._is_out or (run.isolated and ledger.num_out):
+                    yield WAIT
+                else:
+                    self._is_out = True
+                    yield run
+        yield from ledger.wait()
+        ledger.notes += [BACKGROUND_FAILED] if self._background_failed else []
+        yield from self._to_train_again(ledger)
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Take note of the end of a run, and of a background trial that cannot run."""
         if not _is_background(trial):
-            self._current = None
+            self._is_out = False
+            del self._left[:1]
         elif result.state in (TrialState.FAILED, TrialState.INFEASIBLE):
             self._background_failed = True
             self._left = []
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return True for a background trial once the next run is isolated, or there is none."""
-        run = self._current or (self._left[0] if self._left else None)
-        return _is_background(trial) and (run is None or run.isolated)
+        return _is_background(trial) and (not self._left or self._left[0].isolated)
 
-    def _next_run(self, left: list[Proposal], ledger: Ledger) -> Proposal | Pause:
-        run = self._current or left[0]
-        num_missing = self.capacity - 1 - (ledger.num_out - (self._current is not None))
-        # A node with less room than expected gets no endless row of background trials.
-        may_ask = self._current is not None or self._num_ahead < self.capacity - 1
-        if not (run.isolated or self._background_failed) and num_missing > 0 and may_ask:
-            key = self._keys[self._num_background % len(self._keys)]
-            self._num_background += 1
-            self._num_ahead += 1
-            config, number = config_of(ledger.problem, key), ROUNDS + self._num_background
-            return ledger.run(config, Stage.PROBE, number, isolated=False)  # after the rounds
-        if self._current or (run.isolated and ledger.num_out):
-            return WAIT
-        self._current, self._num_ahead = left.pop(0), 0
-        return self._current
-
-    def _planned(self, ledger: Ledger) -> list[Proposal]:
+    def _planned(self, keys: Sequence[Key], ledger: Ledger) -> list[Proposal]:
         """Return all runs that are compared, in order.
 
         The way that comes first alternates, so that a machine which slows down meets both alike.
@@ -140,13 +130,11 @@ class InterferenceCheck(Phase):
         isolated_first = random.Random(f"interference of {seed}").random() < 0.5
         runs = []
         for number in range(1, ROUNDS + 1):
-            keys = random.Random(f"interference {number} of {seed}").sample(
-                list(self._keys), len(self._keys)
-            )
+            rng = random.Random(f"interference {number} of {seed}")
+            order = [config_of(ledger.problem, key) for key in rng.sample(keys, len(keys))]
             first = isolated_first == (number % 2 == 1)
             for isolated in (first, not first):
-                for config in (config_of(ledger.problem, key) for key in keys):
-                    runs.append(ledger.run(config, Stage.PROBE, number, isolated=isolated))
+                runs += [ledger.run(c, Stage.PROBE, number, isolated=isolated) for c in order]
         return runs
 
     def _chosen(self, ledger: Ledger) -> Sequence[Key]:

@@ -52,21 +52,9 @@ class Ledger:
         return Proposal(config=config, stage=stage, repeat=repeat, **others)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scope:
-    """What is known of a sweep before anything has run, for its phases to count their trials.
-
-    Attributes:
-        num_configs: Configs that are trained at most, or None.
-        searched: The stages of its search.
-    """
-
-    num_configs: int | None
-    searched: Sequence[PlannedStage]
-
-    def at_most(self, number: int) -> int:
-        """Return ``number``, or the number of configs where these are fewer."""
-        return number if self.num_configs is None else min(number, max(1, self.num_configs))
+def at_most(num_configs: int | None, number: int) -> int:
+    """Return ``number``, or the number of configs where these are known to be fewer."""
+    return number if num_configs is None else min(number, max(1, num_configs))
 
 
 class Phase:
@@ -86,8 +74,12 @@ class Phase:
     ends_search: bool = False
     _flow: Iterator[Proposal | Pause | None] | None = None
 
-    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
-        """Return the trials that the phase will ask for, as they are known beforehand."""
+    def planned(self, num_configs: int | None) -> Sequence[PlannedStage]:
+        """Return the trials that the phase adds to those of the search, as known beforehand.
+
+        Args:
+            num_configs: Configs that are trained at most, or None.
+        """
         return ()
 
     def ask(self, ledger: Ledger) -> Proposal | Pause | None:
@@ -135,7 +127,7 @@ class Stages(Search):
                 proposal = phase.ask(self._ledger)
                 if isinstance(proposal, Proposal):
                     return self._registered(proposal)
-                # What a cut left unrun is not waited for: no result of it comes.
+                # Trials that a cut left unrun have no result to wait for.
                 if proposal is WAIT and (self._cut_at is None or self._ledger.num_out):
                     return WAIT
             self._current += 1
@@ -223,10 +215,6 @@ class Searching(Phase):
         self._ending = ending
         self.after_cut, self.extends = enumerates, search.extends
         self.ends_search = num_trials is None
-
-    def planned(self, scope: Scope) -> Sequence[PlannedStage]:
-        """Return the stages of the search; the first trials of it are counted with the rest."""
-        return scope.searched if self.ends_search else ()
 
     def go_on(self, trials: int | None) -> None:
         """Extend the search to ``trials`` configs."""

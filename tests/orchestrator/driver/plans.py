@@ -18,7 +18,7 @@ from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import PlannedStage, Search, SearchSpec
 from orchestrator.machine import Machine, Node, requires
 from orchestrator.metrics import maximize
-from orchestrator.space.declare import both, knobs, learning, systems
+from orchestrator.space.configs import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import NAMES, Rigor

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from orchestrator.errors import SweepError
+from orchestrator.sweep.loading import load_sweep
+
 HEADER = """\
 from typing import Literal
 
@@ -49,6 +54,13 @@ def written(
     path = folder / name
     path.write_text(header + tail)
     return path
+
+
+def refusal(path: Path) -> SweepError:
+    """Return the refusal of a sweep file."""
+    with pytest.raises(SweepError) as refused:
+        load_sweep(path)
+    return refused.value
 
 
 def line_of(path: Path, text: str) -> int:

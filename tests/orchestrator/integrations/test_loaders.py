@@ -12,8 +12,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-from orchestrator.integrations.following import FollowedLoop
-from orchestrator.integrations.loaders import TimedLoader, samples_in
+from orchestrator.integrations.loaders import FollowedLoop, TimedLoader, samples_in
 from orchestrator.measurement.blocks import burst_of, workers_of
 from orchestrator.measurement.run import Phase, Run
 from tests.orchestrator.integrations.loops import make_run

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator.provenance.source import source_hash, source_text
-from orchestrator.space.declare import make_config_class
+from orchestrator.space.configs import make_config_class
 from orchestrator.space.knob import Knob, Role
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable

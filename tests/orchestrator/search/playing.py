@@ -14,7 +14,7 @@ from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
 from orchestrator.machine import Machine, Node, requires
 from orchestrator.metrics import maximize
-from orchestrator.space.declare import both, knobs, learning, systems
+from orchestrator.space.configs import both, knobs, learning, systems
 from orchestrator.space.domains import choice, loguniform
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem

@@ -181,7 +181,6 @@ def test_numbers_of_numpy_become_pythons() -> None:
         (None, "start() of Spec returned None"),
         (3, "start() of Spec returned an int"),
         (type("Part", (), {"ask": print, "should_stop": print})(), "a Part"),
-        (type("Mute", (Search,), {"aks": print})(), "a Mute, which has no ask()"),
     ],
 )
 def test_what_is_no_search_is_refused_before_anything_runs(returned: object, said: str) -> None:

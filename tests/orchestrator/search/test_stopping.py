@@ -15,7 +15,7 @@ from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import at_most, maximize, minimize
 from orchestrator.search import Asha
 from orchestrator.search.layers import non_dominated_layers, ordered, top
-from orchestrator.search.stopping import Rung
+from orchestrator.search.stopping import best
 from orchestrator.trial import Budget, Report, Stage
 from tests.orchestrator.search.playing import problem, trial_of
 
@@ -125,21 +125,19 @@ def test_a_mean_trial_takes_what_halving_leaves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accuracies", "memory", "order"),
+    ("accuracies", "violating", "order"),
     [
-        ([0.5, 0.9, math.nan, 0.7], [1, 1, 1, 1], [1, 3, 0]),
-        ([0.5, 0.9, 0.8, 0.7], [1, 9, 1, 9], [2, 0, 1, 3]),
-        ([0.5, 0.5, 0.5], [1, 1, 1], [0, 1, 2]),
+        ([0.5, 0.9, math.nan, 0.7], [False] * 4, [1, 3, 0]),
+        ([0.5, 0.9, 0.8, 0.7], [False, True, False, True], [2, 0, 1, 3]),
+        ([0.5, 0.5, 0.5], [False] * 3, [0, 1, 2]),
     ],
 )
 def test_curves_without_figures_are_none_of_the_best_and_those_that_violate_are_last(
-    accuracies: list[float], memory: list[float], order: list[int]
+    accuracies: list[float], violating: list[bool], order: list[int]
 ) -> None:
-    rung = Rung([ACCURACY], [MEMORY])
-    for name, (accuracy, gib) in enumerate(zip(accuracies, memory, strict=True)):
-        rung.add(name, {"val_acc": accuracy, "peak_rss_gib": gib})
+    curves = {i: (violates, (accuracies[i],)) for i, violates in enumerate(violating)}
     for keep in range(len(accuracies) + 1):
-        assert rung.best(keep) == set(order[:keep])
+        assert best(curves, [1.0], keep) == set(order[:keep])
 
 
 def test_of_n_at_a_rung_the_best_third_trains_on_and_the_baseline_in_any_case() -> None:

@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import KnobError, Problems
 from orchestrator.space.configs import (
+    both,
     canonical,
     domains_of,
     format_setting,
+    knobs,
     knobs_of,
+    learning,
     parse_setting,
+    systems,
     values_of,
 )
-from orchestrator.space.declare import both, knobs, learning, systems
 from orchestrator.space.domains import Choice, choice, integers, uniform
 from orchestrator.space.knob import Role
 from orchestrator.texts import bounded

@@ -13,8 +13,7 @@ from orchestrator.rules import fastest_within, weighted
 from orchestrator.search import Asha, Factored
 from orchestrator.sweep.checks import findings
 from orchestrator.sweep.loading import load_sweep
-from tests.orchestrator.helpers.sweep_files import line_of, written
-from tests.orchestrator.sweep.refusals import refusal
+from tests.orchestrator.helpers.sweep_files import line_of, refusal, written
 
 IMPORTS = (
     "from orchestrator import Asha, at_least, at_most, fastest_within, knee, minimize, weighted\n"

@@ -13,8 +13,7 @@ import ray
 from orchestrator.errors import Problems, SweepFileError
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.loading import load_sweep
-from tests.orchestrator.helpers.sweep_files import GOOD, line_of, line_of_last, written
-from tests.orchestrator.sweep.refusals import refusal
+from tests.orchestrator.helpers.sweep_files import GOOD, line_of, line_of_last, refusal, written
 
 
 def test_a_good_file_gives_its_sweep(tmp_path: Path) -> None:
@@ -120,14 +119,6 @@ def test_a_file_may_be_named_like_a_module(tmp_path: Path) -> None:
 def test_a_file_has_none_of_our_future_flags(tmp_path: Path) -> None:
     tail = "def own(x: int) -> None: ...\nassert own.__annotations__['x'] is int\n"
     assert load_sweep(written(tmp_path, tail + GOOD)).epochs == 2
-
-
-@pytest.mark.parametrize("line", ["from torch import nothing", "import torch; torch.nothing"])
-def test_a_module_that_an_installed_one_hides_is_named(tmp_path: Path, line: str) -> None:
-    (tmp_path / "torch.py").write_text("nothing = 1\n")
-    error = refusal(written(tmp_path, f"{line}\n"))
-    assert "which hides" in error.hint
-    assert str(tmp_path / "torch.py") in error.hint
 
 
 def test_what_a_file_defines_can_be_imported_by_another_process(tmp_path: Path) -> None:

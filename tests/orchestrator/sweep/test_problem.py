@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 
 from orchestrator import knobs, learning
-from orchestrator.errors import SweepFileError
+from orchestrator.errors import Problems, SweepFileError
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, maximize, minimize
+from orchestrator.search import Asha, Grid, Optuna, Random, Sampler
+from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep
-from orchestrator.sweep.problem import search_problem
+from orchestrator.sweep.problem import overridden, search_problem
+from orchestrator.sweep.rigor import PRESETS, Rigor, rigor_findings, with_setting
 from orchestrator.trainable import Trainable
-from tests.orchestrator.helpers.sweep_files import GOOD, line_of, written
-from tests.orchestrator.sweep.refusals import refusal
+from orchestrator.trial import Isolation
+from tests.orchestrator.helpers.sweep_files import GOOD, line_of, refusal, written
 
 MACHINE = Machine(nodes=(Node(name="here", cpus=2),))
 
@@ -125,3 +128,144 @@ def test_where_nothing_is_asked_for_it_is_what_the_trainable_reports(
     assert list(sweep.objectives) == [maximize("samples_per_s"), own]
     asked = [maximize("samples_per_s"), maximize("val_acc")]
     assert Sweep(trainable, question="?", space=_Config(), objectives=asked).objectives == asked
+
+
+# -- the command line
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Sweep[Any]:
+    return load_sweep(written(tmp_path))
+
+
+def test_a_setting_fixes_a_knob_in_the_space_and_in_the_baseline(sweep: Sweep[Any]) -> None:
+    fixed = overridden(sweep, settings=["workers=5", "amp=bf16"])
+
+    assert list(domains_of(fixed.space)) == ["lr"]
+    for config in (fixed.space, fixed.baseline):
+        assert (values_of(config)["workers"], values_of(config)["amp"]) == (5, "bf16")
+    assert list(domains_of(sweep.space)) == ["lr", "workers"]
+
+
+def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
+    with pytest.raises(Problems) as refused:
+        overridden(
+            sweep,
+            settings=("lr=nan", "wokers=3", "amp", "rigor.confrim=1", "rigor.retries=-1"),
+            search="randm",
+            fields={"seed": -1, "isolation": "alone"},
+        )
+
+    text = str(refused.value)
+    assert "--set lr=nan: 'nan' is not allowed for lr" in text
+    assert "--set wokers=3: 'wokers' is not a knob of Config; did you mean 'workers'?" in text
+    assert "--set amp: expected KNOB=VALUE" in text
+    assert "--set rigor.confrim=1: rigor has no 'confrim'; did you mean 'confirm'?" in text
+    assert "--set rigor.retries=-1: not allowed\n  allowed: an int >= 0" in text
+    assert "--search randm: unknown search; did you mean 'random'?" in text
+    assert "--seed = -1 is not allowed" in text
+    assert "--isolation = 'alone' is not allowed" in text
+
+
+def test_the_command_line_changes_search_and_fields(sweep: Sweep[Any]) -> None:
+    fields = {"seed": 3, "isolation": Isolation.EXCLUSIVE}
+    settings = ("rigor=quick", "rigor.repeats=2", "rigor.retries=0")
+    changed = overridden(sweep, settings=settings, search="random", trials=7, fields=fields)
+
+    assert changed.search == Random(7)
+    assert changed.rigor == replace(Rigor.quick(), repeats=2, retries=0)
+    assert changed.seed == 3
+    assert changed.isolation is Isolation.EXCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "trials", "expected"),
+    [
+        ("Grid(points=5)", "grid", None, Grid(points=5)),
+        ("Grid(points=5)", "grid", 4, Grid(points=5, trials=4)),
+        ("Grid()", "random", None, Random()),
+        ("Random(40)", "optuna", None, Optuna(40)),
+        ("Random(40)", "gp", None, Optuna(40, sampler="gp")),
+        ("Random(40)", "sobol", 5, Optuna(5, sampler="sobol")),
+        ("Optuna(9, sampler=Sampler.NSGA2)", "tpe", None, Optuna(9)),
+        ("Optuna(9, sampler=Sampler.NSGA2)", "nsga2", 5, Optuna(5, sampler="nsga2")),
+        ("Optuna(9, sampler=Sampler.NSGA2)", "optuna", 5, Optuna(5, sampler="nsga2")),
+        ("Optuna(9, sampler=Sampler.NSGA2)", None, 5, Optuna(5, sampler=Sampler.NSGA2)),
+        ("Random(40)", "grid", None, Grid(trials=40)),
+    ],
+)
+def test_another_search_takes_over_the_trials(
+    tmp_path: Path, own: str, name: str | None, trials: int | None, expected: object
+) -> None:
+    tail = f"from orchestrator.search import Sampler\n{GOOD}".replace("epochs=2", f"search={own}")
+    sweep = load_sweep(written(tmp_path, tail))
+
+    assert overridden(sweep, search=name, trials=trials).search == expected
+
+
+def test_only_fields_that_are_changed_are_checked(sweep: Sweep[Any]) -> None:
+    """Problems of the file were reported when it was loaded."""
+    wrong = replace(sweep, epochs=0)
+    assert overridden(wrong, fields={"seed": 1}).seed == 1
+
+
+def test_a_field_that_no_longer_fits_the_changed_ones_is_named(sweep: Sweep[Any]) -> None:
+    halved = replace(sweep, epochs=9, stopping=Asha(grace=3))
+    with pytest.raises(SweepFileError, match=r"--epochs 2: stopping"):
+        overridden(halved, fields={"epochs": 2})
+    assert overridden(halved, fields={"epochs": 6}).epochs == 6
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_has_a_name_and_allowed_values(tmp_path: Path, name: str) -> None:
+    sweep = load_sweep(written(tmp_path, GOOD.replace("epochs=2", f"epochs=2, rigor={name!r}")))
+    assert sweep.rigor == PRESETS[name] == getattr(Rigor, name)()
+    assert list(rigor_findings(sweep.rigor)) == []
+    assert replace(sweep, epochs=3).rigor == sweep.rigor
+
+
+def test_the_presets_are_ordered_and_standard_is_the_default(tmp_path: Path) -> None:
+    quick, standard, thorough = PRESETS.values()
+    assert load_sweep(written(tmp_path, GOOD)).rigor == standard == Rigor()
+    for name in ("max_repeats", "max_confirm", "finalists", "check_isolated"):
+        assert getattr(quick, name) < getattr(standard, name) < getattr(thorough, name)
+
+
+def test_an_old_field_works_and_names_the_new_one(tmp_path: Path) -> None:
+    file = written(tmp_path, GOOD.replace("epochs=2", "epochs=2, confirm=5, retries=0"))
+    with pytest.warns(FutureWarning, match=r"rigor=Rigor\(confirm=5, retries=0\)") as warned:
+        assert load_sweep(file).rigor == Rigor(confirm=5, retries=0)
+    assert warned[0].filename == str(file), "the place is the sweep file's"
+
+
+@pytest.mark.parametrize(
+    ("setting", "changes"),
+    [
+        ("rigor.confirm=5", {"confirm": 5}),
+        ("rigor.interleaved=false", {"interleaved": False}),
+        ("rigor.half_width=0.1", {"half_width": 0.1}),
+        ("rigor.half_width=None", {"half_width": None}),
+        ("rigor.time_limit_s=90", {"time_limit_s": 90.0}),
+        ("rigor=standard", {}),
+    ],
+)
+def test_a_setting_has_the_type_of_its_field(setting: str, changes: dict[str, object]) -> None:
+    assert with_setting(Rigor(), setting) == replace(Rigor(), **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("rigor=quik", "did you mean 'quick'"),
+        ("rigor.confrim=1", "did you mean 'confirm'"),
+        ("rigor.confirm=x", "allowed: an int >= 0"),
+        ("rigor.tie_margin=nan", "allowed: a fraction of 1"),
+        ("rigor.time_limit_s=inf", "allowed: seconds > 0"),
+        ("rigor.interleaved=2", "allowed: True or False"),
+        ("rigor.retries", "allowed: an int >= 0"),
+    ],
+)
+def test_a_setting_that_is_not_allowed_is_refused(setting: str, said: str) -> None:
+    with pytest.raises(SweepFileError) as refused:
+        with_setting(Rigor(), setting)
+    assert said in str(refused.value)

@@ -15,8 +15,7 @@ from typing import Any, Final
 from orchestrator.errors import KnobError, SweepError
 from orchestrator.execution.ray.functions.labels import Labels, label
 from orchestrator.locations import caller
-from orchestrator.space.configs import values_of
-from orchestrator.space.declare import make_config_class
+from orchestrator.space.configs import make_config_class, values_of
 from orchestrator.space.domains import Choice, Interval, from_ray_tune, is_ray_domain
 from orchestrator.space.knob import Knob, Role
 

@@ -21,7 +21,7 @@ from orchestrator.kernel.search import Proposal, Search
 from orchestrator.metrics import maximize
 from orchestrator.search import Factored
 from orchestrator.search.factored.findings import Findings
-from orchestrator.space.declare import both, knobs, learning, systems
+from orchestrator.space.configs import both, knobs, learning, systems
 from orchestrator.space.domains import choice
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trainable import Trainable

@@ -10,17 +10,9 @@ import pytest
 
 from orchestrator.kernel.problem import Key
 from orchestrator.metrics import Objective, at_most, maximize, minimize
-from orchestrator.search.factored.curves import (
-    Point,
-    front,
-    near_front,
-    rungs,
-    survivors,
-    unbeaten,
-)
+from orchestrator.search.factored.curves import near_front, rungs, survivors, unbeaten
 from orchestrator.search.factored.factors import Goals, Group
-from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.probes import TIES_FROM, looks
+from orchestrator.search.factored.findings import TIES_FROM, Curve, Findings, looks
 from orchestrator.search.factored.speeds import Speeds
 from tests.orchestrator.search.factored import simulated
 from tests.orchestrator.search.playing import completed
@@ -104,40 +96,38 @@ def test_a_group_is_left_only_where_another_one_surely_beats_it_in_both(
     ) == list(left.values())
 
 
-def made_points(known: Findings, *found: tuple[float, ...]) -> list[Point]:
-    group = known.factors.groups[0]
-    return [
-        Point(group=group, config=(i,), log_speed=speed, figures=figures)
-        for i, (speed, *figures) in enumerate(found)
-    ]
-
-
-def test_half_a_tolerance_below_a_faster_one_is_within_noise() -> None:
-    known = findings()
-    some = made_points(known, (2.0, 0.97), (1.0, 0.968), (1.0, 0.967), (3.0, 0.9))
-    assert near_front(known, some) == [some[0], some[1], some[3]]
-    assert front(some) == [some[3], some[0]], "the fastest first"
-
-
-def test_of_two_learned_figures_the_whole_front_is_near_it() -> None:
-    """One that is faster and worse in a single figure beats nothing."""
-    known = findings("val_acc", "val_f1_acc")
-    some = made_points(known, (2.0, 0.97, 0.7), (1.0, 0.95, 0.9), (1.0, 0.95, 0.69))
-    assert near_front(known, some) == front(some) == some[:2]
+@pytest.mark.parametrize(
+    ("metrics", "found", "near"),
+    [
+        (("val_acc",), [(2.0, 0.97), (1.0, 0.968), (1.0, 0.967), (3.0, 0.9)], [0, 1, 3]),
+        # One that is faster and worse in a single figure beats nothing.
+        (
+            ("val_acc", "val_f1_acc"),
+            [(2.0, 0.97, 0.7), (1.0, 0.95, 0.9), (1.0, 0.95, 0.69)],
+            [0, 1],
+        ),
+    ],
+)
+def test_half_a_tolerance_below_a_faster_one_is_within_noise(
+    metrics: tuple[str, ...], found: list[tuple[float, ...]], near: list[int]
+) -> None:
+    """Of each group one curve, with the logarithm of its speed and its figures."""
+    known, assigned = findings(*metrics), []
+    for group, (log_speed, *figures) in zip(known.factors.groups, found, strict=False):
+        known.speeds.add(group.settings[0], completed(samples_per_s=math.exp(log_speed)))
+        assigned.append((group, group.configs[group.settings[0], group.curves[0]]))
+        curve = known.curve(assigned[-1][1])
+        curve.seen(9, tuple(figures))
+        curve.is_over = True
+    assert near_front(known, assigned) == [assigned[i] for i in near]
 
 
 A, B, C = ("a",), ("b",), ("c",)
-MARGIN = 0.02
+SPEED, MARGIN = maximize("samples_per_s"), 0.02
 
 
-def goals(speed: Objective | None = None, *conditions: Objective) -> Goals:
-    return Goals(
-        speed=speed or maximize("samples_per_s"),
-        learned=(),
-        tolerances=(),
-        conditions=conditions,
-        tie_margin=MARGIN,
-    )
+def goals(*objectives: Objective) -> Goals:
+    return Goals(simulated.problem(objectives=objectives or [SPEED], tie_margin=MARGIN))
 
 
 def known(**rates: list[float]) -> Speeds:
@@ -168,7 +158,7 @@ def test_a_contaminated_run_counts_only_until_there_is_a_clean_one() -> None:
 
 
 def test_a_setting_that_violates_a_condition_is_out_where_another_one_holds_it() -> None:
-    speeds = Speeds(goals(None, at_most("peak_rss_gib", 20)), 4, 0.05)
+    speeds = Speeds(goals(SPEED, at_most("peak_rss_gib", 20)), 4, 0.05)
     speeds.add(A, completed(samples_per_s=1000.0, peak_rss_gib=30.0))
     assert speeds.able([A]) == [A]
     speeds.add(B, completed(samples_per_s=500.0, peak_rss_gib=10.0))

@@ -12,7 +12,7 @@ from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.search import Factored
-from orchestrator.search.factored.factors import Factors, Goals, goals_of
+from orchestrator.search.factored.factors import Factors, Goals
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.space.domains import choice
 from orchestrator.space.knob import Role
@@ -113,7 +113,7 @@ SPEED, ACCURACY = maximize("samples_per_s"), maximize("val_acc")
 
 
 def goals_with(objectives: Sequence[Objective], target: Objective | None = None) -> Goals:
-    return goals_of(replace(problem(), objectives=tuple(objectives), target=target))
+    return Goals(replace(problem(), objectives=tuple(objectives), target=target))
 
 
 def test_objectives_are_split_into_speed_learning_and_conditions() -> None:

@@ -13,8 +13,7 @@ from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.rules import fastest_within
 from orchestrator.search import Factored
 from orchestrator.search.factored.curves import value_to_reach
-from orchestrator.search.factored.findings import Findings
-from orchestrator.search.factored.probes import SETTLING
+from orchestrator.search.factored.findings import SETTLING, Findings
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.trial import Stage
 from tests.orchestrator.search.factored import simulated

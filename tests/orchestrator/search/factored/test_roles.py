@@ -80,7 +80,7 @@ def test_a_learning_rate_that_slows_steps_by_a_fifth_is_found(probes: int) -> No
 
 
 def test_one_slow_part_of_a_curve_hides_no_effect() -> None:
-    """As the first part does that touches its memory, say: the curve's other parts tell."""
+    """Such as the first part, which touches its memory: the median of the parts counts."""
     rng, notes = random.Random(0), list[str]()
     for _ in range(20):
         findings = findings_of()

@@ -142,20 +142,6 @@ def test_the_runs_of_a_round_are_asked_for_together_where_they_may_be_interleave
     assert [(trial.evaluate_test, trial.interleaved) for trial in test_run] == [(True, False)]
 
 
-def test_a_note_says_that_rounds_are_no_longer_interleaved() -> None:
-    answers = iter([True, False, False])
-    stage = Confirming(
-        analyses=InterimAnalyses(first=3, last=3),
-        judge=Deciding([BEST]),
-        may_interleave=lambda _, __: next(answers),
-    )
-    search = Stages(six_configs(), [Searching(Grid().start(six_configs())), stage])
-
-    assert [len(out) for out in rounds_out_together(search)] == [2, 1, 1, 1, 1, 1]
-    (note,) = search.notes()
-    assert "confirm runs are no longer interleaved" in note
-
-
 def test_a_single_config_is_not_interleaved() -> None:
     search, asked = interleaved(six_configs().baseline)
     assert not any(trial.interleaved for out in rounds_out_together(search) for trial in out)
@@ -259,18 +245,6 @@ def test_the_test_split_is_evaluated_once_for_the_config_recommended_in_the_end(
     assert len(trials) == 3 * 3 + 1
 
 
-@pytest.mark.parametrize("failures", [1, 9])
-def test_a_test_run_that_failed_is_tried_once_more(failures: int) -> None:
-    def answer(trial: Trial) -> TrialResult:
-        if trial.evaluate_test and trial.repeat < 3 + failures:
-            return TrialResult(state=TrialState.FAILED, reason="raised")
-        return smooth(trial)
-
-    trials = all_confirm_trials(confirming(BEST), answer)
-
-    assert [trial.repeat for trial in trials if trial.evaluate_test] == [3, 4]
-
-
 def up_to_the_test_run(search: Stages) -> Trial:
     """Play all trials before the test run; return it."""
     while isinstance(asked := search.ask(), Proposal) and not asked.evaluate_test:
@@ -279,8 +253,7 @@ def up_to_the_test_run(search: Stages) -> Trial:
     return trial_of(asked)
 
 
-@pytest.mark.parametrize("state", [TrialState.COMPLETED, TrialState.FAILED])
-def test_a_test_run_that_a_budget_left_unrun_is_no_attempt(state: TrialState) -> None:
+def test_a_test_run_that_a_budget_left_unrun_is_waited_for_by_a_new_process() -> None:
     search = confirming(BEST)
     test_run = up_to_the_test_run(search)
     search.skip(test_run)
@@ -292,13 +265,8 @@ def test_a_test_run_that_a_budget_left_unrun_is_no_attempt(state: TrialState) ->
     search.skip(test_run)
     search.resume()
     assert search.ask() is WAIT
-    search.tell(test_run, TrialResult(state=state))
-    spare = search.ask()
-    if state is TrialState.COMPLETED:
-        assert spare is None, "the test split is evaluated once"
-    else:
-        assert isinstance(spare, Proposal)
-        assert (spare.evaluate_test, spare.repeat) == (True, 4)
+    search.tell(test_run, smooth(test_run))
+    assert search.ask() is None, "the test split is evaluated once"
 
 
 def test_the_test_run_is_resumed_where_it_was() -> None:
