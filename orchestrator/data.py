@@ -61,6 +61,11 @@ class DataHeaders:
     facts: Mapping[str, int] = field(default_factory=dict)
 
 
+def in_words(facts: Mapping[str, int]) -> str:
+    """Return counts as one line: ``7,650 nodes, 8 classes``."""
+    return ", ".join(f"{count:,} {name}" for name, count in facts.items())
+
+
 class DataSet(Protocol):
     """Data set by name. Implementations live in ``trainables/data``."""
 

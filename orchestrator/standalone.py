@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, whole_number
-from orchestrator.data import DataFolders, find_data
+from orchestrator.data import DataFolders, find_data, in_words
 from orchestrator.errors import DataError, SweepError, nearest, refusing_os_errors
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
@@ -215,7 +215,9 @@ def train_once(
             if not (options.download or dataset.present(folders)):
                 message = f"{dataset.name} is not under {folders.root}"
                 raise DataError(message, f"to get it: {dataset.how_to_get}")
-            dataset.prepare(folders, download=options.download)
+            prepared = dataset.prepare(folders, download=options.download)
+            counts = in_words(prepared.facts)
+            sys.stdout.write(f"data: {prepared.name}{counts and f' ({counts})'}\n")
     require_modules(trainable)
     values = values_of(config)
     trial = Trial(

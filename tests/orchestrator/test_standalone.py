@@ -113,6 +113,8 @@ QUICK = ["--data", "digits", "--steps", "2", "--data-path", "resident"]
 def test_a_trainable_on_its_own_keeps_its_weights(run_cli: RunCli, tmp_path: Path) -> None:
     finished = run_cli(*QUICK, "--save", "lenet.pt", module="trainables.lenet")
     assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout.startswith("data: digits (")
+    assert "10 classes)" in finished.stdout
     saved = torch.load(tmp_path / "lenet.pt", weights_only=True)
     LeNet().load_state_dict(saved["state"]["network"])
     assert saved["data"] == "digits"

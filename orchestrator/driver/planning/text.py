@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from orchestrator.data import DataHeaders
+from orchestrator.data import DataHeaders, in_words
 from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import Plan, Total, least, most, planned, require_room
@@ -80,7 +80,7 @@ def _data_line(request: Request, headers: DataHeaders | None) -> str:
         return ""
     if headers is None:
         return f"{request.dataset.name}, to be downloaded: not read yet"
-    counts = ", ".join(f"{count:,} {name}" for name, count in headers.facts.items())
+    counts = in_words(headers.facts)
     read = f" ({counts}, by its headers; nothing is converted yet)" if counts else ""
     return f"{headers.name}{read}"
 

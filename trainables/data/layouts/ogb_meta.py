@@ -33,7 +33,7 @@ class Meta:
 
     Attributes:
         split: Folder of the split under ``split/``; empty where it is not given.
-        num_classes: Number of classes; None: those that occur.
+        num_classes: Number of classes, and of a classifier's outputs; None: those that occur.
         both_ways: True where each edge in the file stands for one in each direction.
     """
 

@@ -35,6 +35,11 @@ _SPLIT_SIZES: Final = {"train": 196_615, "val": 39_323, "test": 2_213_091}
 class OgbGraph:
     """The data set ``ogbn-products``, or another graph with one kind of nodes and edges.
 
+    A classifier has an output for each class: ``num classes`` of the set's ``meta_dict.json``, or
+    of OGB's list where the counts are a public set's (47 for ogbn-products), else the classes that
+    occur. The folder's name decides nothing; OGB's own loader gives any graph in a folder
+    ``ogbn_products`` 47 classes.
+
     Attributes:
         folder: Where it is, if not in its place under the data root.
         split: Folder under its ``split/``; empty: the one that is described, or the only one.
