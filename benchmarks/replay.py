@@ -22,12 +22,12 @@ from typing import Any
 
 from benchmarks.harness import environment_lines, in_fresh_process
 from orchestrator import Rigor, Sweep, Trainable, integers, knobs, learning, maximize, systems
+from orchestrator.analysis.tables.load import write_tables
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Random
-from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.console.live import Lines
 from orchestrator.trial import Report, Trial
 
@@ -105,7 +105,7 @@ def measure(num_trials: int) -> dict[str, float]:
             )
         played_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
         peak_gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        trials, *_ = write_tables(run_dir)
+        trials = write_tables(run_dir)["trials"]
         assert len(trials) == num_trials
         return {
             "trials": num_trials,

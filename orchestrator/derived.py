@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -25,38 +25,6 @@ CLOCK: Final = "train_s"
 
 EXACT: Final = 1e-9
 _HOUR_S: Final = 3600.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """A point of a learning curve.
-
-    Attributes:
-        clock_s: Training time; where none is reported, the time since the process began.
-        samples: Training samples so far.
-        value: The target's figure.
-        epoch: Epochs finished.
-    """
-
-    clock_s: float
-    samples: float
-    value: float
-    epoch: int = 0
-
-
-def point_of(report: Report, metric: str) -> Point | None:
-    """Return a report as a point of the curve of ``metric``; None where it has no such figure."""
-    value = report.metrics.get(metric)
-    if value is None or math.isnan(value):
-        return None
-    clock_s = report.metrics.get(CLOCK, report.elapsed_s)
-    return Point(clock_s=clock_s, samples=report.samples, value=value, epoch=report.epoch)
-
-
-def best_of(target: Objective, curve: Sequence[Point]) -> float:
-    """Return the best figure of a curve; NaN where it has no point."""
-    values = (target.sign * point.value for point in curve)
-    return target.sign * max(values, default=math.nan)
 
 
 def with_tolerance(
@@ -93,12 +61,6 @@ def target_value(target: Objective, bests: Iterable[float]) -> float:
     return best - target.sign * tolerance * (abs(best) if target.relative else 1.0)
 
 
-def first_there(curve: Sequence[Point], target: Objective, value: float) -> Point | None:
-    """Return the first point that is as good as ``value``; None where none is."""
-    there = (point for point in curve if target.sign * (point.value - value) >= -EXACT)
-    return next(there, None)
-
-
 def cost_of(result: TrialResult, num_gpus: int, prices: Mapping[str, float]) -> float | None:
     """Return the price of a trial's hours from its start to its end; None where these are open."""
     if result.wall_s is None or result.cores is None:
@@ -127,7 +89,7 @@ class DerivedFigures:
     prices: Mapping[str, float] = field(default_factory=dict)
     num_gpus: Callable[[Mapping[str, Any]], int] = lambda config: 0
     progress: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _curves: dict[str, list[Point]] = field(default_factory=dict)
+    _curves: dict[str, list[Report]] = field(default_factory=dict)
     _bests: dict[str, float] = field(default_factory=dict)
 
     def reported(self, trial: Trial, report: Report) -> None:
@@ -135,15 +97,15 @@ class DerivedFigures:
         self.progress[trial.id] = report.epoch, report.samples
         if self.target is None:
             return
-        key = _key(trial)
+        key, metric = trial.curve or trial.id, self.target.metric
         curve = self._curves.setdefault(key, [])
         while curve and curve[-1].epoch >= report.epoch:
             curve.pop()
-        point = point_of(report, self.target.metric)
-        if point is not None:
-            curve.append(point)
+        if not math.isnan(report.metrics.get(metric, math.nan)):
+            curve.append(report)
         if trial.stage is Stage.TRAIN:
-            self._bests[key] = best_of(self.target, curve)
+            values = (self.target.sign * one.metrics[metric] for one in curve)
+            self._bests[key] = self.target.sign * max(values, default=math.nan)
 
     def completed(self, trial: Trial, result: TrialResult) -> TrialResult:
         """Return the result of a trial with the figures that are made of it, as they are by now."""
@@ -153,24 +115,29 @@ class DerivedFigures:
         if self.prices:
             cost = cost_of(result, self.num_gpus(trial.config), self.prices)
             made |= {} if cost is None else {"cost": cost}
-        return replace(result, metrics=made | self._of_the_target(_key(trial), result.metrics))
+        return replace(
+            result, metrics=made | self._of_the_target(trial.curve or trial.id, result.metrics)
+        )
 
     def _of_the_target(self, key: str, metrics: Mapping[str, float]) -> dict[str, float]:
         if self.target is None:
             return {}
         value = target_value(self.target, self._bests.values())
-        there = first_there(self._curves.get(key, ()), self.target, value)
+        there = self._first_there(key, value)
         if there is None:
             return {}
-        made = {"time_to_accuracy_s": there.clock_s}
+        made = {"time_to_accuracy_s": there.metrics.get(CLOCK, there.elapsed_s)}
         speed = metrics.get("samples_per_s")
         if speed is not None and there.samples > 0:
-            searched = (self._curves[key] for key in self._bests)
-            firsts = (first_there(curve, self.target, value) for curve in searched)
-            reference = next((first for first in firsts if first is not None), there)
+            firsts = (self._first_there(searched, value) for searched in self._bests)
+            reference = next(filter(None, firsts), there)
             made["goodput"] = speed * reference.samples / there.samples
         return made
 
-
-def _key(trial: Trial) -> str:
-    return trial.curve or trial.id
+    def _first_there(self, key: str, value: float) -> Report | None:
+        """Return the first report of a curve that is as good as ``value``; None without one."""
+        assert self.target is not None
+        metric, sign = self.target.metric, self.target.sign
+        reports = self._curves.get(key, ())
+        there = (one for one in reports if sign * (one.metrics[metric] - value) >= -EXACT)
+        return next(there, None)

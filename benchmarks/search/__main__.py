@@ -20,14 +20,13 @@ from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
 from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.tables.load import load_run
+from orchestrator.analysis.tables.load import load_run, write_tables
 from orchestrator.arguments import Parser
 from orchestrator.driver.simulation import play
 from orchestrator.kernel.events import Asked, Event, Finished
 from orchestrator.kernel.journal import read_journal
 from orchestrator.machine import Machine, Node
 from orchestrator.storage.files import RunDirectory
-from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Stage
 
 TRUTHS: dict[str, Callable[[], Truth]] = {

@@ -22,11 +22,10 @@ import pandas as pd
 from benchmarks.search.truth import Draws, Timing, Truth
 from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.tables.load import load_run
+from orchestrator.analysis.tables.load import load_run, write_tables
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Factored
-from orchestrator.storage.tables import write_tables
 
 SAMPLES: Final[Mapping[str, int]] = {
     "cifar100": 50_000,

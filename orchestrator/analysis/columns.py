@@ -87,12 +87,12 @@ def varying_params_of(trials: pd.DataFrame) -> list[str]:
     params = params_of(trials)
     if len(trials) < 2:
         return params[:1]
-    varying = [each for each in params if _varies(trials[each])]
+    varying = [
+        name
+        for name in params
+        if trials[name].dtype == object or not _equal(trials[name], trials[name].iloc[0]).all()
+    ]
     return varying or params[:1]
-
-
-def _varies(cells: pd.Series[Any]) -> bool:
-    return cells.dtype == object or not _equal(cells, cells.iloc[0]).all()
 
 
 def _equal(cells: pd.Series[Any], value: object) -> npt.NDArray[np.bool_]:

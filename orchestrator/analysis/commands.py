@@ -152,7 +152,7 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def _compared(comparison: Comparison) -> dict[str, Any]:
-    """Return the content of the JSON document: no ratio without an interval that tells it."""
+    """Return the content of the JSON document: ratios only with an interval that gives a figure."""
     table, sweep = comparison.table, comparison.sweep
     for name, low, high in (("ratio", "low", "high"), ("own", "own_low", "own_high")):
         is_known = [is_narrow(*ends) for ends in zip(table[low], table[high], strict=True)]

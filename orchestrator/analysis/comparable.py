@@ -140,7 +140,7 @@ def main_group(grouped: pd.DataFrame) -> str:
 
 
 def group_notes(grouped: pd.DataFrame, main: str) -> list[str]:
-    """Describe the runs that are not ranked with those of the main group."""
+    """Describe the runs outside the main group, which are not ranked with it."""
     done = grouped[grouped["state"] == TrialState.COMPLETED]
     others = done.loc[done[GROUP] != main, GROUP].value_counts(sort=False)
     return [

@@ -12,15 +12,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of
-from orchestrator.derived import (
-    CLOCK,
-    EXACT,
-    Point,
-    first_there,
-    target_value,
-    with_tolerance,
-)
-from orchestrator.derived import best_of as best_of_curve
+from orchestrator.derived import CLOCK, EXACT, target_value, with_tolerance
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Goal, Objective, is_learned, maximize
 from orchestrator.rules import RuleKind, SelectionRule, cost_of
@@ -85,7 +77,7 @@ class Rule:
 
     @property
     def others(self) -> tuple[Objective, ...]:
-        """The objectives beside :attr:`speed` and :attr:`accuracy`."""
+        """The objectives other than :attr:`speed` and :attr:`accuracy`."""
         shown = self.speed.metric, self.accuracy.metric
         return tuple(o for o in self.objectives if o.metric not in shown)
 
@@ -264,36 +256,16 @@ def with_derived(
     target = rule.target
     if target is None or curves.empty or f"metrics.{target.metric}" not in curves.columns:
         return trials
-    points = _points(curves, f"metrics.{target.metric}")
-    searched = set(trials.loc[trials["stage"] == Stage.TRAIN, "trial_id"])
-    bests = [best_of_curve(target, curve) for trial, curve in points.items() if trial in searched]
-    value = target_value(target, bests)
-    there = [first_there(points.get(trial, ()), target, value) for trial in trials["trial_id"]]
-    samples = pd.Series([np.nan if at is None else at.samples for at in there], trials.index)
-    times = pd.Series([np.nan if at is None else at.clock_s for at in there], trials.index)
-    reference = _reference(samples, trials, baseline)
+    figures = curves[f"metrics.{target.metric}"]
+    is_searched = trials["stage"] == Stage.TRAIN
+    value = limit_of(target, figures[curves["trial_id"].isin(trials.loc[is_searched, "trial_id"])])
+    there = curves[reaches(target, figures, value)].drop_duplicates("trial_id")
+    there = there.set_index("trial_id").reindex(trials["trial_id"]).set_axis(trials.index)
+    samples, times = (there[name].astype("float64") for name in ("samples", "elapsed_s"))
+    if f"metrics.{CLOCK}" in there.columns:
+        times = there[f"metrics.{CLOCK}"].fillna(times)
+    known = samples[is_searched].dropna()
+    own = known[rows_of(trials, baseline)[known.index]]
+    reference = known.head(1).sum() if own.empty else own.median()
     speeds = trials[_SPEED] if _SPEED in trials.columns else np.nan
     return trials.assign(**{TIME: times, GOODPUT: speeds * reference / samples})
-
-
-def _points(curves: pd.DataFrame, column: str) -> dict[str, list[Point]]:
-    """Return the curve of each trial, by its id."""
-    known = curves.dropna(subset=[column])
-    clock = known["elapsed_s"]
-    if f"metrics.{CLOCK}" in known.columns:
-        clock = known[f"metrics.{CLOCK}"].fillna(clock)
-    points: dict[str, list[Point]] = {}
-    cells = zip(known["trial_id"], clock, known["samples"], known[column], strict=True)
-    for trial, clock_s, samples, value in cells:
-        point = Point(clock_s=float(clock_s), samples=float(samples), value=float(value))
-        points.setdefault(str(trial), []).append(point)
-    return points
-
-
-def _reference(samples: pd.Series[Any], trials: pd.DataFrame, baseline: Mapping[str, Any]) -> float:
-    """Return the baseline's samples to the target, else those of the first trial to reach it."""
-    searched = samples[trials["stage"] == Stage.TRAIN].dropna()
-    own = searched[rows_of(trials, baseline)[searched.index]]
-    if own.empty:
-        return float(searched.iloc[0]) if len(searched) else float("nan")
-    return float(own.median())

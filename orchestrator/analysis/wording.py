@@ -27,11 +27,6 @@ def is_share(metric: str) -> bool:
     return is_accuracy(metric) or metric.endswith(("_util", "_share"))
 
 
-def less_good(metric: str) -> str:
-    """Return the word for a config with a worse figure."""
-    return "less accurate" if is_accuracy(metric) else "worse"
-
-
 def shown(metric: str, value: float) -> str:
     """Return a figure with its unit for a sentence; ``"unknown"`` if there is none."""
     if pd.isna(value):
@@ -94,14 +89,13 @@ def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> l
     return [
         name
         for name in sweep.knobs
-        if name in space or any(_differs(config, baseline, name) for config in known)
+        if name in space
+        or any(
+            format_value(config[name]) != format_value(baseline[name])
+            for config in known
+            if name in config and name in baseline
+        )
     ]
-
-
-def _differs(config: Mapping[str, Any], baseline: Mapping[str, Any], name: str) -> bool:
-    if name not in config or name not in baseline:
-        return False
-    return format_value(config[name]) != format_value(baseline[name])
 
 
 def short(value: object) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.kernel.events import Event, Started, Timed
-from orchestrator.kernel.journal import read_journal, read_steps
+from orchestrator.kernel.journal import read_steps
 from orchestrator.measurement.blocks import Block, Dropped
 from orchestrator.measurement.throughput import warm_up
 from orchestrator.metric_table import MEASURED
@@ -34,9 +34,8 @@ from orchestrator.storage.history import (
     SweepHistory,
     TrialHistory,
     cell_text,
-    read_history,
 )
-from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
+from orchestrator.storage.sweep_record import KnobRecord
 
 TAG_COLUMNS = (
     "tags.bound", "tags.contaminated", "tags.oversubscribed", "tags.interval", "tags.interval_over",
@@ -85,35 +84,6 @@ def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
         for name, kind in dtypes.items()
     }
     return pd.DataFrame(columns, index=rows.index)
-
-
-def write_tables(
-    run_dir: Path,
-    *,
-    complete: Callable[[pd.DataFrame, SweepRecord], pd.DataFrame] = lambda trials, _sweep: trials,
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Write ``trials.parquet``, ``trials.csv``, ``curves.parquet`` and ``steps.parquet``.
-
-    Each is written under another name and renamed: a reader never sees half a file.
-
-    Args:
-        run_dir: The run.
-        complete: Adds to the trials, before they are written, the columns that need all of them.
-
-    Returns:
-        The trials, the curves and the times of steps.
-
-    Raises:
-        FileNotFoundError: The run has no journal.
-    """
-    history = read_history(read_journal(run_dir / RunFile.JOURNAL))
-    trials, curves = complete(trials_of(history), history.sweep), curves_of(history)
-    steps = steps_table(run_dir, set(trials["trial_id"]))
-    replace_file(run_dir / RunFile.TRIALS, lambda path: trials.to_parquet(path, index=False))
-    replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: trials.to_csv(path, index=False))
-    replace_file(run_dir / RunFile.CURVES, lambda path: curves.to_parquet(path, index=False))
-    replace_file(run_dir / RunFile.STEP_TIMES, lambda path: steps.to_parquet(path, index=False))
-    return trials, curves, steps
 
 
 def trials_of(history: SweepHistory) -> pd.DataFrame:

@@ -269,7 +269,7 @@ def _drift(tables: RunTables) -> Finding:
     drift = tables.drift
     if drift is None:
         return Finding(Caveat.DRIFT, "too few configs were repeated", Health.UNKNOWN)
-    is_large = drift.is_significant and abs(drift.change) > tables.rule.tie_margin
+    is_large = drift.is_significant and abs(drift.ratio - 1) > tables.rule.tie_margin
     health = Health.WARNING if is_large else Health.PASS
     return Finding(Caveat.DRIFT, drift.text, health if drift.is_known else Health.UNKNOWN)
 

@@ -74,14 +74,12 @@ def first_screen(view: View) -> dict[str, Any]:
 
 def numbers_of(found: Findings) -> list[Number]:
     """Return the speed-up, the difference in accuracy, each further objective, and the cost."""
-    others = [_other(found, objective.metric) for objective in found.tables.rule.others]
+    others = []
+    for metric in (objective.metric for objective in found.tables.rule.others):
+        own, its = (figures[metric] for figures in (found.figures, found.baseline_figures))
+        under = () if pd.isna(its) or found.is_baseline else (f"baseline {shown(metric, its)}",)
+        others.append(Number(metric, _NOT_KNOWN if pd.isna(own) else shown(metric, own), under))
     return [_speedup(found), _accuracy(found), *others, _cost(found)]
-
-
-def _other(found: Findings, metric: str) -> Number:
-    own, its = (figures[metric] for figures in (found.figures, found.baseline_figures))
-    under = () if pd.isna(its) or found.is_baseline else (f"baseline {shown(metric, its)}",)
-    return Number(metric, _NOT_KNOWN if pd.isna(own) else shown(metric, own), under)
 
 
 def _speedup(found: Findings) -> Number:

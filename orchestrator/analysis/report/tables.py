@@ -47,7 +47,7 @@ class Table:
     """A table to be rendered.
 
     Attributes:
-        head: Column titles; that of a metric alone has its unit below it on the page.
+        head: Column titles; the page adds the unit below the title of a metric.
         rows: Cells by row.
         marks: For each row a word that the page gives its own style, or ""; () for none.
         num_left_out: Rows for which there was no room.

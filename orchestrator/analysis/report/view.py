@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import configs_of, rows_of
@@ -28,23 +29,10 @@ _BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
 """Figures for the other axis with a single objective, if nothing was learned."""
 
 
-def thinned(configs: pd.DataFrame, *, seed: int, most: int) -> pd.DataFrame:
-    """Return the configs in their order, or a random sample if there are more than ``most``.
-
-    The front, the baseline and the recommended config always stay.
-
-    Args:
-        configs: With ``on_front``, ``is_baseline`` and ``is_recommended``.
-        seed: Of the draw.
-        most: Number of configs that stay, unless more are always kept.
-    """
-    if len(configs) <= most:
-        return configs
-    marked = are_marked(configs)
-    others = configs[~marked]
-    room = max(most - int(marked.sum()), 0)
-    drawn = others.sample(min(room, len(others)), random_state=seed).index
-    return configs[marked | configs.index.isin(drawn)]
+def limited(rows: pd.DataFrame, most: int, kept: pd.Series[bool]) -> pd.DataFrame:
+    """Return at most so many rows, in their order: the kept ones, then the first of the others."""
+    places = np.argsort(~kept.to_numpy(dtype=np.bool_), kind="stable")
+    return rows.iloc[np.sort(places[:most])]
 
 
 def are_marked(configs: pd.DataFrame) -> pd.Series[bool]:
@@ -91,21 +79,25 @@ class View:
         return (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
 
     @cached_property
-    def _ranked(self) -> pd.DataFrame:
-        return self._marked(self.tables.ranked)
-
-    @cached_property
     def all_configs(self) -> pd.DataFrame:
         """Configs of stage ``train`` of the main group.
 
         With ``on_front``, their ``verdict`` against the best, ``is_baseline``, ``is_recommended``.
         """
-        return self._ranked[self._ranked[GROUP] == self.tables.main_group]
+        ranked = self.tables.ranked
+        return self._marked(ranked[ranked[GROUP] == self.tables.main_group])
 
     @cached_property
     def configs(self) -> pd.DataFrame:
-        """Those of :attr:`all_configs` that are drawn, with a ``label``; see :func:`thinned`."""
-        return self._labelled(thinned(self.all_configs, seed=self.sweep.seed, most=MAX_DRAWN))
+        """Those of :attr:`all_configs` that are drawn, with a ``label``.
+
+        If there are more than :data:`MAX_DRAWN`: the marked ones and a random sample.
+        """
+        drawn = self.all_configs
+        if len(drawn) > MAX_DRAWN:
+            drawn = drawn.sample(frac=1, random_state=self.sweep.seed)
+            drawn = limited(drawn, MAX_DRAWN, are_marked(drawn)).sort_index()
+        return self._labelled(drawn)
 
     @cached_property
     def confirmed(self) -> pd.DataFrame:
@@ -116,15 +108,8 @@ class View:
 
     @cached_property
     def shown(self) -> pd.DataFrame:
-        """The drawn configs, each with one figure: that of its confirm runs if it has any."""
+        """The drawn configs, each with the figure of its confirm runs if it has any."""
         return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
-
-    @property
-    def others(self) -> dict[str, pd.DataFrame]:
-        """The front and the baseline of each group that is not ranked with the main one."""
-        rows = self._ranked[self._ranked[GROUP] != self.tables.main_group]
-        rows = rows[rows["on_front"] | rows["is_baseline"]]
-        return {str(name): of_group for name, of_group in rows.groupby(GROUP, sort=False)}
 
     @property
     def beside_speed(self) -> tuple[Objective, ...]:

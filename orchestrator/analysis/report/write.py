@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -48,7 +47,7 @@ _SIGNS: Final = {
     "square-open": "□", "diamond-open": "◇", "star-open": "☆", "circle-open": "○",
 }  # fmt: skip
 """Character for each of plotly's marks that the page draws."""
-_X_ENDS, _Y_ENDS = (80, 780), (450, 50)
+_ENDS: Final = {"x": (80, 780), "y": (450, 50)}
 """Ends of the axes in a picture of 800 by 500; y counts downwards."""
 
 
@@ -212,22 +211,25 @@ def front_picture(figures: Sequence[Figure], title: str) -> str:
 
 
 class _Axis:
-    """An axis from the figures' values to places in the picture."""
+    """An axis of a figure, from its values to places in the picture."""
 
-    def __init__(
-        self, axis: Mapping[str, Any], values: Sequence[float], ends: tuple[int, int]
-    ) -> None:
-        self.is_log, self.percent = axis.get("type") == "log", "%" in axis.get("tickformat", "")
-        scaled = [math.log10(value) if self.is_log else value for value in values]
-        low, high = axis.get("range") or (min(scaled, default=0.0), max(scaled, default=1.0))
-        room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-        self.low, self.high, self._ends = low - room, high + room, ends
+    def __init__(self, figure: Mapping[str, Any], letter: str) -> None:
+        layout = figure["layout"][f"{letter}axis"]
+        self.is_log, self.percent = layout.get("type") == "log", "tickformat" in layout
+        values = [value for trace in figure["data"] for value in trace[letter] if value is not None]
+        ends = layout.get("range") or self._scaled([min(values, default=1), max(values, default=1)])
+        room = 0.05 * (ends[1] - ends[0]) or 0.05 * abs(ends[1]) or 1.0
+        self.low, self.high, self._ends = ends[0] - room, ends[1] + room, _ENDS[letter]
 
-    def __call__(self, value: float) -> float | None:
+    def _scaled(self, values: Sequence[float]) -> list[float]:
+        return [math.log10(value) for value in values] if self.is_log else list(values)
+
+    def __call__(self, value: float | None) -> float | None:
         """Return the place of a value; None if it is not in sight."""
-        scaled = math.log10(value) if self.is_log else value
+        if value is None:
+            return None
+        share = (self._scaled([value])[0] - self.low) / (self.high - self.low)
         start, end = self._ends
-        share = (scaled - self.low) / (self.high - self.low)
         return round(start + (end - start) * share, 1) if 0 <= share <= 1 else None
 
     def ticks(self) -> Iterator[tuple[float, str]]:
@@ -248,30 +250,24 @@ class _Axis:
 
 
 def _panel(figure: Figure) -> dict[str, Any]:
-    """Return the places of one picture's ticks, lines, marks and legend."""
+    """Return the places of one picture's ticks, limits and marks."""
     drawn = figure.to_json()
-    traces, layout = drawn["data"], drawn["layout"]
-    points = [
-        [pair for pair in zip(t["x"], t["y"], strict=True) if None not in pair] for t in traces
-    ]
-    xs, ys = ([pair[side] for some in points for pair in some] for side in (0, 1))
-    x_axis, y_axis = _Axis(layout["xaxis"], xs, _X_ENDS), _Axis(layout["yaxis"], ys, _Y_ENDS)
-    every = [[(x_axis(x), y_axis(y)) for x, y in some] for some in points]
-    seen = [[place for place in some if None not in place] for some in every]
-    marks = [n for n, trace in enumerate(traces) if trace["mode"] != "lines"]
-    num_hidden = sum(len(every[n]) - len(seen[n]) for n in marks)
-    limits = [(y_axis(s["y0"]), s["line"]["color"]) for s in layout.get("shapes", ())]
-    legend = [traces[n] for n in reversed(marks)]
-    *starts, width = accumulate((22 + 6.2 * len(trace["name"]) for trace in legend), initial=0.0)
+    x_axis, y_axis = _Axis(drawn, "x"), _Axis(drawn, "y")
+    traces, num_hidden = [], 0
+    for trace in drawn["data"]:
+        places = list(zip(map(x_axis, trace["x"]), map(y_axis, trace["y"]), strict=True))
+        seen = [place for place in places if None not in place]
+        num_hidden += (len(places) - len(seen)) * (trace["mode"] != "lines")
+        traces.append((trace, seen))
+    limits = [(y_axis(s["y0"]), s["line"]["color"]) for s in drawn["layout"].get("shapes", ())]
     return {
-        "layout": layout,
+        "layout": drawn["layout"],
         "x_ticks": list(x_axis.ticks()),
         "y_ticks": list(y_axis.ticks()),
         "limits": [limit for limit in limits if limit[0] is not None],
-        "traces": list(zip(traces, seen, strict=True)),
+        "traces": traces,
         "hidden": counted(num_hidden, "config") if num_hidden else "",
-        "legend": list(zip(starts, legend, strict=True)),
-        "legend_scale": min(1.0, (_X_ENDS[1] - _X_ENDS[0]) / (width or 1.0)),
+        "legend_width": sum(26 + 6.2 * len(t["name"]) for t, _ in traces if t["mode"] != "lines"),
     }
 
 

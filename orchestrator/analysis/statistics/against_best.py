@@ -175,7 +175,7 @@ def _intervals(
 def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) -> Floats:
     """Return each config's least ``difference + quantile * error`` from the others of ``columns``.
 
-    Infinite if there is no other. The difference is that of the logs.
+    Infinite if there is no other. Differences are between logs.
     """
     least = np.full(len(logs), np.inf)
     for rows in np.array_split(np.arange(len(logs)), 1 + len(logs) * len(columns) // MAX_CELLS):

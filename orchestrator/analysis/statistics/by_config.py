@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,8 +47,7 @@ LOADER: Final = "metrics.loader_only_samples_per_s"
 COMPUTE: Final = "metrics.compute_only_samples_per_s"
 SPEED: Final = "metrics.samples_per_s"
 
-_CEILINGS: Final = {"the loader": COMPUTE, "the model": LOADER}
-"""The ceiling that remains if a part is free."""
+_GAIN: Final = "metrics.gain"
 
 
 def by_config(
@@ -116,10 +114,10 @@ def by_config(
     configs["contaminated"] = contaminated(clean).groupby(ids[clean.index], sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     if f"metrics.{speed}" in configs.columns:
-        configs = configs.join(speed_cells(clean, [ids[clean.index]], speed).add_prefix("log_"))
-        configs = _with_spread(configs, trials, stage, speed)
-        configs = _with_interval(configs, speed)
-        configs = configs.drop(columns=[c for c in configs.columns if c.startswith("log_")])
+        cells = speed_cells(clean, [ids[clean.index]], speed).reindex(configs.index)
+        cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
+        pools = pools_by_stage(trials, stages=[stage], speed=speed)[stage]
+        configs = _with_interval(configs, cells, spread_of(cells, pools), speed)
     else:
         configs = configs.assign(variance=np.nan, df=np.nan, interval=OVER_ONE_RUN)
     return configs.reset_index(drop=True)
@@ -186,7 +184,7 @@ def _without_rarely_reached(
 ) -> pd.DataFrame:
     """Return the rows without figures to a target that fewer than half of a config's runs reached.
 
-    The mean over the runs that reached it would be that of the lucky runs.
+    The mean over the runs that reached it would show the lucky runs alone.
     """
     num_runs = evaluated.groupby(ids, sort=False).transform("sum")
     figures = {}
@@ -215,54 +213,31 @@ def _empty(trials: pd.DataFrame) -> pd.DataFrame:
     return configs
 
 
-def _with_spread(
-    configs: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str
+def _with_interval(
+    configs: pd.DataFrame, cells: pd.DataFrame, of_run: pd.DataFrame, speed: str
 ) -> pd.DataFrame:
-    """Add ``variance``, ``df`` and ``interval``: the pool's, or the config's own."""
-    spread = pd.DataFrame(
-        {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}, index=configs.index
-    )
-    for group, (pool, apart) in pools_by_stage(trials, stages=[stage], speed=speed)[stage].items():
-        own = configs[(configs[GROUP] == group) & (configs["log_num"] > 0)]
-        cells = own.filter(regex="^log_").rename(columns=lambda name: name.removeprefix("log_"))
-        is_apart = pd.Series(own.index.isin(apart.index[apart]), index=own.index)
-        of_run = spread_of(cells, pool, is_apart)
-        spread.loc[own.index] = of_run.assign(variance=of_run["variance"] / own["log_num"])
-    return configs.join(spread)
-
-
-def _with_interval(configs: pd.DataFrame, speed: str) -> pd.DataFrame:
-    """Add the geometric mean, and its interval between runs if the spread is known.
+    """Add the geometric mean, the spread of it, and its interval between runs if that is known.
 
     If not all figures are above 0, the mean is arithmetic and has no interval.
     """
-    name = f"metrics.{speed}"
-    half = t_quantile(configs["df"].to_numpy()) * np.sqrt(configs["variance"])
-    ends = {
-        "low": np.exp(configs["log_mean"] - half),
-        "high": np.exp(configs["log_mean"] + half),
-    }
-    columns = {
-        f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan))
-        for end, values in ends.items()
-    }
-    has_no_log = configs["log_num"] < configs["log_known"]
-    columns = {column: values.mask(has_no_log) for column, values in columns.items()}
-    means = np.exp(configs["log_mean"]).mask(has_no_log, configs[name])
+    name, has_no_log = f"metrics.{speed}", cells["num"] < cells["known"]
+    spread = of_run.assign(variance=of_run["variance"] / cells["num"])
+    half = t_quantile(spread["df"].to_numpy()) * np.sqrt(spread["variance"])
+    means = np.exp(cells["mean"]).mask(has_no_log, configs[name])
     if is_learned(speed):  # runs under all conditions, if these have none
         means = means.fillna(configs[name])
-    return configs.assign(**{name: means}, **columns)
+    ends = {"low": np.exp(cells["mean"] - half), "high": np.exp(cells["mean"] + half)}
+    columns = {
+        f"{name}_{end}": values.fillna(configs.get(f"{name}_within_{end}", np.nan)).mask(has_no_log)
+        for end, values in ends.items()
+    }
+    return configs.assign(**{name: means}, **columns).join(spread)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gain:
-    """Speed of a config if one of its parts were free, over its speed.
+class Gain(NamedTuple):
+    """Speed of a config if a part were free (the slower one, loader or model), over its speed.
 
-    Attributes:
-        part: The part with the larger gain, the loader or the model.
-        ratio: The ceiling over the speed, the geometric mean over runs.
-        low: Lower end of its 95 % interval; NaN if no config was repeated.
-        high: Upper end, likewise.
+    The geometric mean over runs with its 95 % interval, NaN if no config was repeated.
     """
 
     part: str
@@ -272,11 +247,10 @@ class Gain:
 
 
 def gains_of(trials: pd.DataFrame, configs: pd.DataFrame) -> list[Gain]:
-    """Return the larger gain of each of ``configs``, in their order.
+    """Return the gain of each of ``configs``, in their order.
 
     A ceiling over the speed is taken trial by trial: both were measured in one process within
-    seconds, so changes of the host between trials affect both. The ratios of a config's runs are
-    combined as speeds are.
+    seconds, so changes of the host between trials affect both.
 
     Args:
         trials: The trials table.
@@ -285,15 +259,12 @@ def gains_of(trials: pd.DataFrame, configs: pd.DataFrame) -> list[Gain]:
     has_ceilings = trials[[SPEED, LOADER, COMPUTE]].notna().all(axis=1)
     # Interleaved runs of the confirm stage share their cores, so their ratios vary differently.
     measured = trials[has_ceilings & (trials["stage"] == Stage.TRAIN)]
-    by_trial: dict[str, list[Gain]] = {}
-    for part, ceiling in _CEILINGS.items():
-        ratios = measured.assign(**{"metrics.gain": measured[ceiling] / measured[SPEED]})
-        for row in by_config(ratios, speed="gain").to_dict("records"):
-            ends = {end: row[f"metrics.gain_{end}"] for end in ("low", "high")}
-            gain = Gain(part=part, ratio=row["metrics.gain"], **ends)
-            for trial in row["trial_ids"]:
-                by_trial.setdefault(trial, []).append(gain)
+    ratios = measured[[LOADER, COMPUTE]].max(axis=1) / measured[SPEED]
+    by_trial: dict[str, Gain] = {}
+    for row in by_config(measured.assign(**{_GAIN: ratios}), speed="gain").to_dict("records"):
+        part = "the loader" if row[COMPUTE] > row[LOADER] else "the model"
+        gain = Gain(part, *(row[f"{_GAIN}{end}"] for end in ("", "_low", "_high")))
+        by_trial |= dict.fromkeys(row["trial_ids"], gain)
     return [
-        max(next(by_trial[trial] for trial in ids if trial in by_trial), key=lambda g: g.ratio)
-        for ids in configs["trial_ids"]
+        next(by_trial[trial] for trial in ids if trial in by_trial) for ids in configs["trial_ids"]
     ]

@@ -52,39 +52,25 @@ def whole_curves(curves: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
         curves: One row a report.
         trials: The trials, in the order in which they were asked for.
     """
-    parts = _parts(curves, trials)
+    if CURVE not in trials.columns:
+        return curves
+    known = trials[trials["trial_id"].isin(curves["trial_id"]) & trials[CURVE].notna()]
+    parts = known.loc[known[CURVE].duplicated(keep=False), ["trial_id", CURVE]]
     if parts.empty:
         return curves
-    kept = _kept(curves[curves["trial_id"].isin(parts.index)], parts)
-    last_ids = parts.reset_index().groupby("curve", sort=False)["trial_id"].last()
-    joined = kept.sort_values(["_curve", "_place", "epoch"], kind="stable")
-    joined = joined.assign(trial_id=joined["_curve"].map(last_ids))
-    others = curves[~curves["trial_id"].isin(parts.index)]
-    return pd.concat([others, joined.drop(columns=["_curve", "_place"])], ignore_index=True)
-
-
-def _parts(curves: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
-    """Return curve and place of each trial, by id, for curves made by several trials."""
-    if CURVE not in trials.columns:
-        return pd.DataFrame()
-    known = trials[trials["trial_id"].isin(curves["trial_id"]) & trials[CURVE].notna()]
-    shared = known[known[CURVE].duplicated(keep=False)]
-    places = shared.groupby(CURVE, sort=False).cumcount()
-    return pd.DataFrame({"curve": shared[CURVE], "place": places}).set_index(shared["trial_id"])
-
-
-def _kept(reports: pd.DataFrame, parts: pd.DataFrame) -> pd.DataFrame:
-    """Return the reports that no later trial of their curve made again."""
-    placed = reports.assign(
-        _curve=reports["trial_id"].map(parts["curve"]),
-        _place=reports["trial_id"].map(parts["place"]),
-    )
-    begins = placed.groupby(["_curve", "_place"])["epoch"].min().astype("float64").sort_index()
+    parts = parts.assign(_place=parts.groupby(CURVE, sort=False).cumcount())
+    reports = curves.merge(parts, on="trial_id")
+    reports["_epoch"] = reports["epoch"].astype("float64")
+    begins = reports.groupby([CURVE, "_place"])["_epoch"].min()
     # The least epoch of all later parts: a running minimum from the end.
-    later = begins[::-1].groupby(level="_curve").cummin()
-    later = later.groupby(level="_curve").shift(1)
-    limits = later.reindex(pd.MultiIndex.from_frame(placed[["_curve", "_place"]])).to_numpy()
-    return placed[~(placed["epoch"].astype("float64").to_numpy() >= limits)]
+    later = begins[::-1].groupby(level=CURVE).cummin().groupby(level=CURVE).shift(1)
+    reports = reports.join(later.rename("_limit"), on=[CURVE, "_place"])
+    kept = reports[~(reports["_epoch"] >= reports["_limit"])]
+    kept = kept.sort_values([CURVE, "_place", "_epoch"], kind="stable")
+    last_ids = parts.drop_duplicates(CURVE, keep="last").set_index(CURVE)["trial_id"]
+    joined = kept.assign(trial_id=kept[CURVE].map(last_ids))[curves.columns]
+    others = curves[~curves["trial_id"].isin(parts["trial_id"])]
+    return pd.concat([others, joined], ignore_index=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,17 +79,14 @@ class TimeToAccuracy:
 
     Attributes:
         target: The accuracy: the least one that the sweep's rule accepts.
-        common_s: When the first config reached it.
         clock: The column that time is read from.
         configs: For each config, by the index of the input table: ``reached_s``, when half of its
-            runs had a report as good as the target, NaN if fewer ever did; ``accuracy``, the
-            median of their last reports up to ``common_s``, NaN if half had none; ``trained_s``,
-            the median of their training times; ``num_reached`` of ``num_runs``, the runs for its
+            runs had a report as good as the target, NaN if fewer ever did; ``trained_s``, the
+            median of their training times; ``num_reached`` of ``num_runs``, the runs for its
             speed. Soonest first, then the most accurate.
     """
 
     target: float
-    common_s: float
     clock: str
     configs: pd.DataFrame
 
@@ -118,8 +101,7 @@ def time_to_accuracy(
 ) -> TimeToAccuracy | None:
     """Return the times at which each config reached an accuracy, by its learning curves.
 
-    A composed config takes the epochs of its curve at the speed of its setting. Its ``accuracy`` is
-    empty: a curve has no report at the moment at which another config reaches the target.
+    A composed config takes the epochs of its curve at the speed of its setting.
 
     Args:
         configs: Comparable rows of
@@ -148,10 +130,8 @@ def time_to_accuracy(
     rows = rows.merge(of_curves, on=CURVE_IDS, how="inner").set_index("config").rename_axis(None)
     scale = rows[_EPOCH_S] / rows["own_s"]
     scaled = {name: rows[name] * scale for name in ("reached_s", "trained_s")}
-    table = rows.assign(accuracy=np.nan, **scaled)[times.configs.columns]
-    table = table.sort_values("reached_s", kind="stable")
-    first = float(table["reached_s"].min())
-    return replace(times, common_s=first, clock=CLOCK, configs=table)
+    table = rows.assign(**scaled)[times.configs.columns].sort_values("reached_s", kind="stable")
+    return replace(times, clock=CLOCK, configs=table)
 
 
 def _measured_times(
@@ -176,27 +156,19 @@ def _measured_times(
     by_run = of_run.agg(reached_s=("there_s", "min"), trained_s=(clock, "max"))
     of_config = by_run.groupby("config")
     reached_s = of_config["reached_s"].quantile(0.5, interpolation="lower")
-    common_s = float(reached_s.min())
-    if is_own and not np.isfinite(common_s):
+    if is_own and not np.isfinite(reached_s).any():
         return None
-    by_then = runs[runs[clock] <= common_s + EXACT].groupby(["config", "trial_id"])[column].last()
-    # A run without a report by then has no accuracy yet: the median over runs counts it so.
-    by_then = by_then.reindex(by_run.index, fill_value=-np.inf * rule.accuracy.sign)
     table = pd.DataFrame(
         {
-            "reached_s": reached_s,
-            "accuracy": by_then.groupby("config").median(),
+            "reached_s": reached_s.where(np.isfinite(reached_s)),
             "trained_s": of_config["trained_s"].median(),
             "num_reached": np.isfinite(by_run["reached_s"]).groupby("config").sum(),
             "num_runs": of_config.size(),
         }
     )
-    table = table.replace([np.inf, -np.inf], np.nan)
     table = table.assign(_final=rule.accuracy.sign * configs[column].reindex(table.index))
     table = table.sort_values(["reached_s", "_final"], ascending=[True, False], kind="stable")
-    return TimeToAccuracy(
-        target=target, common_s=common_s, clock=clock, configs=table.drop(columns="_final")
-    )
+    return TimeToAccuracy(target=target, clock=clock, configs=table.drop(columns="_final"))
 
 
 def accuracy_asked(configs: pd.DataFrame, rule: Rule) -> float:

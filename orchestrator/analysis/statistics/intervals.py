@@ -97,7 +97,7 @@ def comparison_quantile(num_comparisons: int, df: float) -> float:
 def mean_interval(
     values: Floats, reference: Floats | None = None, *, level: float = 1 - CONFIDENCE
 ) -> Interval:
-    """Return the mean of some values, less that of a reference if there is one.
+    """Return the mean of some values, less the mean of a reference if there is one.
 
     With Student's t interval by their pooled variance; a single value of each shows no spread.
 

@@ -85,14 +85,9 @@ class Mean:
 
     def as_ratio(self) -> Mean:
         """Return the mean ratio of which this one is the mean of the logarithms."""
-        return replace(
-            self,
-            effect=math.exp(self.effect),
-            low=math.exp(self.low),
-            high=math.exp(self.high),
-            smallest=math.exp(self.smallest),
-            largest=math.exp(self.largest),
-        )
+        names = ("effect", "low", "high", "smallest", "largest")
+        ratios: dict[str, Any] = {name: math.exp(getattr(self, name)) for name in names}
+        return replace(self, **ratios)
 
 
 class Points:

@@ -131,25 +131,26 @@ def noise_floor(
     own = done[rows_of(done, baseline)]
     if own.empty:
         return None
-    if (of_rounds := _interleaved(done, baseline, rule)) is not None:
-        return of_rounds
+    if (levels := _interleaved(done, baseline, rule)) is not None:
+        confirmed = own[(own["stage"] == Stage.CONFIRM) & were_interleaved(own)]
+        return _floor(Stage.CONFIRM, levels, len(confirmed), interleaved=True)
     runs = own[own[GROUP] == own[GROUP].value_counts(sort=False).idxmax()]
     for some, stage in product((runs[~contaminated(runs)], runs), _STAGES):
         speeds = some.loc[some["stage"] == stage, rule.speed_column]
         if len(speeds) > 1:
-            num_left_out = int((runs["stage"] == stage).sum()) - len(speeds)
-            return _floor(stage, np.log(speeds), num_left_out=num_left_out)
+            return _floor(stage, np.log(speeds), int((runs["stage"] == stage).sum()))
     return None
 
 
-def _interleaved(done: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) -> NoiseFloor | None:
-    """Return the floor from interleaved confirm runs; None without two clean rounds of two configs.
+def _interleaved(
+    done: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule
+) -> pd.Series[float] | None:
+    """Return the level of each interleaved confirm run; None without two clean rounds of two.
 
     It uses a run's logarithm less the mean of its round. With k configs of equal noise this keeps
     1 - 1/k of the variance; the result is corrected for it.
     """
     runs = done[(done["stage"] == Stage.CONFIRM) & were_interleaved(done)]
-    num_all = int(rows_of(runs, baseline).sum())
     runs = runs[~contaminated(runs)]
     own = runs[rows_of(runs, baseline)]
     if own.empty:
@@ -162,20 +163,19 @@ def _interleaved(done: pd.DataFrame, baseline: Mapping[str, Any], rule: Rule) ->
     num_rounds, num_configs = logs.shape
     if num_rounds < 2 or num_configs < 2:
         return None
-    levels = logs[number] - logs.mean(axis="columns")
-    levels *= math.sqrt(num_configs / (num_configs - 1))
-    return _floor(Stage.CONFIRM, levels, num_left_out=num_all - num_rounds, interleaved=True)
+    levels: pd.Series[float] = logs[number] - logs.mean(axis="columns")
+    return levels * math.sqrt(num_configs / (num_configs - 1))
 
 
 def _floor(
-    stage: Stage, logs: pd.Series[Any], *, num_left_out: int, interleaved: bool = False
+    stage: Stage, logs: pd.Series[Any], num_all: int, *, interleaved: bool = False
 ) -> NoiseFloor:
     return NoiseFloor(
         stage=stage,
         num_runs=len(logs),
         largest_ratio=float(np.exp(np.ptp(logs))),
         cv=float(np.sqrt(np.expm1(logs.var(ddof=1)))),
-        num_left_out=num_left_out,
+        num_left_out=num_all - len(logs),
         interleaved=interleaved,
     )
 

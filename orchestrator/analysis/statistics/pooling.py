@@ -95,28 +95,35 @@ class Pool:
         return self.variance + (within - self.within).clip(lower=0).fillna(0.0)
 
 
-def spread_of(cells: pd.DataFrame, pool: Pool, is_apart: pd.Series[bool]) -> pd.DataFrame:
-    """Return the spread of one run of each cell: the pool's, or the cell's own for outliers.
+Pools = dict[str, tuple[Pool, "pd.Series[bool]"]]
+"""The pool of each group of comparable rows that was repeated, by the group's name.
+
+With each pool: which configs of the stage are outliers, by their number in
+:func:`config_ids`.
+"""
+
+
+def spread_of(cells: pd.DataFrame, pools: Pools) -> pd.DataFrame:
+    """Return the spread of one run of each cell, from its pool or, for outliers, from the cell.
 
     Args:
-        cells: With the columns ``within``, ``variance`` and ``num`` of :func:`speed_cells`.
-        pool: From :func:`pools_by_stage`.
-        is_apart: True for outliers.
+        cells: Rows of :func:`speed_cells` with the ``config`` (:func:`config_ids`) and ``group``.
+        pools: From :func:`pools_by_stage`, for the stage of the cells.
 
     Returns:
-        ``variance`` of the log speed, its degrees of freedom ``df``, and what the ``interval`` is
-        over.
+        ``variance`` of the log speed and its degrees of freedom ``df``, NaN without a pool, and
+        what the ``interval`` is over.
     """
-    pooled = pool.run_variance(cells["within"])
-    df = pd.Series(float(pool.df), index=cells.index)
-    label = pd.Series(pool.label, index=cells.index, dtype="object")
-    return pd.DataFrame(
-        {
-            "variance": pooled.mask(is_apart, cells["variance"]),
-            "df": df.mask(is_apart, cells["num"] - 1.0),
-            "interval": label.mask(is_apart, OVER_RUNS),
-        }
-    )
+    unknown = {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}
+    spread = pd.DataFrame(unknown, index=cells.index)
+    for group, (pool, apart) in pools.items():
+        own = cells[(cells[GROUP] == group) & (cells["num"] > 0)]
+        is_apart = own["config"].isin(apart.index[apart])
+        variance = pool.run_variance(own["within"]).mask(is_apart, own["variance"])
+        spread.loc[own.index, "variance"] = variance
+        spread.loc[own.index, "df"] = np.where(is_apart, own["num"] - 1.0, pool.df)
+        spread.loc[own.index, "interval"] = np.where(is_apart, OVER_RUNS, pool.label)
+    return spread
 
 
 def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> pd.DataFrame:
@@ -198,14 +205,6 @@ def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Serie
             borrowed = tuple(name for name in wider.stages if name != stage)
             return replace(wider, borrowed=borrowed), wider_apart
     return pool, apart
-
-
-Pools = dict[str, tuple[Pool, "pd.Series[bool]"]]
-"""The pool of each group of comparable rows that was repeated, by the group's name.
-
-With each pool: which configs of the stage are outliers, by their number in
-:func:`config_ids`.
-"""
 
 
 def pools_by_stage(

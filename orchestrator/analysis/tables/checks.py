@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from orchestrator.analysis.columns import TableError, metrics_of
+from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
 from orchestrator.metrics import Goal, Objective, is_accuracy, maximize, minimize
@@ -73,7 +73,7 @@ def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
     """Raise a :class:`TableError` that names the first column that a frame lacks."""
     for column in columns:
         if column not in frame.columns:
-            known = [str(name) for name in frame.columns]
+            known = [str(name).removeprefix("metrics.") for name in frame.columns]
             raise TableError(
                 f"{function}: the frame has no column {column!r}{nearest(column, known)}",
                 f"columns: {', '.join(known)}",
@@ -82,15 +82,10 @@ def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
 
 def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
     """Return the column of a figure: ``metrics.<name>``, or ``<name>``; refuse an unknown one."""
-    for column in (f"metrics.{name}", name):
-        if column in frame.columns:
-            return column
-    known = [str(column).removeprefix("metrics.") for column in frame.columns]
-    figures = [column.removeprefix("metrics.") for column in metrics_of(frame)]
-    raise TableError(
-        f"{function}: the frame has no figure {name!r}{nearest(name, known)}",
-        f"figures: {', '.join(figures)}",
-    )
+    if f"metrics.{name}" in frame.columns:
+        return f"metrics.{name}"
+    require(frame, [name], function)
+    return name
 
 
 def labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
@@ -103,7 +98,7 @@ def labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
 def objectives_of(
     given: str | Objective | Sequence[str | Objective] | None, frame: pd.DataFrame, function: str
 ) -> tuple[Objective, ...]:
-    """Return the requested objectives; without any those of the frame's run.
+    """Return the requested objectives, by default the objectives of the frame's run.
 
     A name has the same direction as in the run. Any other rate or accuracy is maximised, a time,
     memory, energy or loss minimised; ``"minimize:name"`` states the direction.

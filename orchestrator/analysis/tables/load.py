@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -17,10 +18,11 @@ import pandas as pd
 
 from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError, nearest
-from orchestrator.storage.files import RunFile, read_recommended
-from orchestrator.storage.history import TRIAL_COLUMNS, run_key
+from orchestrator.kernel.journal import read_journal
+from orchestrator.storage.files import RunFile, read_recommended, replace_file
+from orchestrator.storage.history import TRIAL_COLUMNS, read_history, run_key
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
-from orchestrator.storage.tables import trial_dtypes, typed, write_tables
+from orchestrator.storage.tables import curves_of, steps_table, trial_dtypes, trials_of, typed
 from orchestrator.tracking.mlflow.content import (
     COMPOSED_TAG,
     INDEX_TAG,
@@ -63,15 +65,25 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
         return _tables(Path(folder), trials=trials)
 
 
-def write_run(run_dir: Path) -> RunTables:
-    """Write the tables of a run from its journal; return what :func:`load_run` would read.
+def write_tables(run_dir: Path) -> dict[str, pd.DataFrame]:
+    """Write ``trials``, ``curves`` and ``steps`` from the run's journal, and return them by name.
 
     Raises:
         FileNotFoundError: The run has no journal.
-        RunDirectoryError: A file of it cannot be read.
     """
-    trials, curves, steps = write_tables(run_dir, complete=with_run_intervals)
-    return _tables(run_dir, trials=trials, curves=curves, steps=steps)
+    history = read_history(read_journal(run_dir / RunFile.JOURNAL))
+    trials = with_run_intervals(trials_of(history), history.sweep)
+    curves, steps = curves_of(history), steps_table(run_dir, set(trials["trial_id"]))
+    files = {RunFile.TRIALS: trials, RunFile.CURVES: curves, RunFile.STEP_TIMES: steps}
+    for name, table in files.items():
+        replace_file(run_dir / name, partial(table.to_parquet, index=False))
+    replace_file(run_dir / RunFile.TRIALS_TEXT, partial(trials.to_csv, index=False))
+    return {"trials": trials, "curves": curves, "steps": steps}
+
+
+def write_run(run_dir: Path) -> RunTables:
+    """Write the tables of a run from its journal; return what :func:`load_run` would read."""
+    return _tables(run_dir, **write_tables(run_dir))
 
 
 def _tables(run_dir: Path, **known: pd.DataFrame) -> RunTables:

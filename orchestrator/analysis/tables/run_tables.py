@@ -16,9 +16,13 @@ from orchestrator.analysis.rule import Rule, rule_of, with_derived, with_objecti
 from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import whole_curves
-from orchestrator.analysis.statistics.drift import Drift, drift_of
-from orchestrator.analysis.statistics.interference import Interference, interference_effect
 from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.analysis.statistics.machine import (
+    Drift,
+    Interference,
+    drift_of,
+    interference_effect,
+)
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.analysis.statistics.pooling import (
@@ -217,30 +221,19 @@ def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
     name = f"metrics.{SPEED}"
     if name not in grouped.columns or grouped.empty:
         return {}
-    within = grouped.reindex(columns=[f"{name}_within_{end}" for end in ("low", "high")])
-    ends = {end: within[f"{name}_within_{end}"].astype("float64") for end in ("low", "high")}
-    over = pd.Series(OVER_ONE_RUN, index=grouped.index, dtype="str").where(ends["low"].notna())
+    within = grouped.reindex(columns=[f"{name}_within_low", f"{name}_within_high"])
+    low, high = (within[column].astype("float64") for column in within.columns)
+    over = pd.Series(OVER_ONE_RUN, index=grouped.index, dtype="str").where(low.notna())
     for stage, pools in pools_by_stage(grouped, stages=Stage, speed=SPEED).items():
-        of_stage = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
-        for group, rows in of_stage.groupby(GROUP, sort=False):
-            if str(group) not in pools:
-                continue
-            half, label = _half_widths(rows, grouped, *pools[str(group)])
-            ends["low"].loc[rows.index] = rows[name] * np.exp(-half)
-            ends["high"].loc[rows.index] = rows[name] * np.exp(half)
-            over.loc[rows.index] = label
-    return {f"{name}_{end}": values for end, values in ends.items()} | {OVER: over}
-
-
-def _half_widths(
-    rows: pd.DataFrame, trials: pd.DataFrame, pool: Pool, apart: pd.Series[bool]
-) -> tuple[pd.Series[float], pd.Series[str]]:
-    """Return half the width of each row's interval of the logarithm, and what it is over."""
-    ids = config_ids(trials)[rows.index]
-    own = speed_cells(rows, [ids], SPEED)
-    cells = pd.DataFrame({name: ids.map(own[name]) for name in ("variance", "num")})
-    of_run = speed_cells(rows, [pd.Series(rows.index, index=rows.index)], SPEED)
-    cells = cells.assign(within=of_run["within"].reindex(rows.index))
-    spread = spread_of(cells, pool, ids.isin(apart.index[apart]))
-    quantile = t_quantile(spread["df"].to_numpy(dtype=np.float64))
-    return quantile * np.sqrt(spread["variance"]), spread["interval"]
+        rows = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
+        ids = config_ids(grouped)[rows.index]
+        own = speed_cells(rows, [ids], SPEED)
+        cells = pd.DataFrame({"config": ids, GROUP: rows[GROUP]})
+        cells = cells.join(own[["variance", "num"]], on="config")
+        cells["within"] = speed_cells(rows, [rows.index.to_series()], SPEED)["within"]
+        spread = spread_of(cells, pools).dropna()
+        half = t_quantile(spread["df"].to_numpy()) * np.sqrt(spread["variance"])
+        low = (rows[name] * np.exp(-half)).reindex(grouped.index).fillna(low)
+        high = (rows[name] * np.exp(half)).reindex(grouped.index).fillna(high)
+        over = spread["interval"].reindex(grouped.index).fillna(over)
+    return {f"{name}_low": low, f"{name}_high": high, OVER: over}

@@ -1,3 +1,5 @@
+"""Columns of the trials table, and which rows are comparable."""
+
 from __future__ import annotations
 
 import pandas as pd
@@ -10,6 +12,8 @@ from orchestrator.analysis.columns import (
     same_config,
     varying_params_of,
 )
+from orchestrator.analysis.comparable import GROUP, group_notes
+from orchestrator.analysis.recommendation.selection import select
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 
@@ -70,3 +74,78 @@ def test_a_tag_is_set_where_it_says_anything_but_no(cell: str | None, is_set: bo
 def test_configs_from_json_and_from_tables_are_the_same() -> None:
     assert same_config({"fanouts": (5, 10), "lr": 0.1}, {"fanouts": [5, 10]})
     assert not same_config({"fanouts": (5, 10)}, {"fanouts": [5, 10], "lr": 0.1})
+
+
+SPEED = "metrics.samples_per_s"
+XEON = {"cpu_model": "Xeon 2.2 GHz", "memory_gib": 15.6}
+EPYC = {"cpu_model": "EPYC 7763", "memory_gib": 15.6}
+
+
+def run_of(*rows: tuple[int, float, dict[str, object]]) -> MadeRun:
+    """Runs of (num_workers, samples/s, other cells)."""
+    run = MadeRun()
+    for workers, speed, cells in rows:
+        run.add(config(num_workers=workers), **{SPEED: speed, "metrics.val_acc": 0.9, **cells})
+    return run
+
+
+def groups_of(run: MadeRun) -> list[str]:
+    return run.tables.grouped[GROUP].tolist()
+
+
+def notes_of(run: MadeRun) -> list[str]:
+    return group_notes(run.tables.grouped, run.tables.main_group)
+
+
+def test_rows_of_differing_devices_are_not_ranked_together() -> None:
+    gpu = {"device": "NVIDIA H200"}
+    run = run_of((0, 1000, {}), (3, 2000, {}), (6, 1500, {}), (0, 9000, gpu), (8, 9900, gpu))
+    assert groups_of(run) == ["device cpu"] * 3 + ["device NVIDIA H200"] * 2
+    selection = select(run.tables)
+    assert selection.config == config(num_workers=3)
+    assert notes_of(run) == [
+        "2 trials completed under other conditions (device NVIDIA H200); their speeds are not "
+        "ranked with those of device cpu"
+    ]
+
+
+def test_two_gpus_of_a_kind_are_a_configs_choice_and_not_another_device() -> None:
+    run = run_of((0, 1000, {"device": "V100"}), (3, 2000, {"device": "V100, V100"}))
+    assert set(groups_of(run)) == {"all"}
+
+
+def test_where_the_device_is_varied_it_is_the_question() -> None:
+    run = run_of((0, 1000, {}), (3, 9000, {"device": "NVIDIA H200"}))
+    run.sweep["space"]["device"] = "choice('cpu', 'cuda')"
+    selection = select(run.tables)
+    assert selection.config == config(num_workers=3)
+
+
+def test_nodes_of_one_kind_are_ranked_together_and_of_two_kinds_apart() -> None:
+    run = run_of((0, 1000, {}), (3, 2000, {"node": "node-b"}), (6, 5000, {"node": "node-c"}))
+    run.sweep["nodes"] = {"node-a": XEON, "node-b": {**XEON, "memory_gib": 15.61}, "node-c": EPYC}
+    groups = groups_of(run)
+    assert groups[0] == groups[1] != groups[2]
+    assert "EPYC 7763" in groups[2]
+    assert select(run.tables).config == config(num_workers=3)
+
+
+@pytest.mark.parametrize("column", ["tags.cpu_model", "tags.versions", "tags.clocks"])
+def test_a_condition_that_a_row_records_keeps_it_apart(column: str) -> None:
+    run = run_of((0, 1000, {column: "one"}), (3, 900, {column: "one"}), (6, 5000, {column: "two"}))
+    assert groups_of(run)[2] == f"{column.removeprefix('tags.')} two"
+    assert select(run.tables).config == config()
+
+
+def test_an_allocator_that_is_varied_is_a_config_and_one_that_is_not_is_a_condition() -> None:
+    cells: list[dict[str, object]] = [{"tags.allocator": name} for name in ("tuned", "default")]
+    run = run_of((0, 1000, cells[0]), (3, 900, cells[0]), (6, 5000, cells[1]))
+    assert len(set(groups_of(run))) == 2
+    run.sweep["space"]["allocator"] = "choice('tuned', 'default')"
+    assert len(set(groups_of(run))) == 1
+
+
+def test_rows_that_never_ran_are_of_no_kind_of_their_own() -> None:
+    run = run_of((0, 1000, {}), (3, 5000, {"device": "H200"}))
+    run.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
+    assert groups_of(run) == ["device cpu", "device H200", "device cpu"]

@@ -106,8 +106,8 @@ def test_tables_are_written_below_the_run_or_elsewhere_and_named(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("front RUN --objectives val_ac", "has no figure 'val_ac'; did you mean 'val_acc'?"),
-        ("front RUN --objectives maximise:val_acc", "no figure 'maximise:val_acc'"),
+        ("front RUN --objectives val_ac", "has no column 'val_ac'; did you mean 'val_acc'?"),
+        ("front RUN --objectives maximise:val_acc", "no column 'maximise:val_acc'"),
         ("front RUN --objectives val_acc,gpu_util", "write maximize:gpu_util or minimize:gpu_util"),
         ("front RUN --objectives minimize:group", "group is text, so that no value is better"),
         ("front RUN --objectives val_acc,epoch_s,step_ms,eval_s", "two or three objectives, not 4"),

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.recommendation.choice import choose, finalists, is_decided
 from orchestrator.analysis.recommendation.selection import select, to_repeat
-from orchestrator.analysis.tables.load import load_run
-from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.analysis.tables.load import write_run
+from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, best_so_far
 from orchestrator.metrics import maximize, minimize
@@ -26,7 +26,7 @@ from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.storage.tables import candidates_table, roles_of, trials_of, write_tables
+from orchestrator.storage.tables import candidates_table, roles_of, trials_of
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.tracking.console.view import BestSoFar
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
@@ -111,8 +111,7 @@ def tables_of(
         if reports and trial.id in reports:
             scribe.record("report", trial_id=trial.id, report=reports[trial.id])
         scribe.record("finished", trial_id=trial.id, result=result)
-    write_tables(run_dir, complete=with_run_intervals)
-    return load_run(run_dir)
+    return write_run(run_dir)
 
 
 def of_the_analyst(results: Results, record: SweepRecord = RECORD) -> dict[str, object]:

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis.tables.load import write_run
 from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.executor import Spent
 from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Asha
 from orchestrator.space.domains import choice
-from orchestrator.storage.tables import write_tables
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Report, Trial
@@ -85,7 +85,8 @@ def test_the_same_seed_gives_the_same_journal_byte_for_byte(tmp_path: Path) -> N
 
 def test_the_journal_is_one_of_a_sweep(tmp_path: Path) -> None:
     spent = played(tmp_path / "run")
-    trials, curves, _ = write_tables(tmp_path / "run")
+    tables = write_run(tmp_path / "run")
+    trials, curves = tables.trials, tables.curves
     assert len(trials) == 9
     assert set(trials["state"]) == {"completed", "stopped"}
     assert spent.core_s == pytest.approx(trials["wall_s"].sum(), abs=0.01)

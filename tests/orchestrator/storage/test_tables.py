@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables.load import write_tables
 from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
@@ -23,7 +23,6 @@ from orchestrator.storage.tables import (
     typed,
     with_roles,
     write_candidates,
-    write_tables,
 )
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.conftest import FinishedRun
@@ -169,7 +168,8 @@ def test_other_metrics_and_tags_come_last_in_order(scribe: Scribe) -> None:
 def test_written_tables_read_back_the_same(scribe: Scribe) -> None:
     scribe.whole(make_trial(0))
     scribe.whole(make_trial(1), TrialState.FAILED)
-    trials, curves, _ = write_tables(scribe.run_dir, complete=with_run_intervals)
+    tables = write_tables(scribe.run_dir)
+    trials, curves = tables["trials"], tables["curves"]
     pd.testing.assert_frame_equal(pd.read_parquet(scribe.run_dir / "trials.parquet"), trials)
     pd.testing.assert_frame_equal(pd.read_parquet(scribe.run_dir / "curves.parquet"), curves)
     text = pd.read_csv(scribe.run_dir / "trials.csv", dtype=str)

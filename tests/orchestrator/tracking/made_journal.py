@@ -10,11 +10,9 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.analysis.report.write import write_all
-from orchestrator.analysis.tables.load import load_run
-from orchestrator.analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables import load
 from orchestrator.kernel.journal import Journal
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.tables import write_tables
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, Row
 from tests.orchestrator.helpers.journalled import append
@@ -30,8 +28,7 @@ def write_run(run: MadeRun, run_dir: Path) -> Path:
         _write_trial(row, run, journal)
     append(journal, "ended", exit_code=0)
     journal.close()
-    write_tables(run_dir, complete=with_run_intervals)
-    write_all(load_run(run_dir), run_dir)
+    write_all(load.write_run(run_dir), run_dir)
     return run_dir
 
 

@@ -46,7 +46,7 @@ MAX_FAMILIES: Final = len(_FAMILIES)
 
 
 def curves_of(view: View) -> Section:
-    """Return the section on learning curves: those of the trials of stage ``train``.
+    """Return the section on the learning curves of stage ``train``.
 
     The time axis is the time in training epochs if all trials report it, so that frequent
     evaluation makes no config look slow; else it is the time since the trial's process began.

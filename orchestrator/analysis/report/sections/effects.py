@@ -53,6 +53,7 @@ def effects_of(view: View) -> Section:
         return Section(name, title, missing=_why_none(view))
     rows = _shown(found)
     records = rows.to_dict("records")
+    drawn = [row for row in records if not is_too_wide(row)]
     notes = legend_of(records)
     for verdict, text in _WITHOUT_PAIR.items():
         if len(some := found[found["verdict"] == verdict]):
@@ -70,7 +71,10 @@ def effects_of(view: View) -> Section:
             rows=tuple(_cells(row, view) for row in records),
         ),
         notes=tuple(notes),
-        figures=tuple(_forests(view, rows)),
+        figures=tuple(
+            _forest(view, [row for row in drawn if row["metric"] == metric], metric)
+            for metric in dict.fromkeys(row["metric"] for row in drawn)
+        ),
         folded=(("how these are made", _HOW),),
     )
 
@@ -118,14 +122,8 @@ def _why_none(view: View) -> str:
     return f"no knob varied that changes {' or '.join(metrics)} by its role"
 
 
-def _forests(view: View, rows: pd.DataFrame) -> list[Figure]:
-    """Draw the effects on each figure with their intervals, a line a row that is narrow enough."""
-    drawn = [row for row in rows.to_dict("records") if not is_too_wide(row)]
-    metrics = dict.fromkeys(row["metric"] for row in drawn)
-    return [_forest(view, [row for row in drawn if row["metric"] == m], m) for m in metrics]
-
-
 def _forest(view: View, records: list[Row], metric: str) -> Figure:
+    """Draw the effects on a figure with their intervals, a line a row."""
     own, rule = pd.DataFrame(records), view.rule
     is_ratio = bool((own["kind"] == Kind.RATIO).all())
     scale = 1.0 if is_ratio or not is_share(metric) else 100.0
@@ -148,7 +146,11 @@ def _forest(view: View, records: list[Row], metric: str) -> Figure:
                 name=word,
                 marker={"color": outcome.colour, "symbol": outcome.marker, "size": 11},
                 error_x=bars(some, ("effect", "low", "high"), outcome.colour, scale=scale),
-                text=[_hover(row) for row in some.to_dict("records")],
+                text=[
+                    f"{effect_text(row)} ({ends_text(row) or 'no interval'}), "
+                    f"{counted(row['num_pairs'], 'pair')}"
+                    for row in some.to_dict("records")
+                ],
                 hovertemplate="%{y}<br>%{text}<extra>" + word + "</extra>",
             )
     figure.line(1.0 if is_ratio else 0.0, along="y", dash="solid")
@@ -157,11 +159,6 @@ def _forest(view: View, records: list[Row], metric: str) -> Figure:
     kind_of_axis = "log" if is_ratio else "linear"
     figure.axes(axis(f"{title}{unit}", type=kind_of_axis), rows_axis(names.tolist()))
     return figure
-
-
-def _hover(row: Row) -> str:
-    ends, pairs = ends_text(row) or "no interval", counted(row["num_pairs"], "pair")
-    return f"{effect_text(row)} ({ends}), {pairs}"
 
 
 # -- an effect in words and figures

@@ -37,7 +37,7 @@ from orchestrator.analysis.report.tables import (
     table_of_configs,
     text_column,
 )
-from orchestrator.analysis.report.view import View, are_marked
+from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.wording import held_by, interval_text, learned_word, short, shown
@@ -59,12 +59,6 @@ _ON_IT: Final = (
     "with the recommended settings, the baseline, and the configs that are not shown to be worse "
     "than the best; a row in grey is not on the front"
 )
-_OTHERS: Final = (
-    "these trials ran on hardware, devices or versions that differ from those above. Their speeds "
-    "are not ranked with the others, and nothing is recommended from them"
-)
-
-
 _HEAD: Final = ("setting", "figure", "published", "ratio", "here", "our ratio", "measured at")
 _HOW: Final = (
     "their hardware differs from this one, so that the figures cannot be compared, but the gain of "
@@ -74,7 +68,7 @@ _HOW: Final = (
 
 
 def front_of(view: View) -> Iterator[Section]:
-    """Yield the pictures, the table, and a table for each group that is not ranked with these."""
+    """Yield the pictures and the table of the main group."""
     first = "speed" if view.rule.is_of_speed else view.rule.speed.metric
     others = ["accuracy" if is_accuracy(o.metric) else o.metric for o in view.beside_speed]
     title = f"{first} against {' and '.join(others)}" if others else first
@@ -85,20 +79,14 @@ def front_of(view: View) -> Iterator[Section]:
         judged = ("How this is judged, and how much of it is noise", tuple(_judged(view)))
         notes = (_ON_IT, *filter(None, [load_note(view.shown)]), *_composed_notes(view))
         yield Section("front", "The front", level=3, table=table, notes=notes, folded=(judged,))
-    if view.others:
-        yield Section("others", "Under other conditions", lines=(_OTHERS,))
-    for n, (name, configs) in enumerate(view.others.items(), start=1):
-        yield Section(f"others-{n}", name, level=3, table=front_table(view, configs))
 
 
 def front_table(view: View, configs: pd.DataFrame) -> Table:
     """Return the front, the marked configs and those that may be the best, fastest first."""
     contenders = configs["verdict"].isin([Verdict.BEST, Verdict.TIED, Verdict.UNRESOLVED])
-    marked, speed = are_marked(configs), view.rule.speed
-    keep = configs[marked | contenders].assign(marked=marked)
-    order, up = view.rule.speed_column, speed.sign < 0
-    rows = keep.sort_values(["marked", order], ascending=[False, up], kind="stable").head(MAX_ROWS)
-    rows = rows.sort_values(order, ascending=up, kind="stable")
+    keep, speed = configs[are_marked(configs) | contenders], view.rule.speed
+    keep = keep.sort_values(view.rule.speed_column, ascending=speed.sign < 0, kind="stable")
+    rows = limited(keep, MAX_ROWS, are_marked(keep))
     columns: list[Column] = []
     for name in (speed.metric, *measured(rows, [o.metric for o in view.objectives[1:]])):
         columns += figure_columns([name], _sign_of_speed if name == speed.metric else sign_of)

@@ -1,15 +1,14 @@
 """The ladder: from the baseline to the recommended config, one knob a step, with its effect.
 
-Its steps are configs that were run. Among the ways through them, the ladder takes the one with the
-most steps of one knob, among these the one with the most steps, and then the largest gains first.
-The figures are those of the searching runs, as in the table of configs.
+Its steps are configs that were run. Each step changes as few knobs as the configs that were run
+allow; of several such configs it takes the fastest. The figures are from the searching runs, as in
+the table of configs.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -50,13 +49,10 @@ class Step(NamedTuple):
             run, so that the effect of each is not known.
         effects: Its effect on the first objective and on the accuracy, by metric, as a row of
             :meth:`~orchestrator.analysis.knobs.figures.Figures.effect`; None if it is not known.
-        to_try: If several knobs change: ``--set`` options of the configs that would separate
-            their effects.
     """
 
     changes: Mapping[str, Any]
     effects: Mapping[str, dict[str, Any] | None]
-    to_try: tuple[str, ...]
 
     @property
     def text(self) -> str:
@@ -88,11 +84,11 @@ def ladder(tables: RunTables, config: Mapping[str, Any]) -> list[Step]:
     gains = {
         node: of_speed.sign * float(of_speed.levels[row]) for node, row in nodes[speed].items()
     }
+    bits = [(1 << index, item) for index, item in enumerate(changed.items())]
     return [
         Step(
-            _names(end & ~start, changed),
+            {name: value for bit, (name, value) in bits if bit & end & ~start},
             {m: _effect(of, nodes[m], start, end) for m, of in figures.items()},
-            _between(start, end, changed),
         )
         for start, end in pairwise(_way(gains))
     ]
@@ -119,26 +115,11 @@ def _nodes(
 
 def _way(levels: Mapping[int, float]) -> list[int]:
     """Return the configs to go through, by their numbers, from 0 to the one with all bits."""
-    top, *others = sorted(levels, key=int.bit_count, reverse=True)
-    num_single, num_steps, after = {top: 0}, {top: 0}, {top: top}
-
-    def rank(start: int, end: int) -> tuple[int, int, float]:
-        is_single = (end ^ start).bit_count() == 1
-        return num_single[end] + is_single, num_steps[end], levels[end]
-
-    for node in others:
-        best = max((end for end in after if end & node == node), key=partial(rank, node))
-        num_single[node], num_steps[node], _ = rank(node, best)
-        num_steps[node] += 1
-        after[node] = best
     way = [0]
-    while way[-1] != top:
-        way.append(after[way[-1]])
+    while (here := way[-1]) != max(levels):
+        after = [node for node in levels if node & here == here and node != here]
+        way.append(min(after, key=lambda node: (node.bit_count(), -levels[node])))
     return way
-
-
-def _names(bits: int, changed: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: changed[name] for index, name in enumerate(changed) if bits >> index & 1}
 
 
 def _effect(
@@ -147,17 +128,6 @@ def _effect(
     if figures is None or start not in nodes or end not in nodes:
         return None
     return figures.effect([np.array([nodes[start]]), np.array([nodes[end]])], (-1, 1))
-
-
-def _between(start: int, end: int, changed: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the configs with one knob of a joint step changed, as ``--set`` options."""
-    joint, before = _names(end & ~start, changed), _names(start, changed)
-    if len(joint) == 1:
-        return ()
-    return tuple(
-        " ".join(f"--set {format_setting(*item)}" for item in (before | {name: value}).items())
-        for name, value in joint.items()
-    )
 
 
 def ladder_of(view: View) -> Section | None:
@@ -181,17 +151,16 @@ def ladder_of(view: View) -> Section | None:
         for step in steps
     )
     known = [row for step in steps for row in step.effects.values() if row and row["num"]]
-    to_try = [
-        f"what each of {', '.join(step.changes)} brings is not known: "
-        f"{' or '.join(step.to_try)} would tell"
+    joint = [
+        f"what each of {', '.join(step.changes)} brings is not known: no config between was run"
         for step in steps
-        if step.to_try
+        if len(step.changes) > 1
     ]
     return Section(
         name,
         title,
         table=Table(head=("step", *heads), rows=rows),
-        notes=(_NOTE, *legend_of(known), *to_try),
+        notes=(_NOTE, *legend_of(known), *joint),
         figures=_figures(view, steps),
     )
 

@@ -27,14 +27,13 @@ from orchestrator.analysis.wording import (
     condition_text,
     lacking,
     learned_word,
-    less_good,
     short,
     shown,
     verdict_text,
 )
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
-from orchestrator.metrics import Goal, Objective
+from orchestrator.metrics import Goal, Objective, is_accuracy
 
 MANY: Final = 300
 """With this many points they are drawn small and without intervals, or they hide each other."""
@@ -145,8 +144,8 @@ def _caption(view: View, rows: pd.DataFrame, other: Objective, *, num_hidden: in
     if load := load_note(rows):
         yield f"{load}."
     if num_hidden:
-        configs = counted(num_hidden, f"{less_good(other.metric)} config")
-        yield f"{configs} out of sight: a double click shows all."
+        worse = "less accurate" if is_accuracy(other.metric) else "worse"
+        yield f"{counted(num_hidden, f'{worse} config')} out of sight: a double click shows all."
     num_drawn, num_all = len(view.configs), len(view.all_configs)
     if num_all > num_drawn:
         yield f"{num_drawn:,} of {num_all:,} configs are drawn; trials.csv has all."
@@ -158,7 +157,7 @@ def range_in_sight(
     """Return the worst figure that is recommended, and the visible range of figures.
 
     The first is None if the figure is no condition; the second is None for all of them. The limit
-    is the edge of the range; that of a figure without one lies far behind the best: one diverged
+    is the edge of the range. A figure without a limit has an edge far behind the best: one diverged
     config must not flatten the rest. Baseline and recommended config are always visible.
     """
     limits = view.rule.limits(view.all_configs) if len(view.all_configs) else {}

@@ -28,7 +28,7 @@ from orchestrator.analysis.report.tables import (
     table_of,
     text_column,
 )
-from orchestrator.analysis.report.view import View, are_marked
+from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.wording import format_config, rule_text, short
 from orchestrator.metric_table import Place, names_shown
@@ -71,15 +71,18 @@ def states_text(trials: pd.DataFrame) -> str:
 def trials_of(view: View) -> Section:
     """Return the section with every trial, with the knobs that distinguish them and the figures.
 
-    If there are more than :data:`MAX_ROWS`: those of the front, the baseline and the recommended
+    If there are more than :data:`MAX_ROWS`: the front, the baseline and the recommended
     config, and the first of the others. Figures that are no objective are the table's rest.
     """
     if view.trials.empty:
         return Section("trials", "All trials", missing="no trial has run")
-    trials = _some(view)
+    marked = view.shown[are_marked(view.shown)]["trial_ids"].explode()
+    trials = limited(view.trials, MAX_ROWS, view.trials["trial_id"].isin(marked))
     trials = trials.assign(remarks=_remarks(trials))
     first = measured(trials, [o.metric for o in view.objectives])
-    rest = [metric for metric in measured(trials, _rest(trials)) if metric not in first]
+    names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
+    names = [*filter(is_accuracy, names), *names_shown(Place.TRIALS)]
+    rest = [metric for metric in measured(trials, names) if metric not in first]
     records = trials.to_dict("records")
     outputs = view.outputs
     columns = [
@@ -105,23 +108,6 @@ def trials_of(view: View) -> Section:
     if outputs:
         notes.append("a trial's name opens what it has printed, in output/ of the run directory")
     return Section("trials", "All trials", table=table, notes=tuple(notes))
-
-
-def _rest(trials: pd.DataFrame) -> list[str]:
-    """Return the figures that are shown, other accuracies that were reported first."""
-    names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
-    return [*(name for name in names if is_accuracy(name)), *names_shown(Place.TRIALS)]
-
-
-def _some(view: View) -> pd.DataFrame:
-    """Return at most :data:`MAX_ROWS` trials, in their order."""
-    trials = view.trials
-    if len(trials) <= MAX_ROWS:
-        return trials
-    marked = view.shown[are_marked(view.shown)]
-    ids = {trial for some in marked["trial_ids"] for trial in some}
-    others = ~trials["trial_id"].isin(ids)
-    return trials.loc[others.sort_values(kind="stable").index[:MAX_ROWS].sort_values()]
 
 
 def _remarks(trials: pd.DataFrame) -> list[str]:

@@ -72,7 +72,7 @@ def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.Ru
         ),
         (
             lambda run: an.pareto_front(run, ["samples_per_s", an.maximize("val_ac")]),
-            "no figure 'val_ac'; did you mean 'val_acc'",
+            "no column 'val_ac'; did you mean 'val_acc'",
         ),
         (lambda run: an.pareto_front(run, ["samples_per_sec"]), "mean 'samples_per_s'"),
         (lambda run: an.pareto_front(FRAME), r"does not say what its sweep.*\n.*objectives=\["),
@@ -166,7 +166,7 @@ OWN = pd.DataFrame({"metrics.own_s": [1.0], "euros": [2.0]})
 def test_a_name_stands_for_a_figure_or_for_a_column_and_has_a_direction() -> None:
     assert column_named(OWN, "own_s", "f") == "metrics.own_s"
     assert column_named(OWN, "euros", "f") == "euros"
-    with pytest.raises(an.TableError, match=r"f: .*'own'.*\n  figures: own_s"):
+    with pytest.raises(an.TableError, match=r"f: .*'own'.*\n  columns: "):
         column_named(OWN, "own", "f")
     for name, goal in (("own_s", Goal.MINIMIZE), ("maximize:euros", Goal.MAXIMIZE)):
         assert objectives_of(name, OWN, "f")[0].goal is goal

@@ -215,8 +215,8 @@ def test_some_trials_of_a_run_are_a_run(function: Callable[..., Any], run: an.Ru
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda f, run: f(run, on="samples_pers"), "no figure 'samples_pers'; did you mean 'samp"),
-        (lambda f, run: f(run, on="num_runs"), "no figure 'num_runs'"),
+        (lambda f, run: f(run, on="samples_pers"), "no column 'samples_pers'; did you mean 'samp"),
+        (lambda f, run: f(run, on="num_runs"), "no column 'num_runs'"),
         (lambda f, run: f(an.configs(run), run=run), "this one has a row a config"),
         (lambda f, run: f(run.trials, on=SPEED), "a frame alone does not say"),
     ],

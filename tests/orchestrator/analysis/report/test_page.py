@@ -9,17 +9,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
-import pytest
 from plotly.offline import get_plotlyjs_version
 
 from orchestrator.analysis.report import drawing, write
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.sections.scatter import scatter_figures
 from orchestrator.analysis.report.tables import Cell, figure_cell
-from orchestrator.analysis.report.view import View, thinned
+from orchestrator.analysis.report.view import View
 from orchestrator.analysis.report.write import front_picture, plotly_js, sections_of
 from orchestrator.measurement.blocks import Phase
-from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
+from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
 
 
@@ -48,7 +47,6 @@ def test_the_page_has_the_question_the_answer_and_its_grounds(page: str) -> None
         "0a3ebe6d1c with uncommitted changes",
     ):
         assert words in text, words
-    assert "Under other conditions" not in text
 
 
 def test_texts_of_users_and_programs_cannot_change_the_page() -> None:
@@ -100,35 +98,12 @@ def test_nothing_in_the_page_is_larger_than_it_needs_to_be(page: str) -> None:
     assert '"template"' not in page.rpartition('<script id="figures"')[2]
 
 
-def test_of_many_configs_the_marked_ones_and_a_sample_are_drawn() -> None:
-    marks = ["on_front", "is_baseline", "is_recommended"]
-    frame = pd.DataFrame({mark: [place == n for n in range(3000)] for place, mark in
-                          enumerate(marks, start=100)})  # fmt: skip
-    assert thinned(frame, seed=0, most=3000) is frame
-    drawn, again, other = (thinned(frame, seed=seed, most=200) for seed in (0, 0, 1))
-    assert len(drawn) == 200
-    assert {100, 101, 102} <= set(drawn.index)
-    assert drawn.index.is_monotonic_increasing
-    assert drawn.index.equals(again.index)
-    assert not drawn.index.equals(other.index)
-    assert len(thinned(frame.assign(on_front=True), seed=0, most=200)) == 3000
-
-
 def test_baseline_and_recommended_config_are_marked_in_both_stages(view: View) -> None:
     for configs in (view.configs, view.confirmed):
         assert configs.loc[configs["is_baseline"], "params.num_workers"].tolist() == [0]
         assert configs.loc[configs["is_recommended"], "params.num_workers"].tolist() == [3]
     labels = view.configs.loc[view.configs["is_recommended"], "label"].tolist()
     assert labels == ["lr=0.01 batch_size=4000 num_workers=3"]
-
-
-def test_configs_of_other_conditions_are_apart() -> None:
-    run = products_run()
-    for row in run.rows[:4]:
-        row["device"] = "NVIDIA H200"
-    view = view_of_run(run)
-    assert {name: len(rows) for name, rows in view.others.items()} == {"device NVIDIA H200": 1}
-    assert len(view.configs) == 20
 
 
 def test_a_number_that_its_text_does_not_tell_has_a_key() -> None:
@@ -182,12 +157,10 @@ def test_the_legend_fits_into_the_picture_with_the_marks_of_other_load() -> None
             speed, figures = speed * (1.2 if cells else 1.0), {"metrics.val_acc": accuracy}
             run.add_runs(c, [speed], **cells, **figures)
     text = picture_of(view_of_run(run))
-    scale, legend = re.findall(r'scale\(([\d.]+)\)">(.*?)</g>', text, re.DOTALL)[0]
-    marks = re.findall(r'<text x="([\d.]+)">([^<]+)<', legend)
-    ends = [float(x) + 6.0 * len(name) for x, name in marks]  # half of the font's size each
-    assert len(marks) > 5
-    assert all(end < float(x) - 16 for end, (x, _) in zip(ends, marks[1:], strict=False))
-    assert 80 + float(scale) * ends[-1] <= 800
+    ((length, legend),) = re.findall(r'<text x="80" y="40"([^>]*)>(.*?)</text>', text)
+    words = re.sub("<[^>]*>|&#160;", "", legend)
+    assert legend.count("<tspan") > 5
+    assert 6.2 * len(words) < 720 or "textLength" in length
 
 
 # -- figures
@@ -229,24 +202,3 @@ def test_an_axis_has_the_metrics_name_and_unit() -> None:
 def test_every_phase_has_a_colour_in_the_order_of_a_step() -> None:
     assert list(drawing.PHASES) == [*map(str, Phase), "other"]
     assert len(set(drawing.PHASES.values())) == len(drawing.PHASES)
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance by WCAG 2."""
-    shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(colour: str, paper: str) -> float:
-    brighter, darker = sorted((luminance(colour), luminance(paper)), reverse=True)
-    return (brighter + 0.05) / (darker + 0.05)
-
-
-@pytest.mark.parametrize(
-    "colour", sorted(set(drawing.DARK) - {drawing.Colour.PAPER, drawing.Colour.GRID})
-)
-def test_every_colour_is_told_from_the_paper_in_light_and_in_dark(colour: str) -> None:
-    least = 4.5 if colour in (drawing.Colour.INK, drawing.Colour.MUTED) else 3
-    assert contrast(colour, drawing.Colour.PAPER) >= least
-    assert contrast(drawing.DARK[colour], drawing.DARK[drawing.Colour.PAPER]) >= least

@@ -12,9 +12,8 @@ import psutil
 import pytest
 from mlflow.tracking import MlflowClient
 
-from orchestrator.analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables.load import write_tables
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from orchestrator.tracking.mlflow.uris import how_to_open
 from orchestrator.trial import TrialState
@@ -36,7 +35,7 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
         tracker.tick()
     scribe.whole(make_trial(3), TrialState.INFEASIBLE)
     scribe.ended()
-    write_tables(run_dir, complete=with_run_intervals)
+    write_tables(run_dir)
     (run_dir / "report.html").write_text("<h1>report</h1>")
     lines = tracker.close(0)
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.tables.run_tables import with_run_intervals
+from orchestrator.analysis.tables.load import write_tables
 from orchestrator.kernel.events import Event, Started
-from orchestrator.storage.tables import write_tables
 from orchestrator.tracking.mlflow import MlflowMirror
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of
 from tests.orchestrator.tracking.journals import Scribe, make_trial
@@ -45,7 +44,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
         scribe.whole(make_trial(number))
         tracker.tick()
     scribe.ended()
-    write_tables(run_dir, complete=with_run_intervals)
+    write_tables(run_dir)
     with serving(tmp_path, port, *store):
         lines = tracker.close(0)
         assert len(said) == 1

@@ -13,8 +13,7 @@ from scipy import stats
 
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.statistics.drift import Drift
-from orchestrator.analysis.statistics.interference import Interference, interference_effect
+from orchestrator.analysis.statistics.machine import Drift, Interference, interference_effect
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, pairs_needed
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
@@ -122,7 +121,7 @@ def test_a_machine_that_becomes_slower_is_flagged() -> None:
     run = drifting(-0.06)
     drift = drift_in(run)
     assert drift.is_significant
-    assert drift.low < drift.change < drift.high < 0
+    assert drift.low < drift.ratio < drift.high < 1
     assert drift.per_hour == pytest.approx(-0.06, abs=0.01)
     assert drift.text.startswith("the machine became slower by ")
     assert drift.to_json()["is_significant"]
