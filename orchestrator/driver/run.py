@@ -186,7 +186,9 @@ def _explaining_the_end(parts: _Parts) -> int:
 
 
 def _run_trials(parts: _Parts) -> int:
-    notes = _notes(parts)
+    parts.past.require_same(parts.record, "ground")
+    cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
+    notes = [*parts.request.notes, *parts.past.notes(parts.record), *([cores] if cores else [])]
     journal = Journal(parts.directory.journal, now=parts.executor.now)
     spending, past = parts.spending, parts.past
     factory = replace(parts.factory, note=lambda text: loop.note(text))
@@ -265,11 +267,3 @@ def _lost(executor: Executor, loop: ControlLoop) -> bool:
         sys.stderr.write(f"error: {bounded_lines(str(lost))}\n")
         return True
     return False
-
-
-def _notes(parts: _Parts) -> list[str]:
-    """Return notes for the user to know before the first trial."""
-    parts.past.require_same(parts.record, "ground")
-    notes = [*parts.request.notes, *parts.past.notes(parts.record)]
-    cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
-    return [*notes, cores] if cores else notes

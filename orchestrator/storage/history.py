@@ -62,8 +62,7 @@ class TrialHistory:
         started_at: Unix time of its last start, or None.
         node: Host of its last start.
         cores: Cores of its last start, or None.
-        reports: Time and content of each report that is not void; of a history that keeps the last
-            one alone, that one.
+        reports: Time and content of each report that is not void.
         latest: Latest value of each metric that it has reported.
         result: Its result, or None while that is open. A trial that was ``not_run`` keeps
             that result until it was run after all.
@@ -173,7 +172,6 @@ class SweepHistory:
         running: Trials that run now, by id.
         held_up: Trials that cannot start yet, by id.
         nodes: Hosts that trials were started on.
-        keeps_reports: False where of each trial the last report is enough.
     """
 
     key: str = ""
@@ -184,7 +182,6 @@ class SweepHistory:
     running: dict[str, TrialHistory] = field(default_factory=dict)
     held_up: dict[str, TrialHistory] = field(default_factory=dict)
     nodes: set[str] = field(default_factory=set)
-    keeps_reports: bool = True
     _sweep: SweepRecord | None = None
     _taken_s: float = 0.0
     _num_taken: int = 0
@@ -263,8 +260,6 @@ class SweepHistory:
         if trial.waits_for:
             trial.waits_for = ""
             self.held_up.pop(trial.trial.id, None)
-        if not self.keeps_reports:
-            trial.reports.clear()
         trial.reports.append((event.at, report))
         trial.latest |= report.metrics
 

@@ -86,7 +86,7 @@ class Lines(Fold):
         self._began = time.monotonic()
         self._phases = {SEARCH}
         self._once: set[tuple[str, ...]] = set()
-        self._history = SweepHistory(keeps_reports=False)
+        self._history = SweepHistory()
         for event in past:
             self._history.apply(event)
         self._has_header = False

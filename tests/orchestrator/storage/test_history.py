@@ -128,12 +128,3 @@ def test_what_is_counted_as_events_come_is_what_all_trials_amount_to(seed: int) 
             for _, report in trial.reports:
                 latest |= report.metrics
             assert trial.latest == latest
-
-
-def test_a_history_may_keep_the_last_report_alone(scribe: Scribe) -> None:
-    trial, short = scribe.whole(make_trial(0)), SweepHistory(keeps_reports=False)
-    for event in events_of(scribe.run_dir):
-        short.apply(event)
-    one, other = history(scribe).trials[trial.id], short.trials[trial.id]
-    assert one.figures() == other.figures()
-    assert other.reports == one.reports[-1:]
