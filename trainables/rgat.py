@@ -9,6 +9,7 @@ two linear layers. Nodes without features get learnable ones.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -65,7 +66,8 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs, HoldOutKnobs):
     batches (``pin_memory``, which needs a GPU), and read its loss back in every step
     (``log_every=1``) for a progress bar. A machine of few cores and no GPU is better off without;
     the baseline of ``sweeps/mag240m_prefetch.py`` has the workers and the read-backs. Its graph
-    has features: ``embedding_init`` has no effect there.
+    has features: ``embedding_init`` has no effect there. An epoch of a set with at most
+    ``batch_size`` training nodes is one step, which a note says: give it smaller batches.
     """
 
     lr: float = learning(default=1e-3, gt=0, doc="Adam's step size")
@@ -177,6 +179,11 @@ def train(config: RgatConfig, run: Run) -> None:
     store = trained_on(RelationalStore.open(run.data.path), config)
     if config.submission:
         check_submittable(store, evaluate_test=run.evaluate_test)
+    if len(store.train) <= config.batch_size:
+        sys.stdout.write(
+            f"NOTE: an epoch is one step: batch_size={config.batch_size}, {len(store.train)} nodes "
+            "to train on; smaller batches or more epochs train further\n"
+        )
     with joined_ranks(run) as ranks:
         batches = _batches(config, run, store, "train")
         network = Rgat(config, store).to(run.device)

@@ -183,6 +183,14 @@ def test_eval_every_says_which_epochs_the_best_model_is_chosen_from(
     assert knobs_of(QUICK)["eval_every"].role is Role.LEARNING
 
 
+@pytest.mark.parametrize(("batch_size", "is_noted"), [(293, False), (294, True)])
+def test_an_epoch_of_one_step_is_noted(
+    batch_size: int, is_noted: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train_once(rgat, quick(batch_size=batch_size), context(TINY))
+    assert ("NOTE: an epoch is one step" in capsys.readouterr().out) is is_noted
+
+
 # -- the command line
 
 
