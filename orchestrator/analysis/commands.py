@@ -43,7 +43,7 @@ def show(options: argparse.Namespace) -> int:
     """Print a run's answer, last lines and front, and write its files again; return 0.
 
     Raises:
-        SweepError: There is no such run, it states no rule, or the files cannot be written.
+        SweepError: There is no such run, or the files cannot be written.
     """
     tables = load_run(options.run, options.tracking_uri)
     folder: Path | None = options.out

@@ -175,7 +175,6 @@ def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
 
     Raises:
         TableError: A frame came without its run, lacks a knob, or has a trial twice.
-        SweepError: The sweep's objectives state no rule.
     """
     tables = run_of(source, run, "configs")
     if isinstance(source, pd.DataFrame):

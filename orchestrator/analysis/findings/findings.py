@@ -148,11 +148,7 @@ class Findings:
 
 
 def findings(tables: RunTables) -> Findings:
-    """Return what a run shows, by its sweep's rule.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule.
-    """
+    """Return what a run shows, by its sweep's rule."""
     selection, rule = select(tables), tables.rule
     choice = choose(tables, selection)
     if choice is None:

@@ -58,7 +58,6 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
 
     Raises:
         TableError: The figure is unknown, or a frame lacks a needed column or has a trial twice.
-        SweepError: The sweep's objectives state no rule.
 
     Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
     noise of repeats pooled in; Holm, Scandinavian Journal of Statistics 6, 1979.

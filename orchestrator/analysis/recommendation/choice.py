@@ -110,9 +110,6 @@ def choose(tables: RunTables, selection: Selection | None = None) -> Choice | No
     Args:
         tables: The run.
         selection: The choice of its searching runs, where it is known already.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule.
     """
     selection = selection or select(tables)
     if selection.config is None or selection.row is None:

@@ -72,12 +72,7 @@ class Selection:
 
 
 def select(tables: RunTables) -> Selection:
-    """Select a config from the runs of stage ``train``, by validation data alone.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule, see
-            :func:`~orchestrator.analysis.rule.rule_of`.
-    """
+    """Select a config from the runs of stage ``train``, by validation data alone."""
     rule = tables.rule
     configs, state = _candidates(tables)
     held = configs[configs["verdict"] != ""] if len(configs) else configs
@@ -259,9 +254,6 @@ def to_repeat(tables: RunTables, *, max_runs: int) -> tuple[Config, ...]:
     Args:
         tables: The run so far.
         max_runs: Runs that a config has at most.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule.
     """
     if tables.rule.how.kind is not RuleKind.FASTEST_WITHIN:
         return ()

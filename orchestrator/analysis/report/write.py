@@ -61,7 +61,6 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
 
     Raises:
         OSError: The directory cannot be written.
-        SweepError: The sweep's objectives state no rule to recommend by.
     """
     view = View(tables=tables, run_dir=run_dir)
     content = recommended_json(view.findings)

@@ -15,7 +15,6 @@ from orchestrator.analysis.comparable import ALL, GROUP
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.pooling import (
-    OVER_ONE_RUN,
     config_ids,
     contaminated,
     counting,
@@ -33,11 +32,6 @@ _FIRST = (
     "device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle",
     "tags.rate",
 )  # fmt: skip
-_ADDED = (
-    "num_runs", "num_all_runs", "num_left_out", "num_lost", "trial_ids", "timed_ids",
-    "contaminated", "variance", "df", "interval",
-)  # fmt: skip
-
 OF_SPEED_RUNS: Final = (FIRST_LOSS, "epochs", "steps")
 """Figures of learning that a run of speed alone also has."""
 
@@ -82,8 +76,6 @@ def by_config(
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
     rows = rows[last_of_curves(rows)]
-    if rows.empty or not params_of(trials):
-        return _empty(trials)
     ids = config_ids(trials)
     evaluated = are_evaluated(rows, trials)
     rows = _without_short_totals(rows, evaluated)
@@ -113,13 +105,10 @@ def by_config(
     )
     configs["contaminated"] = contaminated(clean).groupby(ids[clean.index], sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
-    if f"metrics.{speed}" in configs.columns:
-        cells = speed_cells(clean, [ids[clean.index]], speed).reindex(configs.index)
-        cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
-        pools = pools_by_stage(trials, stages=[stage], speed=speed)[stage]
-        configs = _with_interval(configs, cells, spread_of(cells, pools), speed)
-    else:
-        configs = configs.assign(variance=np.nan, df=np.nan, interval=OVER_ONE_RUN)
+    cells = speed_cells(clean, [ids[clean.index]], speed).reindex(configs.index)
+    cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
+    pools = pools_by_stage(trials, stages=[stage], speed=speed)[stage]
+    configs = _with_interval(configs, cells, spread_of(cells, pools), speed)
     return configs.reset_index(drop=True)
 
 
@@ -204,13 +193,6 @@ def _trial_ids(
     names = trials.to_numpy(dtype=object)[order]
     ends = np.searchsorted(places[order], np.arange(len(configs) + 1)).tolist()
     return [tuple(names[start:end]) for start, end in pairwise(ends)]
-
-
-def _empty(trials: pd.DataFrame) -> pd.DataFrame:
-    configs = trials.iloc[:0][[*params_of(trials), *metrics_of(trials)]].copy()
-    for column in (GROUP, *_ADDED, *_FIRST):
-        configs[column] = pd.Series(dtype="object")
-    return configs
 
 
 def _with_interval(

@@ -187,7 +187,7 @@ def drift_of(
     Repeats of a config that looked fastest would show a false decline: its first run was selected
     for being fast. Contaminated runs are left out if the config has clean ones in the stage.
     """
-    if rule.speed_column not in grouped.columns or "started_at" not in grouped.columns:
+    if "started_at" not in grouped.columns:
         return None
     co_located = probed_co_located(grouped)
     stages = [Stage.CONFIRM, *[Stage.PROBE] * bool(co_located.any())]
@@ -247,9 +247,6 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
 
     None if fewer than two rounds have a config both ways. A round with a contaminated run
     is left out if :data:`MIN_CLEAN` are clean.
-
-    Raises:
-        SweepError: The sweep's objectives state no rule.
     """
     rule = rule_of(sweep)
     if rule.speed_column not in trials.columns or "isolation" not in trials.columns:

@@ -124,8 +124,6 @@ def noise_floor(
         baseline: The sweep's baseline.
         rule: The rule, for the speed that is examined.
     """
-    if rule.speed_column not in grouped.columns:
-        return None
     is_known = (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
     done = grouped[is_known & ~probed_co_located(grouped)]
     own = done[rows_of(done, baseline)]

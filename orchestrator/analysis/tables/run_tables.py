@@ -92,11 +92,7 @@ class RunTables:
 
     @cached_property
     def rule(self) -> Rule:
-        """The rule by which configs are recommended.
-
-        Raises:
-            SweepError: The sweep's objectives state no rule.
-        """
+        """The rule by which configs are recommended."""
         return rule_of(self.sweep)
 
     @cached_property

@@ -1,1 +1,1 @@
-"""The sections of the page; :mod:`orchestrator.analysis.report.page` has their order."""
+"""The sections of the page; :mod:`orchestrator.analysis.report.write` has their order."""

@@ -64,7 +64,6 @@ def ladder(tables: RunTables, config: Mapping[str, Any]) -> list[Step]:
     """Return the ladder from the sweep's baseline to a config.
 
     Raises:
-        SweepError: The sweep's objectives state no rule.
         TableError: The config is the baseline, or an end of the ladder has no speed.
     """
     baseline = tables.sweep.baseline
