@@ -8,7 +8,7 @@ resumable       a run that can pause: progress up to a pause, checkpoints
 context         a trial's place in the sweep; its channel; its checkpoint
 recorder        everything that is measured, epoch by epoch
 step_timer      marks of a clock within steps, turned into blocks
-clocks          marks of the host's clock, or CUDA events; copies on a stream of their own
+clocks          marks of the host's clock, or CUDA events; copies on a separate stream
 phase_hooks     phases from hooks on a model and its optimizers
 blocks          steps, their phases, and consecutive ones: the grain of stored times
 throughput      the steady rate, its interval, and the end of a run once it is narrow

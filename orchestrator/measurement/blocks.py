@@ -9,8 +9,8 @@ length continues as it does between the two, so only that middle is the steady s
 short to have a middle has only the rate of the whole of it.
 
 A step begins when the loop asks for a batch and ends when it asks for the next one. The first
-of an epoch begins with the epoch, before its loader is started, and the last one ends when the
-loader has said that there is no more: the time of a loader to start and to end is in some step.
+of an epoch begins with the epoch, before its loader is started, and the last one ends with the
+loader: the time of a loader to start and to end is in some step.
 The rest of a step is ``other``: Python between them, logging, read-backs.
 """
 
@@ -29,7 +29,7 @@ MAX_BLOCKS_PER_SLICE = 4
 """The same of a time slice."""
 
 PREFETCH_FACTOR: Final = 2
-"""Batches that each worker of PyTorch's loader makes ahead where nothing else is said."""
+"""Batches that each worker of PyTorch's loader makes ahead by default."""
 LEAST_BURST: Final = 2
 """Least burst of a loader with workers: of a burst of one step the loader's end is not cut off."""
 
@@ -108,9 +108,9 @@ def blocks_of(
 ) -> list[Block]:
     """Return the blocks of consecutive steps of one epoch.
 
-    A block holds two rounds of the loader, so that its rate does not depend on where in a
+    A block has two rounds of the loader, so that its rate does not depend on where in a
     burst it begins; a rest too short for a block joins the one before it. The ends of the
-    epoch are blocks of their own; an epoch that is too short for that is one block.
+    epoch are separate blocks; an epoch that is too short for that is one block.
 
     Args:
         epoch: Index of the epoch, from 0.
@@ -178,10 +178,10 @@ def _block(
 
 
 def burst_of(loader: object) -> int:
-    """Return the steps that a loader says to work ahead; 1 where it says nothing.
+    """Return the steps that a loader works ahead; 1 where it is not known.
 
-    PyTorch's loaders say it by their workers and the batches that each prefetches, two by default.
-    One whose steps have several batches says it by ``steps_ahead``. With workers it is at least 2.
+    PyTorch's loaders have workers and batches that each prefetches, two by default. A loader whose
+    steps have several batches has ``steps_ahead``. With workers it is at least 2.
     """
     ahead = getattr(loader, "steps_ahead", None)
     if ahead is None:
@@ -193,7 +193,7 @@ def burst_of(loader: object) -> int:
 
 
 def workers_of(loader: object) -> int:
-    """Return the worker processes that a loader says to have; 0 where it says nothing."""
+    """Return the worker processes of a loader; 0 where they are not known."""
     workers = getattr(loader, "num_workers", 0)
     return max(workers, 0) if type(workers) is int else 0
 

@@ -2,16 +2,16 @@
 
 Computing is a share of a step; the rest is the host asking for it.
 
-On the CPU torch's own profiler says how long each operation took. But an operation on a few
-numbers takes some microseconds, a convolution a hundred, to be asked for, and next to none
-to be computed. So the time of the same operation on a few numbers is subtracted from each; the
-rest is computing. Python between operations is not computing, nor is a library of another
-kind (NumPy) outside of ``torch.autograd.Function``.
+On the CPU torch's own profiler measures each operation. But an operation on a few numbers takes
+some microseconds, a convolution a hundred, to be asked for, and next to none to be computed. So
+the time of the same operation on a few numbers is subtracted from each; the rest is computing.
+Python between operations is not computing, nor is a library of another kind (NumPy) outside of
+``torch.autograd.Function``.
 
-On CUDA the profiler says when the device ran each kernel; for the rest of a step it has waited
+On CUDA the profiler measures when the device ran each kernel; for the rest of a step it has waited
 for the host, or copied. A read-back in each step makes the host wait for the device instead, so
 the order in which the two finish shows nothing. The share is not known where kernels cannot be
-traced, in a container without the permission say.
+traced, for example in a container without the permission.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import re
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
@@ -179,32 +179,15 @@ def _asking_us() -> dict[str, float]:
     return {name: statistics.median(took) for name, took in by_name.items()}
 
 
-class _Tiny(nn.Module):
-    """Network with a little of each kind of layer, on next to no numbers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(4, 36)
-        self.convolution = nn.Conv2d(1, 2, 3)
-        self.norm = nn.LayerNorm(8)
-        self.batch_norm = nn.BatchNorm1d(8)
-        self.linear = nn.Linear(8, 4)
-
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return scores, (2, 4), of rows, (2,)."""
-        images = self.embedding(rows).view(2, 1, 6, 6)
-        hidden = functional.max_pool2d(functional.relu(self.convolution(images)), 2).flatten(1)
-        hidden = functional.dropout(self.batch_norm(self.norm(hidden)), 0.5)
-        hidden = torch.cat([hidden, hidden], 0).index_select(0, rows)
-        scores: torch.Tensor = self.linear(torch.zeros_like(hidden).index_add(0, rows, hidden))
-        return scores
-
-
-def _tiny_step() -> Any:  # noqa: ANN401 - a function without arguments
-    model, rows = _Tiny(), torch.tensor([0, 1])
+def _tiny_step() -> Callable[[], None]:
+    """Return a step of a network with a little of each kind of layer, on next to no numbers."""
+    convolution = (nn.Unflatten(1, (1, 6, 6)), nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2))
+    norms = (nn.Flatten(), nn.LayerNorm(8), nn.BatchNorm1d(8), nn.Dropout(0.5))
+    layers, head = nn.Sequential(nn.Embedding(4, 36), *convolution, *norms), nn.Linear(8, 4)
+    model, rows = nn.ModuleList([layers, head]), torch.tensor([0, 1])
     optimizers: list[torch.optim.Optimizer] = []
     # The first optimizer of a process imports this, seconds of work. Where it is not imported, the
-    # training function has no optimizer whose operations would have to be known.
+    # training function has no optimizer, and no operation of one to be measured.
     if "torch._dynamo" in sys.modules:
         optimizers = [
             torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True),
@@ -212,7 +195,10 @@ def _tiny_step() -> Any:  # noqa: ANN401 - a function without arguments
         ]
 
     def step() -> None:
-        functional.cross_entropy(model(rows), rows, reduction="sum").backward()
+        hidden = layers(rows)
+        hidden = torch.cat([hidden, hidden], 0).index_select(0, rows)
+        scores = head(torch.zeros_like(hidden).index_add(0, rows, hidden))
+        functional.cross_entropy(scores, rows, reduction="sum").backward()
         for optimizer in optimizers:
             optimizer.step()
             optimizer.zero_grad()

@@ -80,7 +80,7 @@ def measure_ceilings(
     if trial.world_size > 1 or not _worth_it(recording):
         return None
     # The first call's model, optimizer and loader workers are garbage in cycles: left to a later
-    # collection they would hold memory, and cost time, within the second call.
+    # collection they would keep memory, and cost time, within the second call.
     gc.collect()
     # Speed does not depend on what was learned: nothing is restored, and nothing saved.
     context = replace(recording.context, checkpoint_dir=None, burst=1)
@@ -111,7 +111,7 @@ def _max_s(recording: Recording) -> float:
 
 
 class _Nowhere:
-    """Channel whose reports go nowhere."""
+    """Channel that drops its reports."""
 
     def report(self, report: Report) -> bool:
         return False

@@ -1,11 +1,11 @@
 """Clocks: marks that cost little when set and become seconds later.
 
 On the CPU a mark is a reading of the monotonic clock. On CUDA it is an event on the
-compute stream: Python runs ahead of the device, so its own clock would tell when kernels
+compute stream: Python runs ahead of the device, so its clock has the time at which kernels
 were launched, not when they ran. Phases thus partition the device's time line, and nothing is
 synchronised inside a step; the events are read when an epoch has ended.
 
-Copies on a CUDA stream of their own overlap the steps. They are counted apart.
+Copies on a separate CUDA stream overlap the steps. They are counted separately.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CudaClock:
 
     def mark(self) -> Mark:
         """Record an event on the current stream; the host does not wait for it."""
-        # Without timing, which is the default, an event tells order alone.
+        # Without timing, which is the default, an event has an order, but no time.
         event = torch.cuda.Event(enable_timing=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
@@ -68,7 +68,7 @@ class CudaClock:
     def resolve(self, marks: Sequence[Mark]) -> list[float]:
         """Wait for the device, then read the events.
 
-        CUDA tells a distance in milliseconds in single precision, which after an hour is a
+        CUDA gives a distance in milliseconds in single precision, which after an hour is a
         quarter of a millisecond coarse. So a mark far from the last anchor becomes the next one.
         """
         # The distance to an event that has not happened yet is an error.

@@ -92,7 +92,7 @@ def load_checkpoint(folder: Path) -> dict[str, Any] | None:
     Only tensors and plain values are read, never code.
 
     Raises:
-        pickle.UnpicklingError: The file holds anything else.
+        pickle.UnpicklingError: The file has other content.
     """
     path = folder / _CHECKPOINT
     if not path.exists():

@@ -45,7 +45,7 @@ class Fingerprint:
     def add_batch(self, batch: object) -> None:
         """Add a batch; one on a device is copied, so call this between steps.
 
-        Whole numbers alone are hashed where it has any: labels and ids tell a batch from another,
+        Whole numbers alone are hashed where it has any: labels and ids identify a batch,
         and are the same whether a loader or the device makes floats of the rest. A check never
         ends a trial: after a batch that raises an error there is no hash.
         """
@@ -68,7 +68,7 @@ class Fingerprint:
 
     @property
     def batches(self) -> str:
-        """Hash of the batches; empty where they hold nothing that can be hashed."""
+        """Hash of the batches; empty where nothing of them can be hashed."""
         return "" if self._is_empty else self._hash.hexdigest()
 
     @property
@@ -100,7 +100,7 @@ def _leaves(value: Any) -> Iterator[NDArray[Any]]:  # noqa: ANN401 - batches are
 
 
 def _parts(value: Any) -> Iterator[Any]:  # noqa: ANN401 - batches are of any type
-    """Yield what a container holds; nothing where it is none that is known."""
+    """Yield the content of a known container; nothing for another value."""
     if callable(identity := getattr(value, "identity", None)):
         yield identity()
     elif isinstance(value, Mapping):

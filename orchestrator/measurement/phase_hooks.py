@@ -7,7 +7,7 @@
     model is called   gradient of what    backward pass     optimizer.step
                       it returned         has ended         has returned
 
-So the loss belongs to forward, and with it the first moments of its own backward pass;
+So the loss belongs to forward, and with it the first moments of its backward pass;
 clipping and unscaling gradients belong to optimizer. Forward passes without gradients
 within a step count as forward, those outside of steps not at all.
 

@@ -24,7 +24,7 @@ class Recorder:
     Attributes:
         timer: Timer of its steps.
         copies: Copies that overlap its steps.
-        fingerprint: What a trial of speed alone is trained on.
+        fingerprint: Hash of the first batches of a trial of speed alone, and its first loss.
     """
 
     def __init__(self, context: Context, now: Callable[[], float]) -> None:
@@ -84,7 +84,7 @@ class Recorder:
 
         Args:
             burst: Steps that the loader works ahead.
-            num_workers: Its worker processes, which may be more than the demand says.
+            num_workers: Its worker processes, which may be more than the demand has.
         """
         known = self._so_far.context
         most = max(num_workers, known.num_workers)

@@ -68,7 +68,7 @@ class Resumable:
 
     @cached_property
     def folder(self) -> Path:
-        """Folder for whatever else the trial writes, logs say; removed with the trial."""
+        """Folder for other files of the trial, such as logs; removed with the trial."""
         folder = self._context.folder
         if folder is None:
             self._temporary = TemporaryDirectory(prefix="trial-")
@@ -82,8 +82,8 @@ class Resumable:
     def last_epoch(self) -> bool:
         """True where the current epoch is this trial's last: of its budget, or before its pause.
 
-        What is reported after each few epochs is to be reported after this one too. What is done
-        with the test split waits for the end of the budget: see :attr:`evaluate_test`.
+        A loop that reports every few epochs reports after this one too. The test split waits for
+        the end of the budget: see :attr:`evaluate_test`.
         """
         return self._steps >= self._max_steps or self._epoch + 1 >= self._end
 
@@ -152,7 +152,7 @@ class Resumable:
         Only tensors and plain values are read, never code.
 
         Raises:
-            pickle.UnpicklingError: The file holds anything else.
+            pickle.UnpicklingError: The file has other content.
         """
         folder = self.checkpoint_dir
         saved = None if folder is None else load_checkpoint(folder)

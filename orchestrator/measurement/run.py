@@ -109,13 +109,12 @@ class Run(Resumable):
                 one where a batch does not divide evenly.
 
         Raises:
-            RuntimeError: Another loop over batches has not ended: the steps of one would hold the
-                other's.
+            RuntimeError: Another loop over batches has not ended: their steps would be mixed.
         """
         return self._one_pass(loader, samples, is_rest=False)
 
     def rest_of_epoch(self, batches: Iterable[B], *, samples: Callable[[B], int]) -> Iterator[B]:
-        """Yield what is left of an epoch that was broken out of, for an evaluation say."""
+        """Yield the rest of an epoch that was broken out of, for example for an evaluation."""
         return self._one_pass(batches, samples, is_rest=True)
 
     def _one_pass(
@@ -125,10 +124,10 @@ class Run(Resumable):
         if self._is_in_loop:
             raise RuntimeError(_TWO_LOOPS)
         self._is_in_loop = True
-        # A loader may work further ahead than the trial's demand says.
+        # A loader may work further ahead than the trial's demand has it.
         self._burst = burst = max(self._burst, burst_of(loader))
         self._recorder.begin_epoch(burst, workers_of(loader))
-        # Held until the epoch has ended: workers that persist live as long as the iterator, and
+        # Kept until the epoch has ended: workers that persist live as long as the iterator, and
         # their CPU time and memory are read then.
         iterator = iter(loader)
         sliced = iterator
@@ -216,7 +215,7 @@ class Run(Resumable):
             TrialStopped: The trial is to end here.
             TypeError, FloatingPointError, ValueError: A figure is no number, is not finite, or is
                 an accuracy that is no fraction of 1. The first value of a figure may be infinite,
-                that of a best loss so far say: the next report or the end refuses it.
+                such as a best loss so far: the next report or the end refuses it.
         """
         checked = checked_figures(metrics)
         diverged = [name for name, figure in checked.items() if has_diverged(name, figure)]

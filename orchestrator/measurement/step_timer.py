@@ -55,7 +55,7 @@ class StepTimer:
     def receive_batch(self) -> None:
         """Mark that the batch is there."""
         self._current.received = self._clock.mark()
-        # A device's marks do not say how long Python itself took, which may be what limits.
+        # A device's marks do not contain the time of Python itself, which may be the limit.
         if self._clock.is_remote:
             self._current.host_s = -time.perf_counter()
 
@@ -119,7 +119,7 @@ class StepTimer:
 
         Args:
             index: Of the epoch, from 0.
-            is_whole: True where the loader has just said that there is no more.
+            is_whole: True where the loader has just ended.
             has_ended: The same of a part of an epoch, which is never whole; None: as ``is_whole``.
             ended: Mark of that moment; None: now.
         """

@@ -1,14 +1,14 @@
 """Throughput: samples over time in the steady state, with an interval; and the stop rule by it.
 
-Rates are taken over blocks long enough to hold several rounds of loader bursts. A
+Rates are taken over blocks of several rounds of loader bursts. A
 median of step rates is no throughput: with three workers batches come in bursts, and it
 was 2.5 times too high.
 
 Stopping as soon as an interval looks narrow enough stops at lucky moments, and the interval
-then holds the true rate less often than it says. Four things keep that small: nothing is
+then contains the true rate less often than 95 %. Four things keep that small: nothing is
 decided before there are enough steps; interim analyses become rarer as the run gets longer; the
 interval must be narrower than asked for by a margin; and two analyses in a row must agree.
-``tests/orchestrator/measurement/test_throughput.py`` counts how often the interval then holds.
+``tests/orchestrator/measurement/test_throughput.py`` counts how often it is then right.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class Throughput:
         if not self.warm_up:
             return {}
         cold, whole = _Batch.of(self.warm_up), _Batch.of([*self.warm_up, *self.steady])
-        share = percent(cold.seconds / whole.seconds)
-        tags = {"warm_up": f"{cold.seconds:.1f} s ({share}) of slower steps"}
-        if cold.seconds > LONGEST_WARM_UP_S and self.rate > (1 + HALF_WIDTH) * whole.rate:
+        share = percent(cold.duration_s / whole.duration_s)
+        tags = {"warm_up": f"{cold.duration_s:.1f} s ({share}) of slower steps"}
+        if cold.duration_s > LONGEST_WARM_UP_S and self.rate > (1 + HALF_WIDTH) * whole.rate:
             tags["slow_start"] = f"{tags['warm_up']} at its start were dropped, more than a warm-up"
         return tags
 
@@ -174,18 +174,18 @@ def _clearly_slower(first: Sequence[float], rest: Sequence[float]) -> bool:
 
 
 class _Batch(NamedTuple):
-    """Samples and seconds of consecutive blocks."""
+    """Samples and seconds of consecutive blocks, or batches."""
 
     samples: int
-    seconds: float
+    duration_s: float
 
     @classmethod
-    def of(cls, blocks: Sequence[Block]) -> _Batch:
+    def of(cls, blocks: Sequence[Block | _Batch]) -> _Batch:
         return cls(sum(b.samples for b in blocks), sum(b.duration_s for b in blocks))
 
     @property
     def rate(self) -> float:
-        return self.samples / self.seconds
+        return self.samples / self.duration_s
 
 
 def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | None:
@@ -203,7 +203,7 @@ def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | Non
     if len(batches) < MIN_BATCHES:
         return None
     count = len(batches)
-    seconds = sum(batch.seconds for batch in batches)
+    seconds = sum(batch.duration_s for batch in batches)
     residuals = _residuals(batches, rate)
     error = math.sqrt(sum(r * r for r in residuals) * count / (count - 1)) / seconds
     left = max(_autocorrelation(batches, rate), 0.0) if count > MIN_BATCHES else 0.0
@@ -243,7 +243,7 @@ def _is_correlated(batches: Sequence[_Batch], rate: float) -> bool:
 
 def _residuals(batches: Sequence[_Batch], rate: float) -> list[float]:
     """Return the samples of each batch beyond those at ``rate``."""
-    return [batch.samples - rate * batch.seconds for batch in batches]
+    return [batch.samples - rate * batch.duration_s for batch in batches]
 
 
 def _autocorrelation(batches: Sequence[_Batch], rate: float) -> float:
@@ -259,17 +259,13 @@ def _merged(blocks: Sequence[Block], most: int) -> list[_Batch]:
     """Return ``blocks`` in at most ``most`` batches of about equal length."""
     count = min(len(blocks), most)
     ends = [round(len(blocks) * (index + 1) / count) for index in range(count)]
-    return [_Batch.of(blocks[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+    return [_Batch.of(blocks[begin:end]) for begin, end in pairwise([0, *ends])]
 
 
 def _in_pairs(batches: Sequence[_Batch]) -> list[_Batch]:
     """Return neighbours merged two by two; an odd last one joins the pair before it."""
-    pairs = list(zip(batches[::2], batches[1::2], strict=False))
-    merged = [_Batch(a.samples + b.samples, a.seconds + b.seconds) for a, b in pairs]
-    if len(batches) % 2:
-        last, odd = merged[-1], batches[-1]
-        merged[-1] = _Batch(last.samples + odd.samples, last.seconds + odd.seconds)
-    return merged
+    cuts = [*range(0, len(batches) - 1, 2), len(batches)]
+    return [_Batch.of(batches[begin:end]) for begin, end in pairwise(cuts)]
 
 
 HALF_WIDTH = 0.03

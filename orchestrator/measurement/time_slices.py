@@ -1,7 +1,7 @@
 """Time slices: a trial that shares its cores with others, of which one runs at a time.
 
 The speed of a host changes over seconds and minutes. Runs that are made one after another are
-told apart by what the host did meanwhile; runs interleaved in slices of a fifth of a second meet
+distinguished by the host's load meanwhile; runs interleaved in slices of a fifth of a second meet
 the same host. A slice ends between two steps or two epochs, never within a step. The trial's own
 clock stands still during the other trials' slices. Setting up and evaluating are not interrupted:
 such a slice is longer.
@@ -105,7 +105,7 @@ class TimeSlices:
 
 
 def num_batches_of(loader: Iterable[object]) -> int | None:
-    """Return a loader's number of batches; None where it has no length, or says 0."""
+    """Return a loader's number of batches; None where it has no length, or 0."""
     with suppress(TypeError, ValueError, AttributeError, NotImplementedError):
         return len(loader) or None  # type: ignore[arg-type]
     return None

@@ -191,7 +191,7 @@ def checked_figures(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Return the figures as plain numbers.
 
     Args:
-        metrics: By name: a number, or what holds a single one, such as a tensor.
+        metrics: By name: a number, or an array or tensor of a single one.
 
     Raises:
         TypeError: A figure is no single number.
@@ -205,21 +205,14 @@ def has_diverged(name: str, figure: float) -> bool:
     return math.isinf(figure) or (math.isnan(figure) and name.endswith("loss"))
 
 
-def _single(value: Any) -> float:  # noqa: ANN401 - whatever it is
-    """Return a number, or the only one of an array of any shape."""
-    item = getattr(value, "item", None) if getattr(value, "shape", None) else None
-    return float(value if item is None else item())
-
-
 def _checked(name: str, value: Any) -> float:  # noqa: ANN401 - whatever it is
-    kind = type(value).__name__
-    refused = TypeError(f"{name} is reported as a {kind}: report one number")
-    if isinstance(value, (str, bytes)):
-        raise refused
     try:
-        figure = _single(value)
-    except (TypeError, ValueError, RuntimeError, OverflowError):
-        raise refused from None
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        figure = float(value.item() if getattr(value, "shape", None) else value)
+    except (TypeError, ValueError, RuntimeError, OverflowError, AttributeError):
+        kind = type(value).__name__
+        raise TypeError(f"{name} is reported as a {kind}: report one number") from None
     if is_accuracy(name) and math.isfinite(figure) and (figure > 1 or figure < 0):
         nearest = min(max(figure, 0.0), 1.0)
         if abs(figure - nearest) < _ROUNDING:

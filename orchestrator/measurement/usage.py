@@ -151,7 +151,7 @@ class MemoryAtEnds:
 
 
 def memory_at(epoch: int) -> Memory | None:
-    """Read the memory now, at the end of ``epoch``; None where the system does not tell."""
+    """Read the memory now, at the end of ``epoch``; None where the system has no figures."""
     own = psutil.Process()
     try:
         pss = _rolled_up(own.pid)["Pss"]
@@ -196,7 +196,7 @@ def _growth_bytes(readings: Sequence[Memory]) -> float | None:
     Two readings that lie several epochs apart count once for each of these.
     """
     growths: list[float] = []
-    # An epoch that was broken out of, for an evaluation say, has one for each of its parts.
+    # An epoch that was broken out of, for example for an evaluation, has one for each part.
     at_ends = {reading.epoch: reading for reading in readings}
     for before, after in pairwise(at_ends.values()):
         both = before.private_bytes.keys() & after.private_bytes.keys()

@@ -27,7 +27,7 @@ _GIT_TIMEOUT_S: Final = 10
 
 
 def environment(sweep_file: Path) -> dict[str, Any]:
-    """Return versions, hardware and commit, as ``sweep.json`` holds them. Never fails.
+    """Return versions, hardware and commit, as ``sweep.json`` has them. Never fails.
 
     Returns:
         ``versions`` by package name; ``hardware`` with ``cpu_model``, the usable ``num_cores``,
@@ -60,7 +60,7 @@ def versions() -> dict[str, str]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return ``commit`` and ``dirty`` of the repository that holds ``folder``, or None."""
+    """Return ``commit`` and ``dirty`` of the repository around ``folder``, or None."""
     # Without its lock git writes no index: another git in this repository is not disturbed.
     command = ["git", "--no-optional-locks", "status", "--porcelain=v2", "--branch"]
     try:

@@ -27,7 +27,7 @@ def source_hash(trainable: Trainable[Any]) -> str:
     """Return a hash that changes when the code that trains does.
 
     It covers the module of the training function, the module of its config class, and the
-    modules that these import, directly or not, from the folder that holds their package, from
+    modules that these import, directly or not, from the folder of their package, from
     ``src`` of its repository, and from the module's own folder.
     This package itself and installed ones do not count. Imports are read from the source;
     nothing is run. Any change of a file counts, even of a comment.
@@ -113,7 +113,7 @@ def source_text(function: Callable[..., Any]) -> str:
     """Return the code of ``function`` and of its parts, one a line.
 
     Comments, layout and the place in the file do not count. Its parts are the variables that it
-    encloses, and the constants and functions of its own module that it names.
+    encloses, and the constants and functions of its module that it names.
     """
     parts: dict[str, str] = {}
     _add("", function, parts)
@@ -132,7 +132,7 @@ def _add(name: str, value: object, parts: dict[str, str]) -> None:
 
 
 def _text_of_value(value: object) -> str:
-    """Return the value's text, or the name of its type where the text would hold an address."""
+    """Return the value's text, or the name of its type where the text would have an address."""
     if isinstance(value, _PLAIN):
         return repr(value)
     kind = value if isinstance(value, type) else type(value)

@@ -5,7 +5,7 @@ The runs of a trial's config are ordered by
 
 1. the number of trials that have drawn them: none, unless repeats may be reused;
 2. their stage: the trial's before ``train``, which probes and confirm runs are drawn from where
-   too few of their own were recorded;
+   too few of their stage were recorded;
 3. their seed and repeat: the very run first;
 4. their length: long enough before those that a search stopped earlier, which only trainings draw;
 5. their isolation and test split: as the trial's first;

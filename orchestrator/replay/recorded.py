@@ -29,7 +29,7 @@ class RecordedRun:
     Attributes:
         reports: Its reports in order. ``elapsed_s`` never decreases.
         wall_s: Seconds from the start of its process to its end.
-        held_s: Seconds that it held its cores, the measurement of its ceilings included; None:
+        held_s: Seconds that it had its cores, the measurement of its ceilings included; None:
             as long as ``wall_s``.
         state: How it ended.
         reason: Why it is not completed.
@@ -58,7 +58,7 @@ class RecordedRun:
 
     @property
     def taken_s(self) -> float:
-        """Seconds that it held its cores."""
+        """Seconds that it had its cores."""
         return self.wall_s if self.held_s is None else self.held_s
 
     @property
@@ -72,7 +72,7 @@ class RecordedRun:
         return self.reports[-1].epoch if self.reports else 0
 
     def only(self, keep: Callable[[str], bool]) -> RecordedRun:
-        """Return the run with those figures and verdicts whose names ``keep`` allows."""
+        """Return the run with the figures and verdicts that ``keep`` allows by name."""
 
         def left(known: Mapping[str, V]) -> dict[str, V]:
             return {name: value for name, value in known.items() if keep(name)}
@@ -177,7 +177,7 @@ def _recording(history: TrialHistory) -> Recording | None:
 
 
 def _monotone(reports: Iterable[Report]) -> list[Report]:
-    """Return reports on one clock: that of a retry begins at 0 again."""
+    """Return reports on one clock: a retry begins at 0 again."""
     offset_s, last_s, ordered = 0.0, 0.0, list[Report]()
     for report in reports:
         if offset_s + report.elapsed_s < last_s:

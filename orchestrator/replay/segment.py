@@ -85,11 +85,11 @@ def segment_of(
     if not evaluate_test and any(name.startswith("test_") for name in run.metrics):
         run = run.only(lambda name: not name.startswith("test_"))
     if why:
-        return _rest(run, begun)
+        return _part(run, None, begun)
     if budget.steps and not _is_whole(run, budget) and run.reports:
         end = end_of_steps(run, budget.steps)
         if end is not None and end[1].epoch <= (budget.pause_after or budget.epochs):
-            return _cut(run, [*run.reports[begun : end[0]], end[1]], begun)
+            return _part(run, [*run.reports[begun : end[0]], end[1]], begun)
     return _ending_with_an_epoch(run, budget, begun)
 
 
@@ -108,33 +108,39 @@ def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> Recor
     is_paused = budget.pause_after is not None and run.num_epochs >= target
     is_rest = count == len(run.reports) and not is_paused
     if is_rest and (run.ended_by_itself or _is_whole(run, budget)):
-        return _rest(run, begun)
-    segment = _cut(run, run.reports[begun:count], begun)
+        return _part(run, None, begun)
+    segment = _part(run, run.reports[begun:count], begun)
     if budget.pause_after is None or budget.pause_after >= budget.epochs:
         return segment
     reason = f"paused after {target} of {budget.epochs} epochs"
     return replace(segment, state=TrialState.STOPPED, reason=reason)
 
 
-def _rest(run: RecordedRun, begun: int) -> RecordedRun:
-    """Return all of the run that is left."""
-    wall_s = run.wall_s + _shift_s(run, begun)
-    held_s = wall_s + max(run.taken_s - run.wall_s, 0.0)
-    reports = _shifted(run, run.reports[begun:], begun)
-    return replace(run, reports=reports, wall_s=wall_s, held_s=held_s)
+def _part(run: RecordedRun, reports: Sequence[Report] | None, begun: int) -> RecordedRun:
+    """Return the part of the run that ends with the last of ``reports``; None: all that is left.
 
-
-def _cut(run: RecordedRun, reports: Sequence[Report], begun: int) -> RecordedRun:
-    """Return a part of the run that ends with the last of ``reports``."""
+    A trial that continues after a pause is set up again, but it does not train again the epochs of
+    the checkpoint.
+    """
+    played = run.reports[begun:] if reports is None else reports
+    before, shift_s = (run.reports[begun - 1], set_up_s(run)) if begun else (None, 0.0)
+    if before is not None:
+        shift_s -= before.elapsed_s
+        moved = {"restored_epochs": before.epoch}
+        played = [replace(r, elapsed_s=r.elapsed_s + shift_s, **moved) for r in played]
+    if reports is None:
+        wall_s = run.wall_s + shift_s
+        held_s = wall_s + max(run.taken_s - run.wall_s, 0.0)
+        return replace(run, reports=played, wall_s=wall_s, held_s=held_s)
     last = reports[-1] if reports else run.reports[begun - 1]
-    wall_s = max(last.elapsed_s + _shift_s(run, begun), 0.0)
+    wall_s = max(last.elapsed_s + shift_s, 0.0)
     if run.state is TrialState.COMPLETED:  # start and end of its process
         wall_s += max(run.wall_s - run.reports[-1].elapsed_s, 0.0)
     kept = (*OF_THE_WHOLE_RUN, FIRST_LOSS)
     whole = {name: run.metrics[name] for name in kept if name in run.metrics}
     return replace(
         run,
-        reports=_shifted(run, reports, begun),
+        reports=played,
         wall_s=wall_s,
         held_s=wall_s,
         state=TrialState.COMPLETED,
@@ -142,21 +148,6 @@ def _cut(run: RecordedRun, reports: Sequence[Report], begun: int) -> RecordedRun
         metrics={**whole, **last.metrics},
         tags={**run.tags, **last.tags},
     )
-
-
-def _shift_s(run: RecordedRun, begun: int) -> float:
-    """Return what is added to the run's times for a trial that continues after a pause.
-
-    It is set up again, but it does not train again what is in the checkpoint.
-    """
-    return set_up_s(run) - run.reports[begun - 1].elapsed_s if begun else 0.0
-
-
-def _shifted(run: RecordedRun, reports: Sequence[Report], begun: int) -> Sequence[Report]:
-    if not begun:
-        return reports
-    shift_s, restored = _shift_s(run, begun), run.reports[begun - 1].epoch
-    return [replace(r, elapsed_s=r.elapsed_s + shift_s, restored_epochs=restored) for r in reports]
 
 
 def set_up_s(run: RecordedRun) -> float:
@@ -189,7 +180,7 @@ def _unevaluated(run: RecordedRun) -> RecordedRun:
 def end_of_steps(run: RecordedRun, steps: int) -> tuple[int, Report] | None:
     """Return where ``run`` has trained so many steps; None: not before its own end.
 
-    It lies in proportion between two reports, and its speed is that of the later one.
+    It lies in proportion between two reports, with the speed of the later one.
 
     Returns:
         The number of reports before, and the report there in the place of the epoch's.

@@ -52,7 +52,7 @@ class Replay:
 
     @property
     def trials_s(self) -> list[float]:
-        """Seconds that each recorded training held its cores."""
+        """Seconds that each recorded training had its cores."""
         return [one.run.taken_s for one in self.recordings if one.trial.stage is Stage.TRAIN]
 
     def drawing(self) -> Drawing:

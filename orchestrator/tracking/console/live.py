@@ -19,6 +19,7 @@ from orchestrator.kernel.events import Ended, Event, Finished, Noted, Started, W
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.texts import bounded
+from orchestrator.tracking.console import words
 from orchestrator.tracking.console.view import (
     BestSoFar,
     FindBest,
@@ -26,19 +27,6 @@ from orchestrator.tracking.console.view import (
     ReadLoad,
     block,
     num_occupied,
-)
-from orchestrator.tracking.console.words import (
-    BOLD,
-    COLOURS,
-    NOTE,
-    QUIET,
-    SEARCH,
-    TRAINED,
-    label,
-    outcome,
-    phase_of_trial,
-    settings,
-    wait,
 )
 from orchestrator.trial import TrialState
 
@@ -73,9 +61,8 @@ class Lines(Fold):
         read_load: ReadLoad = lambda: None,
     ) -> None:
         self._stream = stream or sys.stdout
-        is_notebook = (
-            "JPY_PARENT_PID" in os.environ
-        )  # the output of its cells looks like a terminal
+        # The output of a notebook's cells looks like a terminal.
+        is_notebook = "JPY_PARENT_PID" in os.environ
         has_cursor = self._stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self._console = Console(file=self._stream, highlight=False, force_terminal=True)
         self._live: Live | None = None
@@ -84,7 +71,7 @@ class Lines(Fold):
                 console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
             )
         self._began = time.monotonic()
-        self._phases = {SEARCH}
+        self._phases = {words.SEARCH}
         self._once: set[tuple[str, ...]] = set()
         self._history = SweepHistory()
         for event in past:
@@ -125,7 +112,7 @@ class Lines(Fold):
     def note(self, text: str) -> None:
         """Write something that the user should know, once, with a mark to search for."""
         if self._is_first(text):
-            self._write(f"! {bounded(text)}", style=NOTE)
+            self._write(f"! {bounded(text)}", style=words.NOTE)
 
     def interrupted(self, text: str) -> None:
         """Take what to show of an interrupt, at the next event or tick.
@@ -159,8 +146,8 @@ class Lines(Fold):
             f"{counted(sweep.cores_per_trial, 'core')} a trial",
             f"seed {sweep.seed}",
         ]
-        self._write(f"{sweep.name}: {', '.join(parts)}", style=BOLD)
-        if baseline := settings(sweep.baseline, sweep.space):
+        self._write(f"{sweep.name}: {', '.join(parts)}", style=words.BOLD)
+        if baseline := words.settings(sweep.baseline, sweep.space):
             meaning = "(a trial's line names what differs)"
             self._write(f"baseline: {baseline[0]}", *baseline[1:], meaning)
         if num_done:
@@ -176,7 +163,7 @@ class Lines(Fold):
         The view has no starts and waits, and of configs that cannot run one line a reason.
         """
         history, has_view = self._history, self._live is not None
-        phase = phase_of_trial(trial.trial, history.sweep)
+        phase, named = words.phase_of_trial(trial.trial, history.sweep), words.label(trial, history)
         if phase not in self._phases:
             self._phases.add(phase)
             self._write(f"phase: {phase}")
@@ -185,9 +172,9 @@ class Lines(Fold):
         match event:
             case Waiting() if not has_view:
                 if self._is_first(trial.trial.id, str(event.seconds // WAIT_LINE_S)):
-                    self._write(f"! {wait(trial)}", style=NOTE)
+                    self._write(f"! {words.wait(trial)}", style=words.NOTE)
             case Started() if not has_view:
-                self._write(f"{'start':{width}}", *label(trial, history))
+                self._write(f"{'start':{width}}", *named)
             case Finished():
                 self._is_stale, state = True, event.result.state
                 may_repeat = state not in (TrialState.INFEASIBLE, TrialState.NOT_RUN)
@@ -195,8 +182,9 @@ class Lines(Fold):
                     return
                 of = "" if planned is None else f"/{max(planned, len(history.trials))}"
                 count = f"{history.num_concluded}{of}"
-                parts = (f"{count:{width}}", *label(trial, history), *outcome(trial, history))
-                self._write(*parts, style=COLOURS[state], word=state if state in TRAINED else "")
+                parts = (f"{count:{width}}", *named, *words.outcome(trial, history))
+                word = state if state in words.TRAINED else ""
+                self._write(*parts, style=words.COLOURS[state], word=word)
 
     def _is_first(self, *words: str) -> bool:
         is_first = words not in self._once
@@ -204,7 +192,7 @@ class Lines(Fold):
         return is_first
 
     def _write(self, *parts: str, style: str = "", word: str = "") -> None:
-        """Write a line with the time so far; ``style`` is that of a word, or of all."""
+        """Write a line with the time so far; ``style`` applies to ``word``, or to all."""
         at, text = f"{clock(time.monotonic() - self._began):>7}", "  ".join(parts)
         if self._live is None:
             self._stream.write(f"{at}  {text}\n")
@@ -214,7 +202,7 @@ class Lines(Fold):
         if word:
             shown.highlight_words([f"  {word}  "], style)
         row = Table.grid(padding=(0, 2))
-        row.add_row(Text(at, style=QUIET), shown)
+        row.add_row(Text(at, style=words.QUIET), shown)
         self._console.print(row)
 
     # -- the view

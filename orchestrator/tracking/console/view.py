@@ -20,27 +20,13 @@ from rich.text import Text
 from orchestrator.formats import clock, counted
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.tracking.console.words import (
-    BOLD,
-    COLOURS,
-    NOTE,
-    QUIET,
-    SPEED,
-    differing,
-    figures,
-    label,
-    named_figure,
-    phase_of_trial,
-    wait,
-)
+from orchestrator.tracking.console import words
 from orchestrator.trial import TrialState
 
 MAX_RUNNING = 5
 BUSY_CORES = 0.25
 """Cores' worth of time of other processes from which on their load is marked."""
 _LEAST_BAR, _MOST_BAR = 10, 40
-_WIDE = 60
-"""Columns from which on the knobs alone are broken into lines, not the figures."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,10 +145,10 @@ class Progress:
 
     @property
     def phase(self) -> str:
-        """What is done at the moment; it has a name between two trials too."""
+        """Name of the current activity, between two trials too."""
         sweep = self.history.sweep
         if here := [each.trial for each in (self.running or self.held_up)]:
-            phases = [phase_of_trial(trial, sweep) for trial in here]
+            phases = [words.phase_of_trial(trial, sweep) for trial in here]
             return max(set(phases), key=phases.count)
         if self.num_waiting:
             return "starting the next trial"
@@ -217,12 +203,12 @@ def block(
     for trial in now.held_up:
         waits.setdefault(trial.waits_for, []).append(trial)
     for first, *more in waits.values():
-        yield Text(wait(first, len(more)), style="yellow")
+        yield Text(words.wait(first, len(more)), style="yellow")
     yield from _machine(now, load)
     if best.leaders:
-        yield from _leaders(best, now.history.sweep, width)
+        yield from _leaders(best, now.history.sweep)
     if now.running:
-        yield from _running(now, width)
+        yield from _running(now)
 
 
 def _counts(now: Progress, elapsed_s: float) -> Iterator[Text]:
@@ -233,72 +219,71 @@ def _counts(now: Progress, elapsed_s: float) -> Iterator[Text]:
     if (left_s := now.left_s) is not None:
         yield Text(f"about {clock(left_s)} left")
     elif planned is None or now.num_waiting or now.running:
-        yield Text("time left not known", style=QUIET)
+        yield Text("time left not known", style=words.QUIET)
 
 
 def _states(now: Progress) -> Iterator[Text]:
     if now.is_stopping:
-        yield Text("stopping:", style=NOTE)
+        yield Text("stopping:", style=words.NOTE)
     else:
-        yield Text(f"{now.phase}:", style=BOLD)
+        yield Text(f"{now.phase}:", style=words.BOLD)
     for state in TrialState:
         if count := now.history.states[state]:
-            yield Text(f"{count} {state.replace('_', ' ')}", style=COLOURS[state])
-    yield Text(f"{len(now.running)} running", style=BOLD)
+            yield Text(f"{count} {state.replace('_', ' ')}", style=words.COLOURS[state])
+    yield Text(f"{len(now.running)} running", style=words.BOLD)
     if now.num_waiting is not None:
-        yield Text(f"{now.num_waiting} to come", style=QUIET)
+        yield Text(f"{now.num_waiting} to come", style=words.QUIET)
 
 
 def _machine(now: Progress, load: Load | None) -> Iterator[Text]:
-    """Yield the cores that trials hold, and what keeps the machine's cores busy."""
+    """Yield the cores that trials have, and the load of the machine."""
     # Interleaved trials have the same cores.
     interleaved = [trial.cores or 0 for trial in now.running if trial.trial.interleaved]
     others = sum(trial.cores or 0 for trial in now.running if not trial.trial.interleaved)
     held = others + max(interleaved, default=0)
     if load is not None:
         uses = f"cores: {held} of {load.num_cores} held by trials  this sweep uses {load.own:.1f}"
-        style = NOTE if load.others >= BUSY_CORES else QUIET
+        style = words.NOTE if load.others >= BUSY_CORES else words.QUIET
         busy = Text(f"other processes use {load.others:.1f}", style=style)
-        yield Text("  ").join([Text(uses, style=QUIET), busy])
+        yield Text("  ").join([Text(uses, style=words.QUIET), busy])
     elif held:
-        yield Text(f"cores: {held} held by trials", style=QUIET)
+        yield Text(f"cores: {held} held by trials", style=words.QUIET)
 
 
-def _leaders(best: BestSoFar, sweep: SweepRecord, width: int) -> Iterator[RenderableType]:
+def _leaders(best: BestSoFar, sweep: SweepRecord) -> Iterator[RenderableType]:
     """Yield the leading configs: title, speed, over the baseline's, objectives, knobs."""
-    metrics = [each.metric for each in sweep.objectives if each.metric != SPEED]
-    whole = width >= _WIDE
-    table = Table.grid(Column(style="green", no_wrap=whole), padding=(0, 2))
+    metrics = [each.metric for each in sweep.objectives if each.metric != words.SPEED]
+    table = Table.grid(Column(style="green", no_wrap=True), padding=(0, 2))
     for _ in ("speed", "ratio", *metrics):
-        table.add_column(justify="right", no_wrap=whole)
+        table.add_column(justify="right", no_wrap=True)
     table.add_column()
     ratios = []
     for leader in best.leaders:
         known = leader.figures
-        speed = known.get(SPEED)
+        speed = known.get(words.SPEED)
         ratios.append(f"{speed / best.baseline:.2f}x" if speed and best.baseline else "")
-        shown = [named_figure(n, known[n]) if n in known else "" for n in (SPEED, *metrics)]
-        knobs = "  ".join(differing(leader.config, sweep))
+        names = (words.SPEED, *metrics)
+        shown = [words.named_figure(name, known[name]) if name in known else "" for name in names]
+        knobs = "  ".join(words.differing(leader.config, sweep))
         table.add_row(f"  {leader.title}", shown[0], ratios[-1], *shown[1:], knobs)
     front = "" if best.num_front is None else f", {counted(best.num_front, 'config')} on the front"
     ratio = "  (x: times the baseline, unconfirmed)" if any(ratios) else ""
-    yield Text(f"best so far{front}{ratio}", style=QUIET)
+    yield Text(f"best so far{front}{ratio}", style=words.QUIET)
     yield table
 
 
-def _running(now: Progress, width: int) -> Iterator[RenderableType]:
+def _running(now: Progress) -> Iterator[RenderableType]:
     """Yield the running trials, each with its activity and its time so far."""
     history, running = now.history, now.running
     shown = running[:MAX_RUNNING]
     few = "" if len(shown) == len(running) else f" {len(running)}, of which the first are"
-    yield Text(f"running{few}", style=QUIET)
-    whole = width >= _WIDE
-    first = Column(style=QUIET, no_wrap=whole), Column(style=BOLD, no_wrap=whole)
-    table = Table.grid(*first, Column(justify="right", no_wrap=whole), Column(), padding=(0, 2))
+    yield Text(f"running{few}", style=words.QUIET)
+    first = Column(style=words.QUIET, no_wrap=True), Column(style=words.BOLD, no_wrap=True)
+    table = Table.grid(*first, Column(justify="right", no_wrap=True), Column(), padding=(0, 2))
     for trial in shown:
-        title, *knobs = label(trial, history)
+        title, *knobs = words.label(trial, history)
         where = [f"on {trial.node}"] if len(history.nodes) > 1 else []
-        rest = "  ".join([*figures(trial, history), *knobs, *where])
+        rest = "  ".join([*words.figures(trial, history), *knobs, *where])
         table.add_row(f"  {title}", _activity(trial), clock(now.spent_s(trial)), rest)
     yield table
 

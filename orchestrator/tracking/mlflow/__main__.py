@@ -33,7 +33,7 @@ _ENVIRONMENT: Final[Mapping[str, str]] = {
     "DO_NOT_TRACK": "true",
     # A request that MLflow repeated could create a second run.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
-    # What is written is there when the call returns.
+    # A call returns once its content is written.
     "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
     # Threads of numerical libraries would take the trials' cores.
     "OMP_NUM_THREADS": "1",
@@ -110,11 +110,15 @@ class Follower:
     def _attempt(self, action: Callable[[Mirror], None]) -> bool:
         try:
             if self._mirror is None:
-                self._mirror = _new_mirror(self.run_dir, self.uri, self.experiment)
+                # MLflow logs runs without these: mlflow-skinny does not even require them.
+                for name in ("pandas", "numpy"):
+                    sys.modules.setdefault(name, None)  # type: ignore[arg-type]
+                with without_collecting():
+                    from orchestrator.tracking.mlflow.mirror import Mirror
+                self._mirror = Mirror(self.run_dir, self.uri, self.experiment)
             action(self._mirror)
         except Exception as error:  # noqa: BLE001 - MLflow raises anything; no sweep fails for it
-            trace = "".join(traceback.format_exception(error))
-            sys.stderr.write(without_secrets(trace, self.uri))
+            sys.stderr.write(without_secrets(traceback.format_exc(), self.uri))
             if self._mirror is not None:
                 # A request that failed may have been carried out.
                 self._mirror.forget()
@@ -140,35 +144,19 @@ def _set_priority(thread: int, *, low: bool) -> None:
         os.sched_setscheduler(thread, policy, os.sched_param(0))
 
 
-def _new_mirror(run_dir: Path, uri: str, experiment: str) -> Mirror:
-    # MLflow logs runs without these (its package mlflow-skinny does not even require them).
-    for name in ("pandas", "numpy"):
-        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
-    with without_collecting():
-        from orchestrator.tracking.mlflow.mirror import Mirror
-
-    return Mirror(run_dir, uri, experiment)
-
-
 def main() -> int:
     """Write a run to MLflow; return 0 if MLflow then has all of it."""
     run_dir, experiment = sys.argv[1:]
     os.environ.update({**_DEFAULTS, **os.environ, **_ENVIRONMENT})
-    uri = os.environ["MLFLOW_TRACKING_URI"]
     leave_to_driver()
-    return Follower(Path(run_dir), uri, experiment, _to_driver()).follow(sys.stdin)
-
-
-def _to_driver() -> Callable[[Mapping[str, Any]], None]:
-    """Return a writer of JSON to standard output, which nothing else reaches from here on."""
-    output = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # MLflow prints addresses of runs
 
-    def write(status: Mapping[str, Any]) -> None:
+    def report(status: Mapping[str, Any]) -> None:
         output.write(json.dumps(status) + "\n")
-        output.flush()
 
-    return write
+    uri = os.environ["MLFLOW_TRACKING_URI"]
+    return Follower(Path(run_dir), uri, experiment, report).follow(sys.stdin)
 
 
 if __name__ == "__main__":

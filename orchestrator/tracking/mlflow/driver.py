@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,20 @@ LOG_NAME = "mlflow.log"
 
 
 class MlflowMirror(Fold):
-    """A sweep in MLflow.
+    """A sweep in MLflow, written by another process.
 
-    The driver itself neither imports MLflow nor waits for it before :meth:`close`.
+    The driver itself neither imports MLflow nor waits for it before :meth:`close`. Nothing is
+    started before the first event.
+
+    Args:
+        run_dir: The run directory; the journal is there.
+        uri: MLflow's tracking URI.
+        experiment: MLflow's experiment. Default: the sweep's name.
+        say: Receives a line that the user should read; called at most once.
+        bound_s: Longest duration of :meth:`close`.
+
+    Raises:
+        SweepError: MLflow's run tables cannot be at ``uri``.
     """
 
     def __init__(
@@ -36,24 +47,13 @@ class MlflowMirror(Fold):
         say: Callable[[str], None],
         bound_s: float = 120.0,
     ) -> None:
-        """Start nothing before the first event.
-
-        Args:
-            run_dir: The run directory; the journal is there.
-            uri: MLflow's tracking URI.
-            experiment: MLflow's experiment. Default: the sweep's name.
-            say: Takes a line that the user should read; called at most once.
-            bound_s: How long :meth:`close` may take.
-
-        Raises:
-            SweepError: MLflow's run tables cannot be at ``uri``.
-        """
         self._run_dir = run_dir.absolute()
         self._uri = checked_uri(uri)
         self._experiment = experiment
         self._say = say
         self._bound_s = bound_s
-        self._writer: _Writer | None = None
+        self._writer: subprocess.Popen[bytes] | None = None
+        self._unread = b""
         self._trials_run = False
         self._failure = ""
         self._status: dict[str, Any] = {}
@@ -65,46 +65,85 @@ class MlflowMirror(Fold):
                 self._start()
             case Started() if self._writer is not None and not self._trials_run:
                 self._trials_run = True
-                self._writer.send("yield")
+                self._send("yield")
 
     def tick(self) -> None:
-        """Read the writer's messages."""
-        if self._writer is not None:
-            for status in self._writer.messages():
-                self._status |= status
-                if "failed" in status:
-                    self._problem(status["failed"])
+        """Read the writer's messages; do not wait for any."""
+        if self._writer is None:
+            return
+        assert self._writer.stdout is not None
+        # None where there is nothing; and a line may come in two parts.
+        self._unread += self._writer.stdout.read() or b""
+        *lines, self._unread = self._unread.split(b"\n")
+        for status in map(json.loads, lines):
+            self._status |= status
+            if "failed" in status:
+                self._problem(status["failed"])
 
     def close(self, exit_code: int) -> list[str]:
         """Let the writer finish, for a bounded time; return the lines that show where to look."""
         deadline = time.monotonic() + self._bound_s
         self.tick()
-        if self._writer is not None and self._writer.returncode is not None:
-            self._writer.stop()
+        if self._writer is not None and self._writer.poll() is not None:
+            self._stop()
             self._start()  # it was killed: another one finishes
         if self._writer is None:
             return [self._incomplete()] if self._failure else []
-        self._writer.send(f"finish {exit_code}")
+        self._send(f"finish {exit_code}")
         code = None
         while code is None and not self._status.get("done") and time.monotonic() < deadline:
             time.sleep(0.02)
-            code = self._writer.returncode
+            code = self._writer.poll()
             self.tick()
-        self._writer.stop()
-        self._writer = None
+        self._stop()
         if self._status.get("done"):
             return self._shown_by()
         late = f"not finished within {self._bound_s:g} s"
-        ended = late if code is None else f"its writer ended with {code}"
-        self._failure = self._failure or ended
+        self._failure = self._failure or (late if code is None else f"its writer ended with {code}")
         return [self._incomplete()]
 
+    # -- the process that writes
+
     def _start(self) -> None:
-        self._writer = None
+        paths = [*package_path(), os.environ.get("PYTHONPATH", "")]
+        # The URI is no argument: it may contain a password.
+        path = os.pathsep.join(filter(None, paths))
+        environment = {**os.environ, "PYTHONPATH": path, "MLFLOW_TRACKING_URI": self._uri}
+        # -P: a module in the current folder must not hide an installed one.
+        command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(self._run_dir)]
         try:
-            self._writer = _Writer(self._run_dir, self._uri, self._experiment)
+            with (self._run_dir / LOG_NAME).open("ab") as log:
+                self._writer = subprocess.Popen(
+                    [*command, self._experiment],
+                    # A command must not wait in a buffer, and messages are read without waiting.
+                    bufsize=0,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    env=environment,
+                    start_new_session=True,  # Ctrl-C is the driver's to handle
+                )
         except OSError as error:
             self._problem(f"its writer cannot be started: {error}")
+            return
+        assert self._writer.stdout is not None
+        os.set_blocking(self._writer.stdout.fileno(), False)
+
+    def _send(self, command: str) -> None:
+        """Send a command; nothing happens where the process has died."""
+        assert self._writer is not None
+        assert self._writer.stdin is not None
+        with suppress(BrokenPipeError):
+            self._writer.stdin.write(f"{command}\n".encode())
+
+    def _stop(self) -> None:
+        """End the process at once; what it has reported as done is done."""
+        assert self._writer is not None
+        with self._writer:
+            self._writer.kill()
+        self._writer, self._unread = None, b""
+
+    # -- lines for the user
 
     def _shown_by(self) -> list[str]:
         """Return what shows the run, and write it for the report."""
@@ -129,60 +168,3 @@ class MlflowMirror(Fold):
             f"MLflow at {where} is incomplete ({why}); nothing is lost: "
             f"--resume {self._run_dir} completes it"
         )
-
-
-class _Writer:
-    """The process that writes."""
-
-    def __init__(self, run_dir: Path, uri: str, experiment: str) -> None:
-        """Start the process.
-
-        Raises:
-            OSError: The system does not let it start.
-        """
-        paths = [*package_path(), os.environ.get("PYTHONPATH", "")]
-        # The URI is no argument: it may contain a password.
-        path = os.pathsep.join(filter(None, paths))
-        environment = {**os.environ, "PYTHONPATH": path, "MLFLOW_TRACKING_URI": uri}
-        # -P: a module in the current folder must not hide an installed one.
-        command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(run_dir)]
-        with (run_dir / LOG_NAME).open("ab") as log:
-            self._process = subprocess.Popen(
-                [*command, experiment],
-                # A command must not wait in a buffer, and messages are read without waiting.
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=environment,
-                start_new_session=True,  # Ctrl-C is the driver's to handle
-            )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        os.set_blocking(self._stdout.fileno(), False)
-        self._unread = b""
-
-    @property
-    def returncode(self) -> int | None:
-        """Return its exit status, None while it lives."""
-        return self._process.poll()
-
-    def send(self, command: str) -> None:
-        """Send a command; nothing happens where the process has died."""
-        with suppress(BrokenPipeError):
-            self._stdin.write(f"{command}\n".encode())
-
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """Return its messages since the last time; do not wait."""
-        # None where there is nothing; and a line may come in two parts.
-        self._unread += self._stdout.read() or b""
-        *lines, self._unread = self._unread.split(b"\n")
-        return (json.loads(line) for line in lines)
-
-    def stop(self) -> None:
-        """End it at once; what it has reported as done is done."""
-        self._process.kill()
-        self._process.wait()
-        self._stdin.close()
-        self._stdout.close()

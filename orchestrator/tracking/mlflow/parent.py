@@ -1,8 +1,8 @@
 """MLflow's client; and the parent run: the sweep described, its answer once it has ended.
 
 The process that writes MLflow may not ask the analysis. It reads ``answer.md``,
-``recommended.json`` and ``front.csv``, so that MLflow says what the report says, and says it again
-when it is written by hand.
+``recommended.json`` and ``front.csv``, so that MLflow has the same
+answer as the report, also when it is written again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 import math
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -21,22 +21,7 @@ from mlflow.tracking import MlflowClient
 
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import TrialHistory, cell_text
-from orchestrator.tracking.mlflow.content import (
-    BASELINE_ROLE,
-    COMPOSED_TAG,
-    FRONT_ROLE,
-    MAX_TEXT,
-    RECOMMENDED_ROLE,
-    ROLE_TAG,
-    SWEEP_TAG,
-    MirroredRun,
-    Point,
-    Status,
-    is_same,
-    milliseconds,
-    mlflow_name,
-    user,
-)
+from orchestrator.tracking.mlflow import content
 from orchestrator.tracking.mlflow.uris import artifact_root, sqlite_path
 from orchestrator.tracking.mlflow.views import links, view_tags
 
@@ -63,7 +48,7 @@ class Store:
         experiment_id: MLflow's id of the experiment.
     """
 
-    def __init__(self, uri: str, experiment: str, run: MirroredRun) -> None:
+    def __init__(self, uri: str, experiment: str, run: content.MirroredRun) -> None:
         """Connect; create the sqlite file and the experiment if they are absent.
 
         Args:
@@ -89,7 +74,7 @@ class Store:
 
     def find(self, sweep: str) -> list[Run]:
         """Return the parent and the children of a run of a sweep, oldest first."""
-        query, runs, token = f"tags.`{SWEEP_TAG}` = '{sweep}'", list[Run](), None
+        query, runs, token = f"tags.`{content.SWEEP_TAG}` = '{sweep}'", list[Run](), None
         while True:
             page = self.client.search_runs([self.experiment_id], query, page_token=token)
             runs += page
@@ -108,7 +93,7 @@ class Store:
         run_id: str,
         *,
         params: Mapping[str, str] | None = None,
-        points: Sequence[Point] = (),
+        points: Sequence[content.Point] = (),
         tags: Mapping[str, str] | None = None,
     ) -> None:
         """Write in as few requests as MLflow's limits allow."""
@@ -123,17 +108,17 @@ class Store:
 # -- while trials run
 
 
-def parent_tags(run: MirroredRun) -> dict[str, str]:
+def parent_tags(run: content.MirroredRun) -> dict[str, str]:
     """Return the parent run's tags, which describe the sweep."""
     sweep, git = run.history.sweep, run.history.sweep.git or {}
     texts = {
-        SWEEP_TAG: run.history.key,
-        "mlflow.user": user(),
+        content.SWEEP_TAG: run.history.key,
+        "mlflow.user": content.user(),
         "mlflow.source.name": sweep.file,
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": git.get("commit"),
         NOTE_TAG: note(run),
-        COMPOSED_TAG: _COMPOSED if run.is_composed else None,
+        content.COMPOSED_TAG: _COMPOSED if run.is_composed else None,
         "sweep.name": sweep.name,
         RUN_DIR_TAG: str(run.run_dir),
         "sweep.git_dirty": git.get("dirty"),
@@ -141,10 +126,10 @@ def parent_tags(run: MirroredRun) -> dict[str, str]:
         "data": sweep.data,
         "data_note": sweep.data_note,
     }
-    return {k: cell_text(v)[:MAX_TEXT] for k, v in texts.items() if v not in (None, "")}
+    return {k: cell_text(v)[: content.MAX_TEXT] for k, v in texts.items() if v not in (None, "")}
 
 
-def note(run: MirroredRun, answer: str = "") -> str:
+def note(run: content.MirroredRun, answer: str = "") -> str:
     """Return Markdown, which MLflow shows at the top of the run's page.
 
     Args:
@@ -162,17 +147,17 @@ def note(run: MirroredRun, answer: str = "") -> str:
     )
     question = "\n\n".join(filter(None, parts))
     if not answer:
-        return question[:MAX_TEXT]
-    room = MAX_TEXT - len(question) - len(_SHORTENED) - 10
+        return question[: content.MAX_TEXT]
+    room = content.MAX_TEXT - len(question) - len(_SHORTENED) - 10
     shortened = answer if len(answer) <= room else f"{answer[: max(0, room)]}{_SHORTENED}"
-    return f"{shortened}\n\n{question}"[:MAX_TEXT]
+    return f"{shortened}\n\n{question}"[: content.MAX_TEXT]
 
 
-def parent_status(exit_code: int) -> Status:
+def parent_status(exit_code: int) -> content.Status:
     """Return the status of the parent for the driver's exit code."""
     if exit_code == 0:
-        return Status.FINISHED
-    return Status.KILLED if exit_code > _BY_SIGNAL else Status.FAILED
+        return content.Status.FINISHED
+    return content.Status.KILLED if exit_code > _BY_SIGNAL else content.Status.FAILED
 
 
 # -- the answer
@@ -198,17 +183,17 @@ class RunAnswer:
         """Return the roles of a trial's config in the answer, or empty."""
         config = trial.trial.config
         roles = (
-            (BASELINE_ROLE, _is_config(config, baseline)),
-            (RECOMMENDED_ROLE, bool(self.config) and _is_config(config, self.config)),
-            (FRONT_ROLE, trial.trial.id in self.front),
+            (content.BASELINE_ROLE, _is_config(config, baseline)),
+            (content.RECOMMENDED_ROLE, bool(self.config) and _is_config(config, self.config)),
+            (content.FRONT_ROLE, trial.trial.id in self.front),
         )
         return ", ".join(role for role, holds in roles if holds)
 
 
 def read_answer(run_dir: Path) -> RunAnswer:
     """Return what the analysis left in a run directory; nothing where it left nothing."""
-    content = read_recommended(run_dir)
-    if content is None:
+    found = read_recommended(run_dir)
+    if found is None:
         return RunAnswer()
     try:
         note = (run_dir / RunFile.ANSWER).read_text("utf-8")
@@ -216,17 +201,17 @@ def read_answer(run_dir: Path) -> RunAnswer:
             cells = [row.get("trial_ids") or "" for row in csv.DictReader(file)]
     except FileNotFoundError:
         return RunAnswer()
-    figures = dict(_figures(content))
-    config = dict(content.get("config") or {})
+    figures = dict(_figures(found))
+    config = dict(found.get("config") or {})
     front = frozenset(name for cell in cells for name in cell.split())
     return RunAnswer(note=note.strip(), config=config, figures=figures, front=front)
 
 
-def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
+def write_answer(store: Store, run: content.MirroredRun, *, is_whole: bool) -> None:
     """Write the answer, also where one was written already.
 
-    MLflow changes no param. So the params are those of the first whole answer, and the tags of the
-    same names have the current values.
+    MLflow changes no param. So the params are of the first whole answer; the tags of the same names
+    have the current values.
 
     Args:
         store: MLflow.
@@ -235,53 +220,45 @@ def write_answer(store: Store, run: MirroredRun, *, is_whole: bool) -> None:
     """
     answer, present = read_answer(run.run_dir), store.client.get_run(run.parent_id).data
     texts = {
-        mlflow_name(f"{PARAM_PREFIX}{k}"): cell_text(v)[:MAX_TEXT] for k, v in answer.config.items()
+        content.mlflow_name(f"{PARAM_PREFIX}{k}"): cell_text(v)[: content.MAX_TEXT]
+        for k, v in answer.config.items()
     }
     new = {name: text for name, text in texts.items() if name not in present.params}
     old = [n for n in (*present.params, *present.tags) if n.startswith(PARAM_PREFIX)]
     # MLflow takes no figure back either: one that is not known any more becomes NaN.
-    known = {**answer.figures, **totals(run.history.trials.values())}
-    figures = {mlflow_name(name): value for name, value in known.items()}
+    figures = {content.mlflow_name(name): value for name, value in answer.figures.items()}
     lost = dict.fromkeys(present.metrics.keys() - figures.keys(), math.nan)
-    at_ms = milliseconds(run.history.last_at)
+    at_ms = content.milliseconds(run.history.last_at)
     text = "\n\n".join(filter(None, (answer.note, links(store.experiment_id))))
     store.write(
         run.parent_id,
         params=new if is_whole else None,
-        points=[Point(name, value, at_ms, 0) for name, value in (lost | figures).items()],
+        points=[content.Point(name, value, at_ms, 0) for name, value in (lost | figures).items()],
         tags={NOTE_TAG: note(run, text), **dict.fromkeys(old, _NONE), **texts},
     )
     for trial, child in run.trials:
         role = answer.role(trial, run.history.sweep.baseline)
         if role != child.role:
-            store.write(child.run_id, tags={ROLE_TAG: role})
+            store.write(child.run_id, tags={content.ROLE_TAG: role})
             child.role = role
     for name, view in view_tags(run, at_ms).items():
         store.client.set_experiment_tag(store.experiment_id, name, view)
 
 
-def totals(trials: Iterable[TrialHistory]) -> dict[str, float]:
-    """Return ``num_trials``, ``trial_hours`` and ``core_hours`` of the trials that have ended."""
-    ended = [trial.concluded for trial in trials if trial.concluded is not None]
-    return {
-        "num_trials": float(len(ended)),
-        "trial_hours": sum(r.wall_s or 0.0 for r in ended) / 3600,
-        "core_hours": sum((r.wall_s or 0.0) * (r.cores or 0) for r in ended) / 3600,
-    }
-
-
-def _figures(content: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _figures(found: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield the figures that are known: those of ``recommended.json`` that are not null."""
-    speedup = content.get("speedup") or {}
+    speedup = found.get("speedup") or {}
     named = {"speedup": "ratio", "speedup_low": "low", "speedup_high": "high"}
     known = {name: speedup.get(key) for name, key in named.items()}
-    for name, value in (content.get("figures") or {}).items():
+    for name, value in (found.get("figures") or {}).items():
         if not name.endswith(("_low", "_high")):
             known[name] = value
-    if difference := content.get("accuracy_difference"):
+    if difference := found.get("accuracy_difference"):
         known[f"{difference['metric']}_difference"] = difference["centre"]
     yield from ((name, float(value)) for name, value in known.items() if value is not None)
 
 
 def _is_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(name in other and is_same(value, other[name]) for name, value in config.items())
+    return all(
+        name in other and content.is_same(value, other[name]) for name, value in config.items()
+    )

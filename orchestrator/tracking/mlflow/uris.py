@@ -141,7 +141,7 @@ def _hidden(match: re.Match[str]) -> str:
 
 
 def shown_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return a command line whose URIs are without secrets."""
+    """Return a command line, its URIs without secrets."""
     return tuple(re.sub(r"[\w+]+://.*", lambda found: shown(found[0]), word) for word in words)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -60,24 +61,25 @@ class Training:
         self.num_after_loop += 1
 
 
-def measured(training: Training, *, epochs: int = 4) -> tuple[Ceilings | None, dict[str, float]]:
-    """Train, measure the ceilings; return them and the trial's own figures."""
+def measured(training: Training, **of: Any) -> tuple[Ceilings | None, Listener, Run]:  # noqa: ANN401
+    """Train, measure the ceilings; return them, the trial's reports and its run."""
     listener = Listener()
-    run = Run(context(budget=Budget(epochs=epochs)), listener, clock=training.clock)
+    budget = Budget(epochs=of.pop("epochs", 4))
+    run = Run(context(budget=budget, **of), listener, clock=training.clock)
     training(run)
-    return measure_ceilings(training, run, clock=training.clock), listener.metrics
+    return measure_ceilings(training, run, clock=training.clock), listener, run
 
 
-def metrics_of(training: Training, *, epochs: int = 4) -> Mapping[str, float]:
-    ceilings, _ = measured(training, epochs=epochs)
-    assert ceilings is not None
-    return ceilings.metrics
+def ceilings_of(training: Training, *, epochs: int = 4) -> Ceilings:
+    found, _, _ = measured(training, epochs=epochs)
+    assert found is not None
+    return found
 
 
 def test_the_loader_and_the_model_have_a_rate_each() -> None:
-    found, trial = measured(Training(batch_s=0.004, step_s=0.002))
+    found, listener, _ = measured(Training(batch_s=0.004, step_s=0.002))
     assert found is not None
-    metrics = found.metrics
+    metrics, trial = found.metrics, listener.metrics
     assert metrics["loader_only_samples_per_s"] == pytest.approx(BATCH / 0.004)
     assert metrics["compute_only_samples_per_s"] == pytest.approx(BATCH / 0.002)
     assert trial["samples_per_s"] == pytest.approx(BATCH / 0.006)
@@ -85,17 +87,14 @@ def test_the_loader_and_the_model_have_a_rate_each() -> None:
 
 
 def test_the_larger_time_is_the_bound() -> None:
-    loader, _ = measured(Training(batch_s=0.004, step_s=0.002))
-    assert loader is not None
-    assert loader.tags["bound"] == "loader"
-    host, _ = measured(Training(batch_s=0.001, step_s=0.1))
-    assert host is not None
-    assert host.tags["bound"] == "host", "a step that next to nothing computes in"
+    loader, host = Training(batch_s=0.004, step_s=0.002), Training(batch_s=0.001, step_s=0.1)
+    assert ceilings_of(loader).tags["bound"] == "loader"
+    assert ceilings_of(host).tags["bound"] == "host", "a step that next to nothing computes in"
 
 
 def test_a_model_is_warm_before_its_ceiling_is_taken() -> None:
     training = Training(num_cold=150, cold_s=0.004)
-    assert metrics_of(training, epochs=100)["headroom"] == pytest.approx(1.1)
+    assert ceilings_of(training, epochs=100).metrics["headroom"] == pytest.approx(1.1)
 
 
 def test_the_second_call_is_left_in_its_loop_and_takes_a_small_part_of_the_time() -> None:
@@ -115,23 +114,17 @@ def test_the_second_call_is_left_in_its_loop_and_takes_a_small_part_of_the_time(
 
 
 @pytest.mark.parametrize(
-    ("training", "epochs"),
+    ("training", "of"),
     [
-        pytest.param(Training(steps=2, step_s=0.15), 1, id="too few steps"),
-        pytest.param(Training(set_up_s=10.0), 4, id="a set-up longer than the training"),
+        pytest.param(Training(steps=2, step_s=0.15), {"epochs": 1}, id="too few steps"),
+        pytest.param(Training(set_up_s=10.0), {}, id="a set-up longer than the training"),
+        pytest.param(Training(), {"world_size": 2}, id="several ranks"),
     ],
 )
-def test_a_trial_too_short_for_them_has_none(training: Training, epochs: int) -> None:
-    ceilings, _ = measured(training, epochs=epochs)
-    assert ceilings is None
-    assert training.num_calls == 1
-
-
-def test_several_ranks_have_none() -> None:
-    training = Training()
-    run = Run(context(world_size=2), Listener(), clock=training.clock)
-    training(run)
-    assert measure_ceilings(training, run, clock=training.clock) is None
+def test_a_trial_of_several_ranks_or_too_short_for_them_has_none(
+    training: Training, of: dict[str, int]
+) -> None:
+    assert measured(training, **of)[0] is None
     assert training.num_calls == 1
 
 

@@ -59,15 +59,11 @@ def test_it_is_never_wider_than_the_terminal_and_nothing_is_lost(
     lines = full_lines(scribe, width)
     assert max(map(len, lines)) <= width
     text = "".join("".join(lines).split())
-    for part in ("0of9done", "haswaited0:30for2coresofanothersweep", "thissweepuses1.9"):
-        assert part in text
-
-
-def test_what_matters_least_comes_last(scribe: Scribe) -> None:
-    text = "\n".join(full_lines(scribe))
-    first = ("0 of 9 done", "6 running", "has waited", "cores: ", "recommended", "most accurate")
-    places = [text.index(part) for part in (*first, make_trial(2).id[:6])]
-    assert places == sorted(places)
+    parts = ["0of9done", "6running", "haswaited0:30for2coresofanothersweep", "thissweepuses1.9"]
+    if width >= 80:
+        parts += ["recommended", "mostaccurate", make_trial(2).id[:6]]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places), "what matters least comes last"
 
 
 def test_the_load_of_the_cores_is_shown(scribe: Scribe) -> None:
@@ -103,26 +99,21 @@ def test_a_running_trial_says_what_it_does(scribe: Scribe) -> None:
 
 
 @pytest.mark.parametrize(
-    ("planned", "known"), [(4, (1, 3, 4.5)), (None, (None, 3, None)), (2, (0, 3, None))]
-)
-def test_the_rest_is_known_where_it_is_planned(
-    scribe: Scribe, planned: int | None, known: tuple[int | float | None, ...]
+    ("planned", "most_running", "known"),
+    [
+        (4, 1, (1, 3, 4.5)), (4, 3, (1, 3, 1.5)), (4, 9, (1, 3, 0.5)),
+        (None, 1, (None, 3, None)), (2, 1, (0, 3, None)),
+    ],
+)  # fmt: skip
+def test_the_rest_is_known_where_it_is_planned_and_takes_as_long_as_the_trials_so_far(
+    scribe: Scribe, planned: int | None, most_running: int, known: tuple[int | float | None, ...]
 ) -> None:
     scribe.sweep(num_planned=planned)
     for number in range(3):
         scribe.whole(make_trial(number))
-    now = progress(scribe)
-    left_s = None if now.left_s is None else 3 * now.left_s
+    now = progress(scribe, most_running)
+    left_s = None if now.left_s is None else pytest.approx(3 * now.left_s)
     assert (now.num_waiting, now.num_done, left_s) == known
-
-
-@pytest.mark.parametrize(("most_running", "left_s"), [(1, 4.5), (3, 1.5), (9, 0.5)])
-def test_the_rest_takes_as_long_as_the_trials_so_far(
-    scribe: Scribe, most_running: int, left_s: float
-) -> None:
-    scribe.sweep(num_planned=4)
-    scribe.whole(make_trial(0))  # of 1.5 s
-    assert progress(scribe, most_running).left_s == pytest.approx(left_s)
 
 
 def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe) -> None:

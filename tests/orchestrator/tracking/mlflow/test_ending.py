@@ -13,12 +13,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
 from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun, Status
 from orchestrator.tracking.mlflow.mirror import Mirror
-from orchestrator.tracking.mlflow.parent import (
-    note,
-    parent_status,
-    parent_tags,
-    read_answer,
-)
+from orchestrator.tracking.mlflow.parent import note, parent_status
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of, sqlite
 from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_trial
@@ -70,19 +65,11 @@ def test_the_parent_shows_the_answer(ended: str) -> None:
     data = parent_of(ended).data
     assert data.tags["mlflow.note.content"].startswith("**3 workers are 1.3 times as fast.**")
     assert "How many workers?" in data.tags["mlflow.note.content"]
+    assert data.tags["mlflow.source.git.commit"] == "c0ffee"
     assert data.params["recommended.num_workers"] == "3"
     assert data.params["recommended.fanouts"] == "10,25"
     figures = {"speedup": 1.3, "samples_per_s": 1300.0, "val_acc_difference": -0.01}
-    assert data.metrics == pytest.approx(
-        {
-            **figures,
-            "speedup_low": 1.2,
-            "speedup_high": 1.4,
-            "num_trials": 5.0,
-            "trial_hours": 6.0 / 3600,
-            "core_hours": 12.0 / 3600,
-        }
-    )
+    assert data.metrics == pytest.approx({**figures, "speedup_low": 1.2, "speedup_high": 1.4})
 
 
 def test_children_have_the_roles_of_their_configs(ended: str) -> None:
@@ -133,7 +120,6 @@ def test_half_a_sweep_gives_no_params_and_a_resumed_one_no_answer(
     mirror.finish(130)
     data = parent_of(uri).data
     assert "3 workers" in data.tags["mlflow.note.content"]
-    assert data.metrics["num_trials"] == 5.0
     assert data.params == {}
 
     scribe.resumed()
@@ -144,15 +130,13 @@ def test_half_a_sweep_gives_no_params_and_a_resumed_one_no_answer(
     assert parent_of(uri).data.params["recommended.num_workers"] == "3"
 
 
-def test_without_the_analysis_the_parent_has_its_question_and_totals(
-    scribe: Scribe, tmp_path: Path
-) -> None:
+def test_without_the_analysis_the_parent_has_its_question(scribe: Scribe, tmp_path: Path) -> None:
     uri = sqlite(tmp_path)
     (scribe.run_dir / RunFile.RECOMMENDED).unlink()
     Mirror(scribe.run_dir, uri).finish(1)
     data = parent_of(uri).data
     assert "How many workers?" in data.tags["mlflow.note.content"]
-    assert data.metrics.keys() == {"num_trials", "trial_hours", "core_hours"}
+    assert data.metrics == {}
 
 
 # -- its tags, note and answer
@@ -174,32 +158,6 @@ def write_answer(run_dir: Path, **changes: object) -> None:
     (run_dir / RunFile.ANSWER).write_text("**3 workers are 1.3 times as fast.**\n")
 
 
-def test_a_run_that_recommends_nothing_has_its_note_alone(tmp_path: Path) -> None:
-    none = {"config": None, "speedup": None, "accuracy_difference": None, "figures": {"a": None}}
-    write_answer(tmp_path, **none)
-    answer = read_answer(tmp_path)
-    assert answer.note == "**3 workers are 1.3 times as fast.**"
-    assert (answer.figures, answer.config) == ({}, {})
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> MirroredRun:
-    """A run of a trial that completed, one that could not run and one that runs."""
-    scribe = Scribe(tmp_path / "run")
-    scribe.sweep()
-    scribe.whole(make_trial(0))
-    scribe.whole(make_trial(1), TrialState.INFEASIBLE)
-    scribe.started(scribe.asked(make_trial(2)))
-    return MirroredRun(run_dir=Path("/runs/a"), history=read_history(events_of(scribe.run_dir)))
-
-
-def test_the_parent_describes_the_sweep(run: MirroredRun) -> None:
-    described = parent_tags(run)
-    assert described["mlflow.source.git.commit"] == "c0ffee"
-    assert "How many workers?" in described["mlflow.note.content"]
-    assert described["data"] == "products-synthetic"
-
-
 @pytest.mark.parametrize(
     ("code", "status"),
     [(0, Status.FINISHED), (1, Status.FAILED), (130, Status.KILLED), (143, Status.KILLED)],
@@ -208,7 +166,8 @@ def test_the_parents_status_follows_the_exit_code(code: int, status: Status) -> 
     assert parent_status(code) == status
 
 
-def test_the_answer_comes_before_question_and_command(run: MirroredRun) -> None:
+def test_the_answer_comes_before_question_and_command(scribe: Scribe) -> None:
+    run = MirroredRun(run_dir=Path("/runs/a"), history=read_history(events_of(scribe.run_dir)))
     text = note(run, "**3 workers are 1.3 times as fast.**")
     places = [text.index(part) for part in ("**3 workers", "How many workers?", "```\npython -m")]
     assert places == sorted(places)

@@ -61,19 +61,6 @@ def refused_address() -> str:
         return f"http://me:secret@127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_a_run_is_written_and_said_to_be_done(
-    scribe: Scribe, tmp_path: Path, sleep: FakeSleep
-) -> None:
-    scribe.whole(make_trial(0))
-    scribe.ended()
-    code, said = followed(scribe.run_dir, sqlite(tmp_path))
-    (parent,), _ = runs_of(sqlite(tmp_path))
-    experiment = parent.info.experiment_id
-    assert said == [{"done": True, "experiment": experiment, "parent": parent.info.run_id}]
-    assert (code, sleep.slept_s) == (0, [])
-    assert_mirrored(sqlite(tmp_path), scribe.run_dir)
-
-
 def test_a_store_that_is_away_is_tried_four_times_and_its_password_not_shown(
     scribe: Scribe, sleep: FakeSleep, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,7 +86,9 @@ def test_a_store_that_comes_back_gets_all_of_the_run(
     sleep.meanwhile = in_the_way.unlink
     code, said = followed(scribe.run_dir, sqlite(in_the_way))
     assert (code, sleep.slept_s) == (0, [1.0])
-    assert [next(iter(status)) for status in said] == ["failed", "done"]
+    (parent,), _ = runs_of(sqlite(in_the_way))
+    ids = {"experiment": parent.info.experiment_id, "parent": parent.info.run_id}
+    assert (next(iter(said[0])), said[1:]) == ("failed", [{"done": True, **ids}])
     assert_mirrored(sqlite(in_the_way), scribe.run_dir)
 
 
