@@ -88,7 +88,7 @@ def measure_ceilings(
     try:
         train(run)
     except _Measured:
-        return run.ceilings(recording)
+        return run.ceilings()
     return None
 
 
@@ -124,10 +124,8 @@ class _CeilingRun(Run):
         super().__init__(context, _Nowhere(), clock=clock)
         self._clock = clock
         self._timer = self._recorder.timer
-        self._burst = recording.context.burst
+        self._of_trial = recording
         self._duration_s = min(max(SHARE * recording.train_s, MIN_DURATION_S), MAX_DURATION_S)
-        self._max_s = _max_s(recording)
-        self._trial = recording.throughput
         self._loader_only: Throughput | None = None
         self._model_only: Throughput | None = None
         self._compute_share: float | None = None
@@ -154,9 +152,9 @@ class _CeilingRun(Run):
             yield from self._profiled(batches)
         raise _Measured
 
-    def ceilings(self, recording: Recording) -> Ceilings | None:
-        """Return figures and verdict, given the recording of the trial itself."""
-        trial = recording.throughput
+    def ceilings(self) -> Ceilings | None:
+        """Return figures and verdict; None where a part could not be timed."""
+        recording, trial = self._of_trial, self._of_trial.throughput
         if trial is None or self._loader_only is None or self._model_only is None:
             return None
         step = dict(steady_figures(self._model_only))
@@ -186,7 +184,7 @@ class _CeilingRun(Run):
 
     def _drain(self, loader: Iterable[B], samples: Callable[[B], int]) -> list[B]:
         """Take batches for a while and use none; return some of them."""
-        burst = self._burst
+        burst = self._of_trial.context.burst
         # Batches that a GPU makes are there once it has made them, not once they are queued.
         timer = StepTimer(clock_for(self.device, self._clock))
         enough = burst + 1 + 4 * 2 * burst
@@ -228,7 +226,7 @@ class _CeilingRun(Run):
         The model is new, and the process has just forked its loader workers: the first steps
         touch memory that is not there yet, or that has to be copied.
         """
-        endless = itertools.cycle(batches)
+        endless, trial = itertools.cycle(batches), self._of_trial.throughput
         began = self._clock()
         for index in itertools.count():
             yield from self._round(index, endless, samples)
@@ -241,9 +239,9 @@ class _CeilingRun(Run):
                 self._model_only = throughput
             assert self._model_only is not None
             # Slower alone than in the trial, the model is cold.
-            is_cold = self._trial is not None and self._model_only.rate < self._trial.rate
+            is_cold = trial is not None and self._model_only.rate < trial.rate
             is_warm = not gains and not is_cold
-            is_late = index + 1 >= MIN_ROUNDS and self._clock() - began > self._max_s
+            is_late = index + 1 >= MIN_ROUNDS and self._clock() - began > _max_s(self._of_trial)
             if is_warm or is_late:
                 return
 

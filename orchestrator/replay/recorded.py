@@ -29,8 +29,7 @@ class RecordedRun:
     Attributes:
         reports: Its reports in order. ``elapsed_s`` never decreases.
         wall_s: Seconds from the start of its process to its end.
-        held_s: Seconds that it had its cores, the measurement of its ceilings included; None:
-            as long as ``wall_s``.
+        ceilings_s: Seconds that it had its cores for longer, to measure its ceilings.
         state: How it ended.
         reason: Why it is not completed.
         metrics: Its final figures.
@@ -42,7 +41,7 @@ class RecordedRun:
 
     reports: Sequence[Report] = ()
     wall_s: float
-    held_s: float | None = None
+    ceilings_s: float = 0.0
     state: TrialState = TrialState.COMPLETED
     reason: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -59,7 +58,7 @@ class RecordedRun:
     @property
     def taken_s(self) -> float:
         """Seconds that it had its cores."""
-        return self.wall_s if self.held_s is None else self.held_s
+        return self.wall_s + self.ceilings_s
 
     @property
     def is_cut_short(self) -> bool:
@@ -163,7 +162,7 @@ def _recording(history: TrialHistory) -> Recording | None:
     run = RecordedRun(
         reports=_monotone(report for _, report in history.reports),
         wall_s=result.wall_s or 0.0,
-        held_s=history.taken_s or 0.0,
+        ceilings_s=(history.taken_s or 0.0) - (result.wall_s or 0.0),
         state=result.state,
         reason=result.reason,
         metrics=history.figures(),
@@ -206,9 +205,4 @@ def _appended(run: RecordedRun, rest: RecordedRun) -> RecordedRun:
         replace(report, elapsed_s=report.elapsed_s + run.wall_s, restored_epochs=0)
         for report in rest.reports
     ]
-    return replace(
-        rest,
-        reports=[*run.reports, *moved],
-        wall_s=run.wall_s + rest.wall_s,
-        held_s=run.wall_s + (rest.held_s or rest.wall_s),
-    )
+    return replace(rest, reports=[*run.reports, *moved], wall_s=run.wall_s + rest.wall_s)

@@ -123,15 +123,15 @@ def _part(run: RecordedRun, reports: Sequence[Report] | None, begun: int) -> Rec
     the checkpoint.
     """
     played = run.reports[begun:] if reports is None else reports
-    before, shift_s = (run.reports[begun - 1], set_up_s(run)) if begun else (None, 0.0)
-    if before is not None:
-        shift_s -= before.elapsed_s
-        moved = {"restored_epochs": before.epoch}
-        played = [replace(r, elapsed_s=r.elapsed_s + shift_s, **moved) for r in played]
+    shift_s = 0.0
+    if begun:
+        before = run.reports[begun - 1]
+        shift_s, epoch = set_up_s(run) - before.elapsed_s, before.epoch
+        played = [
+            replace(r, elapsed_s=r.elapsed_s + shift_s, restored_epochs=epoch) for r in played
+        ]
     if reports is None:
-        wall_s = run.wall_s + shift_s
-        held_s = wall_s + max(run.taken_s - run.wall_s, 0.0)
-        return replace(run, reports=played, wall_s=wall_s, held_s=held_s)
+        return replace(run, reports=played, wall_s=run.wall_s + shift_s)
     last = reports[-1] if reports else run.reports[begun - 1]
     wall_s = max(last.elapsed_s + shift_s, 0.0)
     if run.state is TrialState.COMPLETED:  # start and end of its process
@@ -142,7 +142,7 @@ def _part(run: RecordedRun, reports: Sequence[Report] | None, begun: int) -> Rec
         run,
         reports=played,
         wall_s=wall_s,
-        held_s=wall_s,
+        ceilings_s=0.0,
         state=TrialState.COMPLETED,
         reason="",
         metrics={**whole, **last.metrics},
@@ -170,7 +170,7 @@ def _unevaluated(run: RecordedRun) -> RecordedRun:
         run,
         reports=reports,
         wall_s=max(run.wall_s - run.metrics.get("eval_s", 0.0), 0.0),
-        held_s=None if was_evaluated else run.held_s,
+        ceilings_s=0.0 if was_evaluated else run.ceilings_s,
     )
     return faster.only(
         lambda name: name == FIRST_LOSS or not (name in _OF_EVALUATED or is_learned(name))

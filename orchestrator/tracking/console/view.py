@@ -21,7 +21,6 @@ from orchestrator.formats import clock, counted
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.console import words
-from orchestrator.trial import TrialState
 
 MAX_RUNNING = 5
 BUSY_CORES = 0.25
@@ -227,9 +226,9 @@ def _states(now: Progress) -> Iterator[Text]:
         yield Text("stopping:", style=words.NOTE)
     else:
         yield Text(f"{now.phase}:", style=words.BOLD)
-    for state in TrialState:
+    for state, style in words.COLOURS.items():
         if count := now.history.states[state]:
-            yield Text(f"{count} {state.replace('_', ' ')}", style=words.COLOURS[state])
+            yield Text(f"{count} {state.replace('_', ' ')}", style=style)
     yield Text(f"{len(now.running)} running", style=words.BOLD)
     if now.num_waiting is not None:
         yield Text(f"{now.num_waiting} to come", style=words.QUIET)

@@ -106,22 +106,23 @@ def trained(budget: Budget, num_batches: int = 10) -> tuple[Run, list[bool], lis
     return run, lasts, progress
 
 
-def test_epochs_end_with_the_budget_of_epochs_or_of_steps() -> None:
-    assert trained(Budget(epochs=3))[1] == [False, False, True]
-    assert trained(Budget(epochs=3, steps=15))[1] == [False, True]
-
-
-def test_epochs_end_at_a_pause_before_the_budget_does() -> None:
-    run, lasts, progress = trained(Budget(epochs=9, pause_after=3), num_batches=1)
-    assert lasts == [False, False, True]
-    assert run.pause_reason == "paused after 3 of 9 epochs"
-    assert progress == pytest.approx([1 / 3, 2 / 3, 1])
-
-
-@pytest.mark.parametrize("pause_after", [None, 3, 4])
-def test_a_budget_that_ends_first_has_no_pause(pause_after: int | None) -> None:
-    run, lasts, _ = trained(Budget(epochs=3, pause_after=pause_after))
-    assert (len(lasts), run.pause_reason) == (3, "")
+@pytest.mark.parametrize(
+    ("budget", "num_epochs", "pause"),
+    [
+        (Budget(epochs=3), 3, ""),
+        (Budget(epochs=3, steps=15), 2, ""),
+        (Budget(epochs=9, pause_after=3), 3, "paused after 3 of 9 epochs"),
+        (Budget(epochs=3, pause_after=3), 3, ""),
+        (Budget(epochs=3, pause_after=4), 3, ""),
+    ],
+)
+def test_epochs_end_with_the_budget_or_at_a_pause_before(
+    budget: Budget, num_epochs: int, pause: str
+) -> None:
+    run, lasts, progress = trained(budget)
+    assert lasts == [*[False] * (num_epochs - 1), True]
+    assert run.pause_reason == pause
+    assert progress[-1] == 1
 
 
 def test_the_fraction_is_that_of_the_limit_that_is_reached_first() -> None:

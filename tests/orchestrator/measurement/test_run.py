@@ -106,25 +106,21 @@ class WorkersOf(SlowLoader):
     prefetch_factor = 2
 
 
-@pytest.mark.parametrize("declared", [1, 8])
-def test_a_loader_s_own_workers_set_the_ends_that_are_no_steady_state(declared: int) -> None:
-    """Nobody has to declare what the loader knows."""
+@pytest.mark.parametrize(("burst", "num_workers"), [(1, 0), (8, 6)])
+def test_a_loader_s_workers_set_the_ends_that_are_no_steady_state_and_are_processes(
+    burst: int, num_workers: int
+) -> None:
     clock = FakeClock()
-    run, _ = trained(context(burst=declared), WorkersOf(clock, 100), clock)
+    declared = context(burst=burst, num_cores=4, num_workers=num_workers)
+    run, listener = trained(declared, WorkersOf(clock, 100), clock)
     first, *middle, last = [block for block in run.recording().blocks if block.epoch == 0]
     assert (first.num_steps, last.num_steps) == (8, 8)
     assert min(block.num_steps for block in middle) >= 16
-    assert run.recording().context.burst == 8
-    _, of_short = trained(context(burst=declared), WorkersOf(clock, 20), clock)
-    assert of_short.reports[-1].tags["rate"] == "epochs"
-
-
-@pytest.mark.parametrize("declared", [0, 6])
-def test_a_loader_s_own_workers_are_processes_beside_the_cores(declared: int) -> None:
-    clock = FakeClock()
-    run, listener = trained(context(num_cores=4, num_workers=declared), WorkersOf(clock, 9), clock)
+    known = run.recording().context
+    assert (known.burst, known.num_workers) == (8, max(num_workers, 4))
     assert listener.reports[-1].tags["oversubscribed"] == "true"
-    assert run.recording().context.num_workers == max(declared, 4)
+    _, of_short = trained(declared, WorkersOf(clock, 20), clock)
+    assert of_short.reports[-1].tags["rate"] == "epochs"
 
 
 # -- budgets

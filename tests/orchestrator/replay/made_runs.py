@@ -40,7 +40,7 @@ def made_run(epochs: int = 3, **fields: object) -> RecordedRun:
     whole = RecordedRun(
         reports=reports,
         wall_s=SET_UP_S + each_s * epochs + PROCESS_S,
-        held_s=SET_UP_S + each_s * epochs + PROCESS_S + 3.0,
+        ceilings_s=3.0,
         metrics={**(reports[-1].metrics if reports else {}), "peak_rss_gib": 2.0, "headroom": 1.2},
         tags={"cpu_model": "made"},
         budget=Budget(epochs=epochs),

@@ -77,7 +77,7 @@ def test_a_run_has_its_reports_and_times(recorder: Recorder) -> None:
     run = recording.run
     assert recording.trial == trial
     assert [(report.elapsed_s, report.epoch) for report in run.reports] == [(5.0, 1), (9.0, 2)]
-    assert (run.wall_s, run.held_s) == (10.0, 12.0)
+    assert (run.wall_s, run.taken_s) == (10.0, 12.0)
     assert run.metrics == {"val_acc": 0.2, "peak_rss_gib": 1.0}
 
 
