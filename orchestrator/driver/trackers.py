@@ -25,7 +25,7 @@ from orchestrator.rules import SelectionRule
 from orchestrator.storage.files import RunFile
 from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.trial import TrialState
 
 MLFLOW_S: Final = 120.0
 """Longest wait for MLflow at the end; ``--resume`` sends it the rest."""
@@ -127,23 +127,20 @@ class Outputs(Fold):
         self._scratch = scratch
 
     def apply(self, event: Event) -> None:
-        """Keep the output of a trial that has ended."""
-        if isinstance(event, Finished) and (note := self.keep(event.trial_id, event.result)):
-            self._note(note)
-
-    def keep(self, trial_id: str, result: TrialResult) -> str:
-        """Keep the output of a trial that has ended; return a note if that is not possible."""
-        text = result.output
-        if not text and result.state is TrialState.STOPPED:  # its supervisor was not asked for it
-            text = output_of(log_in(self._scratch, trial_id))
+        """Keep the output of a trial that has ended, or note that this is not possible."""
+        if not isinstance(event, Finished):
+            return
+        text = event.result.output
+        if not text and event.result.state is TrialState.STOPPED:  # its supervisor was not asked
+            text = output_of(log_in(self._scratch, event.trial_id))
         if not text:
-            return ""
+            return
         try:
             self._folder.mkdir(exist_ok=True)
-            (self._folder / f"{trial_id}.txt").write_bytes(text.encode(errors="replace"))
+            (self._folder / f"{event.trial_id}.txt").write_bytes(text.encode(errors="replace"))
         except OSError as error:
-            return f"output of trials cannot be kept in {self._folder}: {error.strerror or error}"
-        return ""
+            why = error.strerror or error
+            self._note(f"output of trials cannot be kept in {self._folder}: {why}")
 
 
 class StepTimes(Fold):

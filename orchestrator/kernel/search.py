@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import Any, ClassVar, Final, cast
 
 from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.space.knob import Role
@@ -45,16 +45,9 @@ class Proposal:
     interleaved: bool = False
 
 
-class MayStart(Protocol):
-    """The question whether a budget has room for runs that may be left out."""
-
-    def __call__(self, configs: Sequence[Mapping[str, Any]], *, kept_back: bool) -> bool:
-        """Return True if there is room for them.
-
-        Args:
-            configs: Configs that would be trained whole, one after the other.
-            kept_back: True for the runs that a part of the budget is kept back for.
-        """
+MayStart = Callable[..., bool]
+"""Whether a budget has room for configs that would be trained whole, one after the other, and that
+may be left out; ``kept_back``: True for runs that a part of the budget is kept back for."""
 
 
 class Search:

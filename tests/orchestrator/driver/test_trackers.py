@@ -8,31 +8,32 @@ from pathlib import Path
 import pytest
 
 from orchestrator.driver.trackers import Outputs, close_trackers
+from orchestrator.kernel.events import Finished
 from orchestrator.kernel.executor import log_in
 from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialResult, TrialState
 
 
-def completed(output: str) -> TrialResult:
-    return TrialResult(state=TrialState.COMPLETED, output=output)
-
-
-def test_each_trial_has_a_file_and_one_that_printed_nothing_has_none(tmp_path: Path) -> None:
-    kept = Outputs(tmp_path, tmp_path / "scratch", print)
-    assert kept.keep("quiet", completed("")) == ""
-    assert not (tmp_path / "output").exists()
-    assert kept.keep("loud", completed("one\ntwo \udcff\n")) == ""
-    assert (tmp_path / "output/loud.txt").read_text() == "one\ntwo ?\n"
-
-
-def test_what_a_stopped_trial_printed_is_read_where_it_ran(tmp_path: Path) -> None:
-    log = log_in(tmp_path / "scratch", "stopped")
+@pytest.mark.parametrize(
+    ("state", "output", "kept"),
+    [
+        (TrialState.COMPLETED, "", None),
+        (TrialState.COMPLETED, "one\ntwo \udcff\n", "one\ntwo ?\n"),
+        (TrialState.STOPPED, "", "epoch 1\n"),  # read where it ran
+    ],
+)
+def test_each_trial_has_a_file_and_one_that_printed_nothing_has_none(
+    tmp_path: Path, state: TrialState, output: str, kept: str | None
+) -> None:
+    log = log_in(tmp_path / "scratch", "a")
     log.parent.mkdir(parents=True)
     log.write_text("epoch 1\n")
-    kept = Outputs(tmp_path, tmp_path / "scratch", print)
-    kept.keep("stopped", TrialResult(state=TrialState.STOPPED))
-    assert (tmp_path / "output/stopped.txt").read_text() == "epoch 1\n"
+    result = TrialResult(state=state, output=output)
+    outputs = Outputs(tmp_path, tmp_path / "scratch", pytest.fail)
+    outputs.apply(Finished(trial_id="a", result=result))
+    file = tmp_path / "output" / "a.txt"
+    assert (file.read_text() if file.exists() else None) == kept
 
 
 # -- the trackers

@@ -82,10 +82,6 @@ def test_a_value_that_no_option_has_is_named(
 # -- resumed
 
 
-def resumed(stored: dict[str, object], *given: str) -> Options:
-    return parse(given).resuming(stored)
-
-
 def test_a_stored_option_is_restored_with_its_type() -> None:
     given = ("--data-root", "d", "--set", "a=1", "--isolation", "shared", "--trials", "3")
     options = parse(given)
@@ -97,21 +93,23 @@ def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
     assert Options().resuming(options.stored()) == Options()
 
 
-def test_an_option_given_again_counts_also_where_it_is_zero() -> None:
-    options = resumed({"seed": 7, "max_concurrent": 4}, "--seed=0")
-    assert (options.seed, options.max_concurrent) == (0, 4)
-
-
-def test_a_setting_given_again_replaces_the_stored_one_of_its_name_alone() -> None:
-    options = resumed({"set": ["lr=1", "rigor.retries=2"]}, "--set", "rigor.retries=0")
-    assert options.set == ("lr=1", "rigor.retries=0")
-
-
-def test_an_option_given_again_replaces_those_that_contradict_it() -> None:
-    assert resumed({"address": "head:6379"}, "--executor=inline").address is None
-    assert resumed({"executor": "inline"}, "--address=head:6379").executor is None
-    assert not resumed({"no_mlflow": True}, "--tracking-uri=sqlite:///a.db").no_mlflow
-    assert resumed({"tracking_uri": "sqlite:///a.db"}, "--no-mlflow").tracking_uri is None
+@pytest.mark.parametrize(
+    ("stored", "given", "expected"),
+    [
+        ({"seed": 7, "max_concurrent": 4}, "--seed=0", {"seed": 0, "max_concurrent": 4}),
+        ({"set": ["lr=1", "rigor.retries=2"]}, "--set=rigor.retries=0",
+         {"set": ("lr=1", "rigor.retries=0")}),
+        ({"address": "head:6379"}, "--executor=inline", {"address": None}),
+        ({"executor": "inline"}, "--address=head:6379", {"executor": None}),
+        ({"no_mlflow": True}, "--tracking-uri=sqlite:///a.db", {"no_mlflow": False}),
+        ({"tracking_uri": "sqlite:///a.db"}, "--no-mlflow", {"tracking_uri": None}),
+    ],
+)  # fmt: skip
+def test_an_option_given_again_replaces_the_stored_one_and_what_contradicts_it(
+    stored: dict[str, object], given: str, expected: dict[str, object]
+) -> None:
+    options = parse([given]).resuming(stored)
+    assert {name: getattr(options, name) for name in expected} == expected
 
 
 # -- readers and settings

@@ -210,16 +210,15 @@ def record_of(search: str) -> SweepRecord:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "arguments", "message"),
+    ("new", "arguments", "message"),
     [
-        ("choice(0.1, 0.2)", "choice(0.1, 0.3)", [], "space: {'lr': 'choice(0.1, 0.2)'} then"),
-        ('name="never"', 'name="ever"', [], "trainable: 'never' then, 'ever' now"),
-        ("", "", ["--cores-per-trial", "1"], "cores_per_trial: "),
+        ("choice(0.1, 0.3)", [], "space: {'lr': 'choice(0.1, 0.2)'} then"),
+        ("choice(0.1, 0.2)", ["--cores-per-trial", "1"], "cores_per_trial: "),
     ],
-    ids=["the space", "the trainable", "the cores"],
+    ids=["the space", "the cores"],
 )
-def test_a_changed_sweep_is_not_planned_to_go_on(
-    folder: Path, old: str, new: str, arguments: list[str], message: str
+def test_a_changed_sweep_is_not_planned_to_resume(
+    folder: Path, new: str, arguments: list[str], message: str
 ) -> None:
     begun = record_of("random").to_json()
     (folder / "begun").mkdir()
@@ -227,7 +226,7 @@ def test_a_changed_sweep_is_not_planned_to_go_on(
     first = json.dumps({"at": 1.0, "event": "sweep", "sweep": begun})
     (folder / "begun" / "journal.jsonl").write_text(f"{first}\n")
     assert run_main("--plan", "--resume", "begun").returncode == 0
-    (folder / "never.py").write_text(SWEEP.replace(old, new))
+    (folder / "never.py").write_text(SWEEP.replace("choice(0.1, 0.2)", new))
     done = run_main("--plan", "--resume", "begun", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--resume begun: the sweep has changed since" in done.stderr
