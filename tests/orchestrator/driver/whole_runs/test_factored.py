@@ -1,7 +1,8 @@
-"""A factored search by the command line: its stages, its seeds, its resumption."""
+"""Searches whose trials end early: a factored one with its stages, seeds, resumption; and ASHA."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -119,3 +120,71 @@ def test_a_run_that_was_broken_off_goes_on_as_it_would_have(
     assert list(again["trial_id"][:kept]) == list(trials["trial_id"][:kept])
     best = again[(again["stage"] == "train") & (again["state"] == "completed")]
     assert set(best["params.lr"]) == {0.1, 0.2}
+
+
+# -- trials that end at rungs
+
+EPOCHS = 4
+HALVED = """
+from orchestrator import Isolation, Rigor, Sweep, choice
+from orchestrator.search import Asha, Grid
+from trainables.lenet import LeNetConfig, lenet
+
+SWEEP = Sweep(
+    lenet,
+    question="Which step size?",
+    space=LeNetConfig(
+        lr=choice(0.01, 0.02, 0.05, 0.1), batch_size=132, threads=1, data_path="batched",
+    ),
+    baseline=LeNetConfig(lr=0.01, batch_size=132, threads=1, data_path="batched"),
+    data="digits",
+    epochs=4,
+    search=Grid(),
+    stopping=Asha("val_acc", grace=1, factor=2),
+    rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
+    isolation=Isolation.SHARED,
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Run a sweep with and without rungs; return both run directories."""
+    folder = tmp_path_factory.mktemp("halved")
+    (folder / "halved.py").write_text(HALVED)
+    whole = HALVED.replace('Asha("val_acc", grace=1, factor=2)', "None")
+    (folder / "whole.py").write_text(whole)
+    for name in ("halved", "whole"):
+        words = ("--out", folder / name, "--executor", "inline", "--no-mlflow")
+        done = run_main(folder / f"{name}.py", *words)
+        assert done.returncode == 0, done.stderr
+    return folder / "halved", folder / "whole"
+
+
+def learned(run_dir: Path) -> pd.DataFrame:
+    """Return what each config had learned after each epoch that a trial of it has trained."""
+    curves = pd.read_parquet(run_dir / "curves.parquet")
+    knobs = trials_of(run_dir).set_index("trial_id")[["params.lr"]]
+    figures = ["metrics.val_acc", "metrics.train_loss"]
+    return curves.join(knobs, on="trial_id")[[*knobs.columns, "epoch", *figures]]
+
+
+def test_nothing_is_trained_twice_and_all_learn_what_they_would_have(
+    runs: tuple[Path, Path],
+) -> None:
+    halved, whole = map(learned, runs)
+    by = ["params.lr", "epoch"]
+    assert not halved.duplicated(by).any()
+    both = halved.merge(whole, on=by, suffixes=("", "_whole"))
+    assert len(both) == len(halved) < EPOCHS * len(halved.drop_duplicates("params.lr"))
+    for figure in ("metrics.val_acc", "metrics.train_loss"):
+        assert list(both[figure]) == list(both[f"{figure}_whole"])
+
+
+def test_a_config_that_was_stopped_is_not_recommended(runs: tuple[Path, Path]) -> None:
+    run_dir, _ = runs
+    found = json.loads((run_dir / "recommended.json").read_text())["config"]
+    trials = trials_of(run_dir)
+    completed = trials[trials["state"] == "completed"]
+    assert found["lr"] in set(completed["params.lr"])
+    assert len(completed) < 4
