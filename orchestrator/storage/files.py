@@ -44,6 +44,8 @@ class RunFile(StrEnum):
     """A folder: what each trial has printed, ``TRIAL_ID.txt``; absent where none has."""
     FRONT = "front.csv"
     FRONT_PLOT = "front.svg"
+    SPEEDS = "speeds.csv"
+    """The speed that the answer uses for a trial's config, by trial."""
     RECOMMENDED = "recommended.json"
     ANSWER = "answer.md"
     """The answer in Markdown, as MLflow's page has it; to be pasted anywhere."""

@@ -1,7 +1,7 @@
 """One row a config, its confirm runs before its searching runs; the tables made of these rows.
 
 ``front.csv`` has the configs that no other one beats in every objective, ``composed.parquet`` those
-of a factored search.
+of a factored search, ``speeds.csv`` the speed of each trial's config.
 """
 
 from __future__ import annotations
@@ -153,6 +153,24 @@ def front_table(tables: RunTables) -> pd.DataFrame:
     figures = _figures([speed.metric, *others], configs)
     table = front[[*_knobs(front, tables), *figures, *_AGAINST_BEST]].reset_index(drop=True)
     return table.assign(trial_ids=table["trial_ids"].map(" ".join))
+
+
+def speeds_table(tables: RunTables) -> pd.DataFrame:
+    """Return the content of ``speeds.csv``: each whole trial's id, and the speed of its config.
+
+    It is the speed of the report's table: of confirm runs, else of the searching runs or composed.
+    """
+    speed = tables.rule.speed_column
+    configs = pd.concat([_measured(tables), tables.confirmed], ignore_index=True)
+    trials = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
+    if configs.empty or speed not in configs:
+        return pd.DataFrame(columns=["trial_id", "metric", "value"])
+    keys = [*params_of(configs), GROUP]
+    speeds = configs.drop_duplicates(keys)[[*keys, speed]].dropna(subset=[speed])
+    own = trials.loc[trials["stage"] != Stage.PROBE, ["trial_id", *keys]].merge(speeds, on=keys)
+    return own.assign(metric=tables.rule.speed.metric, value=own[speed])[
+        ["trial_id", "metric", "value"]
+    ]
 
 
 def _measured(tables: RunTables) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, pas
 from jinja2.runtime import Context
 
 from orchestrator.analysis.findings.findings import Findings, recommended_json
-from orchestrator.analysis.recommendation.front import composed_table, front_table
+from orchestrator.analysis.recommendation.front import composed_table, front_table, speeds_table
 from orchestrator.analysis.report import drawing
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.first_screen import first_screen
@@ -54,7 +54,8 @@ _ENDS: Final = {"x": (80, 780), "y": (450, 50)}
 def write_all(tables: RunTables, run_dir: Path) -> Findings:
     """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.svg`` and ``figures/``.
 
-    ``answer.md`` as well, and ``composed.parquet`` and ``composed.csv`` for a factored search.
+    ``answer.md`` and ``speeds.csv`` as well; ``composed.parquet`` and ``composed.csv`` for a
+    factored search.
 
     Returns:
         The findings of the run.
@@ -65,6 +66,7 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
     view = View(tables=tables, run_dir=run_dir)
     content = recommended_json(view.findings)
     replace_file(run_dir / RunFile.FRONT, partial(front_table(tables).to_csv, index=False))
+    replace_file(run_dir / RunFile.SPEEDS, partial(speeds_table(tables).to_csv, index=False))
     _write(run_dir / RunFile.RECOMMENDED, json.dumps(content, indent=2, allow_nan=False) + "\n")
     _write(run_dir / RunFile.ANSWER, answer_markdown(view))
     write_page(view, run_dir)

@@ -24,6 +24,7 @@ from orchestrator.storage.history import TRIAL_COLUMNS, read_history, run_key
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.storage.tables import curves_of, steps_table, trial_dtypes, trials_of, typed
 from orchestrator.tracking.mlflow.content import (
+    ANSWER_PREFIX,
     COMPOSED_TAG,
     INDEX_TAG,
     PARENT_TAG,
@@ -257,6 +258,10 @@ def _row(run: Run) -> dict[str, Any]:
         "trial_id": tags[TRIAL_TAG],
         **columns,
         **{f"params.{name}": value for name, value in run.data.params.items()},
-        **{f"metrics.{name}": value for name, value in run.data.metrics.items()},
+        **{
+            f"metrics.{name}": value
+            for name, value in run.data.metrics.items()
+            if not name.startswith(ANSWER_PREFIX)
+        },
         **{f"tags.{name}": tags[name] for name in verdicts},
     }

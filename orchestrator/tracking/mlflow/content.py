@@ -36,6 +36,9 @@ COMPOSED_TAG = "sweep.composed"
 
 BASELINE_ROLE, RECOMMENDED_ROLE, FRONT_ROLE = "baseline", "recommended", "front"
 
+ANSWER_PREFIX = "answer."
+"""Of a child's metric that is not of its trial: its config's speed, as the answer has it."""
+
 MAX_TEXT = 6000
 _NOT_IN_NAMES = re.compile(r"[^\w\-. :/]")
 

@@ -1,8 +1,8 @@
 """MLflow's client; and the parent run: the sweep described, its answer once it has ended.
 
 The process that writes MLflow may not ask the analysis. It reads ``answer.md``,
-``recommended.json`` and ``front.csv``, so that MLflow has the same
-answer as the report, also when it is written again.
+``recommended.json``, ``front.csv`` and ``speeds.csv``, so that MLflow has the same answer as the
+report, also when it is written again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -172,12 +173,14 @@ class RunAnswer:
         config: The recommended config; {} where nothing is recommended.
         figures: Its known figures, by the metric's name.
         front: Ids of the trials of the front.
+        speeds: Metric and value of the speed of a trial's config, by trial id.
     """
 
     note: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
     front: frozenset[str] = frozenset()
+    speeds: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
     def role(self, trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
         """Return the roles of a trial's config in the answer, or empty."""
@@ -204,7 +207,24 @@ def read_answer(run_dir: Path) -> RunAnswer:
     figures = dict(_figures(found))
     config = dict(found.get("config") or {})
     front = frozenset(name for cell in cells for name in cell.split())
-    return RunAnswer(note=note.strip(), config=config, figures=figures, front=front)
+    return RunAnswer(
+        note=note.strip(), config=config, figures=figures, front=front, speeds=_speeds(run_dir)
+    )
+
+
+def _speeds(run_dir: Path) -> dict[str, tuple[str, float]]:
+    with (
+        suppress(FileNotFoundError),  # a run of an earlier version
+        (run_dir / RunFile.SPEEDS).open(encoding="utf-8", newline="") as file,
+    ):
+        return {
+            row["trial_id"]: (
+                content.mlflow_name(f"{content.ANSWER_PREFIX}{row['metric']}"),
+                float(row["value"]),
+            )
+            for row in csv.DictReader(file)
+        }
+    return {}
 
 
 def write_answer(store: Store, run: content.MirroredRun, *, is_whole: bool) -> None:
@@ -238,10 +258,13 @@ def write_answer(store: Store, run: content.MirroredRun, *, is_whole: bool) -> N
     )
     for trial, child in run.trials:
         role = answer.role(trial, run.history.sweep.baseline)
-        if role != child.role:
-            store.write(child.run_id, tags={content.ROLE_TAG: role})
+        speed = answer.speeds.get(trial.trial.id)
+        if role != child.role or speed:
+            points = [content.Point(*speed, at_ms, 0)] if speed else []
+            store.write(child.run_id, points=points, tags={content.ROLE_TAG: role})
             child.role = role
-    for name, view in view_tags(run, at_ms).items():
+    speed_name = next((name for name, _ in answer.speeds.values()), "")
+    for name, view in view_tags(run, at_ms, speed_name).items():
         store.client.set_experiment_tag(store.experiment_id, name, view)
 
 

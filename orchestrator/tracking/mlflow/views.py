@@ -30,25 +30,33 @@ ANSWER, CHARTS, INCOMPLETE = "sweep-answer", "sweep-charts", "sweep-incomplete"
 NAMES: Final = {ANSWER: "Answer", CHARTS: "Charts", INCOMPLETE: "What did not complete"}
 """Names of our views by id, in the order in which they are to be looked at."""
 
-_FURTHER: Final = ("peak_gpu_gib", "peak_rss_gib", "epoch_s", "train_s")
+_FURTHER: Final = ("peak_gpu_gib", "peak_rss_gib", "train_s")
 """Metrics that the views show with the objectives, where they were measured."""
 _RUN_NAME: Final = "attributes.`Run Name`"
 _MAX_RUNS: Final = 100
 """Most runs in a scatter plot; the page itself loads as many at first."""
 
 
-def view_tags(run: MirroredRun, at_ms: int) -> dict[str, str]:
-    """Return the experiment's tags that are its views, by name; ``at_ms`` is their time."""
+def view_tags(run: MirroredRun, at_ms: int, speed_name: str = "") -> dict[str, str]:
+    """Return the experiment's tags that are its views, by name.
+
+    Args:
+        run: The run.
+        at_ms: Time of the views.
+        speed_name: Metric of a config's speed in the answer; empty without one: each trial's own.
+    """
     times = {"createdAt": at_ms, "updatedAt": at_ms}
     return {
         f"{VIEW_TAG}{view_id}": json.dumps(
             {"name": NAMES[view_id], **times, "state": json.dumps(state)}
         )
-        for view_id, state in _states(run).items()
+        for view_id, state in _states(run, speed_name).items()
     }
 
 
-def _metrics(sweep: SweepRecord, speed: Objective, completed: list[TrialHistory]) -> list[str]:
+def _metrics(
+    sweep: SweepRecord, speed: Objective, completed: list[TrialHistory], speed_name: str
+) -> list[str]:
     """Return MLflow's names of the metrics with a column: speed, accuracy, the others."""
     measured = {name for trial in completed for name in trial.figures()}
     others = [o.metric for o in sweep.objectives if o is not speed]
@@ -56,7 +64,7 @@ def _metrics(sweep: SweepRecord, speed: Objective, completed: list[TrialHistory]
     known = [name for name in ("val_acc",) if name in measured]
     accuracy = [*learned, *others, *known][:1]
     further = [name for name in _FURTHER if name in measured]
-    shown = dict.fromkeys([speed.metric, *accuracy, *others, *further])
+    shown = dict.fromkeys([speed_name or speed.metric, *accuracy, *others, *further])
     return list(map(mlflow_name, shown))
 
 
@@ -87,12 +95,12 @@ def links(experiment_id: str) -> str:
     return f"Views of this experiment's latest run: {', '.join(texts)}"
 
 
-def _states(run: MirroredRun) -> dict[str, dict[str, Any]]:
+def _states(run: MirroredRun, speed_name: str) -> dict[str, dict[str, Any]]:
     sweep, trials = run.history.sweep, list(run.history.trials.values())
     completed = [trial for trial in trials if _is_completed(trial)]
     knobs, all_knobs = _varied(completed)[:MAX_KNOBS], _varied(trials)[:MAX_KNOBS]
     speed = next((o for o in sweep.objectives if o.bound is None), sweep.objectives[0])
-    metrics = _metrics(sweep, speed, completed)
+    metrics = _metrics(sweep, speed, completed, speed_name)
     of_run = f"tags.`sweep.run` = '{run.history.key}'"
     trained = f"{of_run} and tags.stage != 'probe' and tags.state = 'completed'"
     is_ascending = speed.goal is Goal.MINIMIZE

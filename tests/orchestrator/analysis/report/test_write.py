@@ -36,6 +36,7 @@ def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Pat
     written = {path.name for path in run_dir.iterdir()} - {path.name for path in before}
     assert written == {
         "answer.md", "figures", "front.csv", "front.svg", "recommended.json", "report.html",
+        "speeds.csv",
     }  # fmt: skip
     content = json.loads((run_dir / "recommended.json").read_text())
     assert content == content_of(made.tables)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mlflow.entities import Run
+from mlflow.tracking import MlflowClient
 
+from orchestrator.analysis.tables.load import load_run
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
+from orchestrator.storage.tables import write_candidates
 from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun, Status
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.parent import note, parent_status
 from orchestrator.trial import Stage, TrialState
+from tests.orchestrator.analysis.made_runs import MadeRun, factored_run, products_run
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of, sqlite
 from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_trial
+from tests.orchestrator.tracking.made_journal import write_run
 
 TRIALS = (make_trial(0), make_trial(1), make_trial(2), make_trial(1, stage=Stage.CONFIRM))
 
@@ -137,6 +143,37 @@ def test_without_the_analysis_the_parent_has_its_question(scribe: Scribe, tmp_pa
     data = parent_of(uri).data
     assert "How many workers?" in data.tags["mlflow.note.content"]
     assert data.metrics == {}
+
+
+@pytest.mark.parametrize("made", [factored_run, products_run])
+def test_a_config_has_the_speed_of_the_answer_on_each_of_its_runs(
+    made: Callable[[], MadeRun], tmp_path: Path
+) -> None:
+    run, run_dir = made(), tmp_path / "run"
+    run_dir.mkdir()
+    if len(run.candidates):
+        write_candidates(run_dir, run.candidates)
+    write_run(run, run_dir)
+    mirror = Mirror(run_dir, sqlite(tmp_path))
+    mirror.finish(0)
+    client = MlflowClient(sqlite(tmp_path))
+    experiment_id, parent_id = mirror.ids
+    speeds: dict[tuple[tuple[str, str], ...], set[float | None]] = {}
+    for child in client.search_runs([experiment_id], "tags.stage != 'probe'"):
+        if child.data.tags["state"] == "completed":
+            key = tuple(sorted(child.data.params.items()))
+            speeds.setdefault(key, set()).add(child.data.metrics.get("answer.samples_per_s"))
+            if "recommended" in child.data.tags.get("sweep.role", ""):
+                recommended = key
+    assert all(len(of_config) == 1 and None not in of_config for of_config in speeds.values())
+    parent = client.get_run(parent_id).data.metrics
+    assert [*speeds[recommended]] == pytest.approx([parent["samples_per_s"]])
+    tags = client.get_experiment(experiment_id).tags
+    views = [text for name, text in tags.items() if name.startswith("mlflow.sharedViewState")]
+    assert sum("metrics.`answer.samples_per_s`" in text for text in views) == 2
+    assert not any("metrics.`samples_per_s`" in text for text in views)
+    metrics = load_run(mirror.ids[1], sqlite(tmp_path)).trials.columns
+    assert not any("answer" in name for name in metrics)
 
 
 # -- its tags, note and answer

@@ -114,12 +114,12 @@ def test_the_parents_page_begins_with_the_answer(site: Site) -> None:
 def test_the_charts_of_the_view_draw(site: Site) -> None:
     page = site.view("Charts")
     visible(page.get_by_text("Speed and accuracy"))
-    visible(page.get_by_text("val_acc vs. samples_per_s"))
+    visible(page.get_by_text("val_acc vs. answer.samples_per_s"))
     points = page.locator(".scatterlayer path.point")
     expect(points).to_have_count(30, timeout=WAIT_MS)  # one a completed trial
     visible(page.get_by_text("Parallel Coordinates"))
     axes = page.locator("svg .label")
-    for name in ("batch_size", "num_workers", "samples_per_s"):
+    for name in ("batch_size", "num_workers", "answer..._per_s"):
         visible(axes.filter(has_text=name).first)
     assert page.get_by_text("ranks", exact=True).count() == 0, "it varies where nothing ran"
     assert site.errors == []
