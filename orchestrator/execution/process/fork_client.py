@@ -164,7 +164,10 @@ class ForkedProcess:
         return self._end
 
     def receive(self, timeout_s: float) -> dict[str, Any] | None:
-        """Return the next message, or None if none comes in time or the process has ended."""
+        """Return the next message, or None if none comes in time or the process has ended.
+
+        Where anything else is in the pipe the message is the result of a failed trial.
+        """
         try:
             if self.channel.poll(timeout_s):
                 message: dict[str, Any] = self.channel.recv()
@@ -173,6 +176,9 @@ class ForkedProcess:
             # A closed pipe is readable at once, for ever. The exit status follows within
             # milliseconds: without the pause the caller would spin until then.
             time.sleep(0.01)
+        except Exception as error:  # noqa: BLE001 - unpickling may raise anything
+            reason = f"its message cannot be read: {type(error).__name__}: {error}"
+            return {"result": {"state": TrialState.FAILED, "reason": reason}}
         return None
 
     def result_within(self, timeout_s: float) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from orchestrator.execution.process.fork_client import (
     output_of,
     tail_of,
 )
-from orchestrator.trial import Report
+from orchestrator.trial import Report, TrialState
 
 Pair = tuple[ForkedProcess, Connection]
 REPORT = Report(step=1, epoch=1, samples=8, elapsed_s=0.1, metrics={"val_acc": 0.5})
@@ -43,6 +43,14 @@ def test_a_result_is_found_behind_reports(pipe: Pair) -> None:
     pipe[1].send({"report": REPORT})
     pipe[1].send({"result": {"at": "step 3"}})
     assert pipe[0].result_within(10.0) == {"at": "step 3"}
+
+
+def test_junk_in_the_pipe_fails_the_trial(pipe: Pair) -> None:
+    pipe[1].send_bytes(b"a library printed this")
+    result = pipe[0].result_within(10.0)
+    assert result is not None
+    assert result["state"] is TrialState.FAILED
+    assert "its message cannot be read: UnpicklingError: " in result["reason"]
 
 
 def test_a_process_that_is_forked_from_a_trial_reports_nothing(pipe: Pair) -> None:
