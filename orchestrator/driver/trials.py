@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -173,8 +172,7 @@ class TrialFactory:
         if result.state is TrialState.FAILED:
             self._require_room()
         result = self.derived.completed(trial, result)
-        if result.state is TrialState.COMPLETED and (reason := self._other_epoch(trial)):
-            result = replace(result, state=TrialState.INFEASIBLE, reason=reason)
+        result = self.found_infeasible({trial.id: result}).get(trial.id, result)
         if result.tags.get("rerun"):
             self.reruns.append(bool(result.contaminated))
             if self._reruns_are_in_vain:
@@ -200,31 +198,39 @@ class TrialFactory:
         if report.samples and budget.evaluated and budget.steps is None is budget.half_width:
             self._epochs[trial.id] = trial.config, report.samples / report.epoch
 
-    def _other_epoch(self, trial: Trial) -> str:
-        """Return why a trial's epoch has not the baseline's samples; empty where it may differ.
+    def found_infeasible(self, results: Mapping[str, TrialResult]) -> dict[str, TrialResult]:
+        """Return completed trials as infeasible where their epoch has not the baseline's samples.
 
         Knobs of other roles may change it, unless a trial shows for each that it does not.
         """
-        if trial.id not in self._epochs:
-            return ""
-        base, (_, found) = values_of(self.sweep.baseline), self._epochs[trial.id]
-        of_base = [samples for config, samples in self._epochs.values() if dict(config) == base]
-        same = partial(math.isclose, of_base[0] if of_base else found, rel_tol=SAME_EPOCH)
-        if same(found):
-            return ""
-        alike = [config for config, samples in self._epochs.values() if same(samples)]
-        knobs = knobs_of(self.sweep.trainable.config)
-        changed = [name for name, value in base.items() if trial.config[name] != value]
-        systems = [name for name in changed if knobs[name].role is Role.SYSTEMS]
-        others = (name for name in changed if name not in systems)
-        excused = not all(any(config[name] != base[name] for config in alike) for name in others)
-        if excused or not systems:
-            return ""
-        return (
-            f"its epoch has {found:,.0f} samples and the baseline's {of_base[0]:,.0f}: "
-            f"{' or '.join(systems)}, declared systems, changes the data. An IterableDataset is to "
-            "divide its samples among workers and ranks"
-        )
+        base, knobs = values_of(self.sweep.baseline), knobs_of(self.sweep.trainable.config)
+        epochs = self._epochs.values()
+        of_base = next((samples for config, samples in epochs if dict(config) == base), None)
+        if of_base is None:
+            return {}
+        changes = {
+            trial: [name for name, value in base.items() if config[name] != value]
+            for trial, (config, _) in self._epochs.items()
+        }
+        same = {
+            trial
+            for trial, (_, samples) in self._epochs.items()
+            if math.isclose(of_base, samples, rel_tol=SAME_EPOCH)
+        }
+        neutral = {name for trial in same for name in changes[trial]}
+        found = {}
+        for trial in sorted(changes.keys() & results.keys() - same):
+            changed, result = changes[trial], results[trial]
+            systems = [name for name in changed if knobs[name].role is Role.SYSTEMS]
+            is_shown = neutral.union(systems).issuperset(changed)
+            if systems and is_shown and result.state is TrialState.COMPLETED:
+                reason = (
+                    f"its epoch has {self._epochs[trial][1]:,.0f} samples and the baseline's "
+                    f"{of_base:,.0f}: {' or '.join(systems)}, declared systems, changes the data. "
+                    "An IterableDataset is to divide its samples among workers and ranks"
+                )
+                found[trial] = replace(result, state=TrialState.INFEASIBLE, reason=reason)
+        return found
 
     def _no_figure(self, trial: Trial, result: TrialResult) -> str:
         """Return why a whole training has none of the sweep's figures; empty where it has one.

@@ -108,6 +108,13 @@ class Finished(OfTrial):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Judged(OfTrial):
+    """A trial that completed is infeasible, as later ones show; its result from here on."""
+
+    result: TrialResult
+
+
+@dataclass(frozen=True, kw_only=True)
 class Waiting(OfTrial):
     """A trial has waited to start for ``seconds``, for ``what``."""
 
@@ -162,8 +169,8 @@ class Ended(Event):
 
 KINDS: Final[Mapping[str, type[Event]]] = {
     "sweep": Opened, "resumed": Resumed, "asked": Asked, "merged": Merged, "started": Started,
-    "report": Reported, "finished": Finished, "waiting": Waiting, "cut": Cut,
-    "went_on": Continued, "note": Noted, "ended": Ended, "blocks": Timed,
+    "report": Reported, "finished": Finished, "judged": Judged, "waiting": Waiting,
+    "cut": Cut, "went_on": Continued, "note": Noted, "ended": Ended, "blocks": Timed,
 }  # fmt: skip
 """The class of each word."""
 _WORDS: Final = {kind: word for word, kind in KINDS.items()}

@@ -26,6 +26,7 @@ from orchestrator.kernel.events import (
     Ended,
     Event,
     Finished,
+    Judged,
     Merged,
     Noted,
     Opened,
@@ -137,6 +138,9 @@ class ControlLoop:
             self._search.go_on(event.trials)
         elif isinstance(event, Resumed):
             self._search.resume()
+        elif isinstance(event, Judged):
+            self.results[event.trial_id] = event.result
+            self._search.revise(event.trial_id, event.result)
 
     # -- called by the executor
 
@@ -174,6 +178,9 @@ class ControlLoop:
         self._running.pop(trial.id, None)
         self.record(Finished(trial_id=trial.id, result=result))
         self._tell(trial, replace(result, blocks=(), output=""))
+        for trial_id, judged in self._trials.found_infeasible(self.results).items():
+            self.record(Judged(trial_id=trial_id, result=judged))
+            self.note(f"trial {trial_id[:6]} is infeasible after all: {judged.reason}")
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """Journal that a trial has been waiting to start for ``seconds``, for ``what``."""

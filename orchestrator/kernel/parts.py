@@ -48,6 +48,9 @@ class Trials(Protocol):
             OSError: As for :meth:`launch`; the trial then has no row.
         """
 
+    def found_infeasible(self, results: Mapping[str, TrialResult]) -> Mapping[str, TrialResult]:
+        """Return the new results of completed trials that later ones show to be infeasible."""
+
     def observe(self, trial: Trial, report: Report) -> None:
         """Take a report of a running trial, or of one of an earlier process."""
 

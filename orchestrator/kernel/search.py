@@ -70,6 +70,9 @@ class Search:
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Take the result of a trial asked for. Called exactly once for each."""
 
+    def revise(self, trial_id: str, result: TrialResult) -> None:
+        """Replace the result of a trial that is infeasible, as later ones show."""
+
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return True if a running trial has shown enough and is to stop.
 

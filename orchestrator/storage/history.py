@@ -20,6 +20,7 @@ from orchestrator.kernel.events import (
     Asked,
     Event,
     Finished,
+    Judged,
     OfTrial,
     Opened,
     Reported,
@@ -123,6 +124,8 @@ class TrialHistory:
             self.node, self.cores = event.node, event.cores or None
         elif isinstance(event, Finished):
             self.result, self.finished_at, self.running = event.result, event.at, False
+        elif isinstance(event, Judged):
+            self.result = event.result
 
     def row(self) -> dict[str, Any]:
         """Return its row of the trials table by column name; unknown cells are absent."""

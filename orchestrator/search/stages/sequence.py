@@ -139,6 +139,13 @@ class Stages(Search):
         self._ledger.results.append((trial, result))
         self._owners[self._key(trial)].tell(trial, result)
 
+    def revise(self, trial_id: str, result: TrialResult) -> None:
+        """Replace a result in the ledger."""
+        self._ledger.results[:] = [
+            (trial, result if trial.id == trial_id else before)
+            for trial, before in self._ledger.results
+        ]
+
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return the verdict of the phase that asked for the trial."""
         return self._owners[self._key(trial)].should_stop(trial, report)

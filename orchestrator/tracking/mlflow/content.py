@@ -81,7 +81,7 @@ class Child:
         role: The config's role in the answer, as MLflow has it.
         num_reports: Reports that were written.
         has_params: Whether its config was written.
-        ended: Whether nothing more is to be written.
+        ended: State with which it was ended; empty while more is to be written.
     """
 
     run_id: str
@@ -89,7 +89,7 @@ class Child:
     role: str = ""
     num_reports: int = 0
     has_params: bool = False
-    ended: bool = False
+    ended: str = ""
 
 
 @dataclass(kw_only=True)

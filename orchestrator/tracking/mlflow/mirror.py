@@ -169,15 +169,15 @@ class Mirror:
         if began != attempt(trial) or trial.trial.id in self._run.children:
             store.client.delete_run(run_id)
             return
-        has_ended = run.info.status != Status.RUNNING and "state" in known
+        ended = known.get("state", "") if run.info.status != Status.RUNNING else ""
         role = known.get(ROLE_TAG, "")
-        self._run.children[trial.trial.id] = Child(run_id, began, role, ended=has_ended)
+        self._run.children[trial.trial.id] = Child(run_id, began, role, ended=ended)
 
     def _bring(self, store: Store, trial: TrialHistory) -> None:
         child = self._child(store, trial)
-        if child.ended:
-            return
         result = trial.concluded
+        if child.ended and (result is None or child.ended == result.state):
+            return
         store.write(
             child.run_id,
             points=points(trial, child.num_reports),
@@ -189,7 +189,7 @@ class Mirror:
             store.client.set_terminated(
                 child.run_id, STATUS[result.state], milliseconds(trial.finished_at)
             )
-            child.ended = True
+            child.ended = result.state
 
     def _child(self, store: Store, trial: TrialHistory) -> Child:
         child = self._run.children.get(trial.trial.id)

@@ -45,12 +45,16 @@ class Script(Search):
         self._notes = list(notes)
         self._num_reports = 0
         self.told: list[tuple[int, TrialState]] = []
+        self.revised: list[TrialState] = []
 
     def ask(self) -> Proposal | Pause | None:
         return self._answers.pop(0) if self._answers else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         self.told.append((trial.config["workers"], result.state))
+
+    def revise(self, trial_id: str, result: TrialResult) -> None:
+        self.revised.append(result.state)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         self._num_reports += 1
@@ -214,6 +218,35 @@ def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> No
     assert search.told == [(0, TrialState.COMPLETED)]
     assert launched(loop).trial == lost
     assert launched(loop).trial.config["workers"] == 6
+
+
+def test_a_trial_is_infeasible_once_a_later_one_shows_that_its_systems_knob_changed_the_data(
+    loops: Loops,
+) -> None:
+    """Two workers read each sample of an unsharded set twice; the batch changes nothing."""
+    larger = {**proposal(0).config, "batch": 1000}
+    answers = (
+        proposal(0),
+        proposal(3, config={**larger, "workers": 3}),
+        proposal(0, config=larger),
+    )
+    search = Script(*answers)
+    loop = loops(search)
+    for samples, revised in ((100, []), (200, []), (100, [TrialState.INFEASIBLE])):
+        trial = launched(loop).trial
+        loop.started(Started(trial_id=trial.id, node="here", cores=1))
+        loop.reported(trial, replace(REPORT, samples=samples))
+        loop.finished(trial, completed(val_acc=0.5))
+        assert search.revised == revised
+    assert {state for _, state in search.told} == {TrialState.COMPLETED}
+    assert loops.kinds[-2:] == ["judged", "note"]
+    resumed = Script(*answers)
+    loop = loops(resumed)
+    loop.replay(loops.events)
+    assert (resumed.told, resumed.revised) == (search.told, search.revised)
+    states = [result.state for result in loop.results.values()]
+    assert states == [TrialState.COMPLETED, TrialState.INFEASIBLE, TrialState.COMPLETED]
+    assert loop.next_launch() is None
 
 
 def test_a_trial_that_was_not_run_in_time_runs_in_the_resumed_sweep(loops: Loops) -> None:

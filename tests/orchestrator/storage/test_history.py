@@ -73,6 +73,17 @@ def test_a_start_from_a_checkpoint_keeps_the_epochs_that_it_restored(scribe: Scr
     assert (again.node, again.cores) == ("b", 1)
 
 
+def test_a_trial_that_a_later_one_shows_to_be_infeasible_keeps_its_end(scribe: Scribe) -> None:
+    trial = scribe.whole(make_trial(0))
+    before = history(scribe).trials[trial.id]
+    result = TrialResult(state=TrialState.INFEASIBLE, reason="its epoch has 200 samples")
+    scribe.record("judged", trial_id=trial.id, result=result)
+    after = history(scribe)
+    assert +after.states == {TrialState.INFEASIBLE: 1}
+    assert after.trials[trial.id].row()["reason"] == "its epoch has 200 samples"
+    assert after.trials[trial.id].finished_at == before.finished_at
+
+
 def test_events_of_unknown_kinds_are_passed_over(scribe: Scribe) -> None:
     before = history(scribe).trials
     with (scribe.run_dir / RunFile.JOURNAL).open("a") as file:

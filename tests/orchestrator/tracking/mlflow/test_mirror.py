@@ -20,7 +20,7 @@ from orchestrator.storage.tables import trials_of
 from orchestrator.tracking.mlflow.content import PARENT_TAG, SWEEP_TAG, MirroredRun, Point
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.parent import Store
-from orchestrator.trial import TrialState
+from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.tracking.in_mlflow import (
     assert_mirrored,
     runs_of,
@@ -50,6 +50,21 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
         assert found[f"tags.{name}"].dropna().tolist() == trials[name].dropna().map(str).tolist()
     assert found["tags.bound"].dropna().tolist() == ["loader", "loader"]
     assert found["status"].tolist() == ["FINISHED", "FINISHED", "FAILED"]
+
+
+def test_a_trial_that_proves_infeasible_is_so_in_mlflow(run_dir: Path, tmp_path: Path) -> None:
+    uri = sqlite(tmp_path)
+    scribe = Scribe(run_dir)
+    scribe.sweep()
+    trial = scribe.whole(make_trial(0))
+    mirror = Mirror(run_dir, uri)
+    mirror.catch_up()
+    result = TrialResult(state=TrialState.INFEASIBLE, reason="its epoch has 200 samples")
+    scribe.record("judged", trial_id=trial.id, result=result)
+    mirror.finish(0)
+    _, (child,) = runs_of(uri)
+    assert (child.data.tags["state"], child.info.status) == ("infeasible", "FAILED")
+    assert child.data.tags["reason"] == result.reason
 
 
 def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path) -> None:
