@@ -12,6 +12,7 @@ driver            one run, from options to report
 search            what to try next
 execution         running trials: processes, telemetry, Ray
 measurement       what a trial measures in its own process; ``Run``
+wrappers          functions and commands as they are, as trainables
 integrations      training loops of Lightning and Hugging Face, timed by a run
 analysis          tables, answer, report, ``import orchestrator.analysis as an``
 tracking          console and MLflow
@@ -54,6 +55,7 @@ from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation, Stage
+from orchestrator.wrappers import from_function, from_script
 
 if TYPE_CHECKING:
     from orchestrator.measurement.blocks import Phase
@@ -70,9 +72,9 @@ __all__ = [
     "Factored", "Grid", "Isolation", "KnobError", "Machine", "Node", "Objective", "Optuna",
     "Phase", "PreparedData", "Published", "Random", "Rigor", "Run", "RunDirectoryError", "Sampler",
     "SearchSpec", "Stage", "Sweep", "SweepError", "SweepFileError", "Trainable", "__version__",
-    "at_least", "at_most", "both", "choice", "fastest_within", "from_ray", "integers", "knee",
-    "knobs", "learning", "loguniform", "maximize", "minimize", "normal", "requires", "systems",
-    "uniform", "weighted",
+    "at_least", "at_most", "both", "choice", "fastest_within", "from_function", "from_ray",
+    "from_script", "integers", "knee", "knobs", "learning", "loguniform", "maximize", "minimize",
+    "normal", "requires", "systems", "uniform", "weighted",
 ]  # fmt: skip
 
 

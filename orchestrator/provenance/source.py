@@ -36,6 +36,8 @@ def source_hash(trainable: Trainable[Any]) -> str:
     while isinstance(function, functools.partial):
         function = inspect.unwrap(function.func)
     sources: dict[str, bytes] = {}
+    for script in getattr(trainable.train, "source_files", ()):
+        _follow(script.stem, script, sources)
     for part in (function, trainable.config):
         name = getattr(part, "__module__", "") or type(part).__module__
         file = getattr(sys.modules.get(name), "__file__", None)

@@ -88,8 +88,8 @@ def from_ray(
         training.param_space.config_class,
         data=data,
         reports=reports,
-        constraints=[_OnDictionary(each) for each in constraints],
-        demand=_OnDictionary(demand or _own_demand(function, gpus)),
+        constraints=[OnDictionary(each) for each in constraints],
+        demand=OnDictionary(demand or _own_demand(function, gpus)),
         preload=("torch", *preload, "ray.tune"),
         keeps_checkpoints=keeps_checkpoints,
         warm=warm,
@@ -133,7 +133,7 @@ def _problem_of_stop(stop: Any) -> tuple[str, str] | None:  # noqa: ANN401 - wha
     return None if is_allowed else (f"stop = {shown(stop)} is not allowed", hint)
 
 
-class _OnDictionary:
+class OnDictionary:
     """A function of the dictionary and a machine, called with a config."""
 
     def __init__(self, function: Callable[[dict[str, Any], Machine], Any]) -> None:
@@ -141,6 +141,7 @@ class _OnDictionary:
         self.__code__ = getattr(function, "__code__", None)  # for messages that name its place
 
     def __call__(self, config: Any, machine: Machine) -> Any:  # noqa: ANN401 - any config, answer
+        """Return the function's answer."""
         return self._function(type(config).__param_space__.dictionary(config), machine)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchestrator.errors import KnobError, SweepError
+from orchestrator.errors import KnobError, SweepError, refuse
 from orchestrator.execution.ray.functions.labels import Labels, label
 from orchestrator.locations import caller
 from orchestrator.space.configs import make_config_class, values_of
@@ -263,3 +263,39 @@ def _resolved(config: Mapping[Any, Any]) -> dict[Any, Any]:
     if placeholders._FunctionResolver.TOKEN in repr(made):
         raise ValueError("it needs a value of a later tune.sample_from: put that one first")
     return made
+
+
+class TrainingOnSpace:
+    """A training function of a dictionary: its config class is made for each sweep.
+
+    Args:
+        name: Name for the class of its configs.
+        defaults: A value for every key.
+
+    Attributes:
+        param_space: The defaults alone.
+    """
+
+    def __init__(self, name: str, defaults: Mapping[str, Any]) -> None:
+        self.name, self.defaults = name, defaults
+        self.param_space = ParamSpace(name, defaults)
+
+    def fitted(
+        self, space: Mapping[str, Any], baseline: Mapping[str, Any] | None
+    ) -> tuple[type, Any, Any]:
+        """Return a config class that has all values of a sweep, its space and its baseline."""
+        if baseline is not None and not isinstance(baseline, Mapping):
+            baseline = values_of(baseline)
+        fitted = ParamSpace(self.name, self.defaults, space, baseline)
+        known = self.param_space.problems  # refused already
+        problems: list[SweepError] = [p for text, p in fitted.problems.items() if text not in known]
+        if not fitted.problems and (problem := fitted.problem_of_derived()):
+            problems.append(problem)
+        refuse(problems)
+        return fitted.config_class, fitted.space(), fitted.baseline()
+
+    @staticmethod
+    def dictionary(config: Any) -> dict[str, Any]:  # noqa: ANN401 - of a class made here
+        """Return the dictionary that a config stands for."""
+        made: dict[str, Any] = type(config).__param_space__.dictionary(config)
+        return made

@@ -18,11 +18,9 @@ from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from orchestrator.errors import SweepError, refuse
-from orchestrator.execution.ray.functions.param_space import ParamSpace
+from orchestrator.execution.ray.functions.param_space import TrainingOnSpace
 from orchestrator.execution.ray.functions.session import Session, Stop, filled_names
 from orchestrator.metrics import Objective
-from orchestrator.space.configs import values_of
 from orchestrator.texts import bounded
 
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ class RayInTrialError(RuntimeError):
 
 
 @dataclass(kw_only=True, eq=False)
-class RayTraining:
+class RayTraining(TrainingOnSpace):
     """Call of a function or class written for Ray Tune, within a session that reports to a run.
 
     Its attributes are the arguments of ``from_ray``; without data ``data_key`` is empty.
@@ -56,27 +54,13 @@ class RayTraining:
     keeps_checkpoints: bool
 
     def __post_init__(self) -> None:
-        self.param_space = ParamSpace(self.name, self.defaults)
+        super().__init__(self.name, self.defaults)
         self.__wrapped__ = own_function(self.function)
         self.__module__ = self.__wrapped__.__module__ or "builtins"
 
-    def fitted(
-        self, space: Mapping[str, Any], baseline: Mapping[str, Any] | None
-    ) -> tuple[type, Any, Any]:
-        """Return a config class that has all values of a sweep, its space and its baseline."""
-        if baseline is not None and not isinstance(baseline, Mapping):
-            baseline = values_of(baseline)
-        fitted = ParamSpace(self.name, self.defaults, space, baseline)
-        known = self.param_space.problems  # refused already
-        problems: list[SweepError] = [p for text, p in fitted.problems.items() if text not in known]
-        if not fitted.problems and (problem := fitted.problem_of_derived()):
-            problems.append(problem)
-        refuse(problems)
-        return fitted.config_class, fitted.space(), fitted.baseline()
-
     def __call__(self, config: Any, run: Run) -> None:  # noqa: ANN401 - of a class made here
         """Train one trial to its end."""
-        dictionary = type(config).__param_space__.dictionary(config)
+        dictionary = self.dictionary(config)
         if self.data_key:
             dictionary[self.data_key] = str(run.data.path)
         # Every name under which a function may have imported report() looks here (Ray 2.60).
