@@ -1,4 +1,4 @@
-"""``python -m orchestrator init``: a sweep and a trainable to begin with, which run at once."""
+"""``python -m orchestrator init``: a sweep with a trainable to begin with, or one of a script."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 
 from orchestrator.arguments import Parser, a_path, typed
 from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.templates.of_script import sweep_of
 
 _FILES: Final = ("my_trainable.py", "my_sweep.py")
 
@@ -31,26 +32,41 @@ def main(arguments: Sequence[str]) -> int:
         "folder", metavar="DIR", nargs="?", default=Path(), type=a_path,
         help="where to (default: the current folder)",
     )  # fmt: skip
-    folder: Path = parser.parse_args(arguments).folder
+    parser.add_argument(
+        "--from", metavar="SCRIPT.py", dest="script", type=a_path,
+        help="write a sweep of this script, from the options that its argparse parser has",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    folder: Path = options.folder
     with refusing_os_errors():
+        texts = _texts(options.script)
         # A link that leads nowhere is there too.
-        if there := [name for name in _FILES if os.path.lexists(folder / name)]:
+        if there := [name for name in texts if os.path.lexists(folder / name)]:
             raise SweepError(
                 f"init: there is a {' and a '.join(there)} in {folder.absolute()}",
                 "allowed: another folder: python -m orchestrator init DIR",
             )
         folder.mkdir(parents=True, exist_ok=True)
-        for name in _FILES:
-            text = (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
+        for name, text in texts.items():
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
-    trainable, sweep = (folder / name for name in _FILES)
+    *trainables, sweep = (folder / name for name in texts)
     named = f"./{sweep}" if str(sweep).startswith("-") else sweep  # else it is an option
     python = typed("orchestrator", [named])
+    check = " Check what the script reports, and what varies." if options.script else ""
+    for each in trainables:
+        sys.stdout.write(f"{each}: a small network and its knobs. Put your own model there.\n")
     sys.stdout.write(
-        f"{trainable}: a small network and its knobs. Put your own model there.\n"
-        f"{sweep}: what is asked about it.\n"
+        f"{sweep}: what is asked about it.{check}\n"
         f"To see what would run:  {python} --plan\n"
-        f"To run it, a minute:    {python}\n"
+        f"To run it:              {python}\n"
     )
     return 0
+
+
+def _texts(script: Path | None) -> dict[str, str]:
+    """Return the files to write by name: the sweep of a script, or the trainable and its sweep."""
+    if script is not None:
+        return {f"{script.stem}_sweep.py": sweep_of(script)}
+    here = Path(__file__).parent
+    return {name: (here / f"{name}.txt").read_text(encoding="utf-8") for name in _FILES}

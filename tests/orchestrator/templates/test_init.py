@@ -62,3 +62,51 @@ def test_what_is_written_passes_a_linter_in_the_users_repository(folder: Path) -
             [ruff, *check, *config], cwd=folder, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout
+
+
+SCRIPT = """
+import argparse
+
+p = argparse.ArgumentParser()
+p.add_argument("data")
+p.add_argument("--lr", type=float, default=0.1)
+p.add_argument("-j", "--num-workers", type=int, default=0)
+p.add_argument("--clip", type=float)
+p.add_argument("--layers", nargs="+", type=int, default=[8])
+p.add_argument("--amp", action="store_true")
+p.add_argument("--epochs", type=int, default=3)
+a = p.parse_args()
+raise SystemExit("it trains now: val_acc=")
+"""
+
+
+def test_a_sweep_of_a_script_has_its_options(folder: Path) -> None:
+    (folder / "train.py").write_text(SCRIPT)
+
+    done = run_main("init", "--from", "train.py")
+
+    assert done.returncode == 0, done.stderr
+    text = (folder / "train_sweep.py").read_text()
+    assert '"python train.py --epochs {epochs} {data}"' in text
+    assert '"lr": 0.1,' in text
+    assert '"clip": None,' in text
+    assert "layers" not in text
+    assert 'reports=[minimize("report_s"), maximize("val_acc")]' in text
+    planned = run_main("train_sweep.py", "--plan")
+    assert planned.returncode == 0, planned.stderr
+    assert "num-workers: choice(0, 1, 2, 4)" in planned.stdout
+    assert "amp: choice(False, True)" in planned.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("print(1)", "does not parse options by argparse"), ("import nothing_there", "nothing_there")],
+)
+def test_a_script_without_a_parser_is_refused(folder: Path, text: str, message: str) -> None:
+    (folder / "train.py").write_text(text)
+
+    done = run_main("init", "--from", "train.py")
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["train.py"]
