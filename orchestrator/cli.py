@@ -39,6 +39,11 @@ def main(arguments: Sequence[str]) -> int:
             from orchestrator.templates.init import main as init
 
             return init(arguments[1:])
+        if arguments[:1] == ["judge"]:
+            from orchestrator.judge.command import main as judge
+
+            with refusing_os_errors():
+                return judge(arguments[1:])
         _require_file(arguments[0] if arguments else "")
         options = parse(arguments)
         from orchestrator.driver.planning.text import print_plan
@@ -60,7 +65,7 @@ def _require_file(word: str) -> None:
             f"{word} is the folder of a run, not a sweep file",
             f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
-    if (close := nearest(word, ("init", "train"))) and not os.path.exists(word):  # noqa: PTH110
+    if (close := nearest(word, ("init", "judge", "train"))) and not os.path.exists(word):  # noqa: PTH110
         raise SweepError(f"{word}: no such command or file{close}")
 
 

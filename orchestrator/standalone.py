@@ -7,6 +7,7 @@ shown as it comes. It is trained once, unless ``--retry-contaminated`` is given.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
@@ -31,7 +32,7 @@ from orchestrator.sweep.loading import require_modules
 from orchestrator.system.streams import outlast_readers
 from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
-from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialState, trial_id
+from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, TrialState, trial_id
 
 _KNOB: Final = "knob "
 """Before a knob's name among the options' names: it may be called like one of them."""
@@ -155,6 +156,7 @@ def add_options(parser: Parser, *, epochs: str, save: str, data: str = "") -> No
     parser.add_argument(
         "--save", metavar="FILE", type=a_path, help=f"keep the trained weights{save}"
     )
+    parser.add_argument("--json", metavar="FILE", type=a_path, help="write the result to this file")
     parser.set_defaults(data="", data_root=None, download=False, test=True)
     parser.set_defaults(ceilings=False, retry_contaminated=False)
     if data:
@@ -254,6 +256,8 @@ def train_once(
         finally:
             executor.close()
         result = printer.result
+        if options.json is not None and result is not None:
+            _write_json(options.json, result)
         if save is not None and result is not None and result.state is TrialState.COMPLETED:
             if not kept.exists():
                 raise SweepError(f"{trainable.name} has kept no checkpoint: nothing was saved")
@@ -268,6 +272,19 @@ def train_once(
                 _save(kept, save, about)
             sys.stdout.write(f"weights: {save}\n")
     return printer.exit_code
+
+
+def _write_json(path: Path, result: TrialResult) -> None:
+    """Write state, reason, figures and other load of a result."""
+    times = {} if result.wall_s is None else {"wall_s": result.wall_s}
+    about = {
+        "state": result.state,
+        "reason": result.reason,
+        "metrics": {**times, **result.metrics},
+        "contaminated": result.contaminated,
+    }
+    with refusing_os_errors():
+        path.write_text(f"{json.dumps(about)}\n", encoding="utf-8")
 
 
 def _save(kept: Path, path: Path, about: Mapping[str, Any]) -> None:

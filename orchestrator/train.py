@@ -11,6 +11,7 @@ from typing import Any
 
 from orchestrator.arguments import Parser, a_path
 from orchestrator.data import DataFolders
+from orchestrator.driver.request import chosen_data
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
@@ -19,6 +20,7 @@ from orchestrator.standalone import add_options, train_once
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.loading import load_sweep
+from orchestrator.sweep.overrides import overridden
 from orchestrator.trainable import Trainable
 
 
@@ -33,6 +35,8 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_args(arguments)
     run_dir: Path = options.run_dir
+    if run_dir.suffix == ".py":
+        return _train_baseline(run_dir, options)
     record = read_sweep(run_dir)
     trainable = _trainable(record)
     config = _config(trainable, _recommended(run_dir))
@@ -56,13 +60,41 @@ def main(arguments: Sequence[str]) -> int:
     )
 
 
+def _train_baseline(file: Path, options: argparse.Namespace) -> int:
+    """Train once with the baseline of a sweep file, changed by ``--set``."""
+    sweep = overridden(load_sweep(file), settings=options.set)
+    budget = replace(sweep.budget, half_width=None)
+    if options.epochs is not None:
+        budget = replace(budget, epochs=options.epochs, steps=None)
+    folders = DataFolders.default(options.data_root)
+    _, data, note = chosen_data(sweep, folders, options.data, download=options.download)
+    if note:
+        sys.stderr.write(f"NOTE: {note}\n")
+    return train_once(
+        sweep.trainable,
+        options,
+        source=Source(file=str(file.resolve())),
+        config=canonical(sweep.baseline),
+        budget=budget,
+        data=data,
+        folders=folders,
+    )
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="python -m orchestrator train",
         description="Trains once with the settings that a run recommends, on that run's data, and "
         "keeps the weights.",
     )
-    parser.add_argument("run_dir", metavar="RUN_DIR", type=a_path, help="runs/<sweep>/<time>")
+    parser.add_argument(
+        "run_dir", metavar="RUN_DIR", type=a_path,
+        help="runs/<sweep>/<time>; or a sweep file, to train with its baseline",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", metavar="KNOB=VALUE", action="append", default=[],
+        help="change a knob of a sweep file's baseline",
+    )  # fmt: skip
     data = "another data set, or a folder (default: the run's)"
     add_options(
         parser, epochs=" (default: as in the sweep)", save=" (default: RUN_DIR/model.pt)", data=data

@@ -129,7 +129,9 @@ def read_request(given: Options) -> Request:
         options = replace(options, no_mlflow=options.tracking_uri is None)
     else:
         machine = local_machine()
-        dataset, data, data_note = _chosen_data(sweep, options, folders)
+        dataset, data, data_note = chosen_data(
+            sweep, folders, options.data, download=options.download
+        )
         if not options.address:  # another cluster's machine is known once it has answered
             require_modules(sweep.trainable)
             _check_search(sweep, machine)
@@ -199,22 +201,32 @@ def _check_search(sweep: Sweep[Any], machine: Machine) -> None:
     require_start(sweep.search, search_problem(sweep, machine))
 
 
-def _chosen_data(
-    sweep: Sweep[Any], options: Options, folders: DataFolders
+def chosen_data(
+    sweep: Sweep[Any], folders: DataFolders, given: str | None, *, download: bool
 ) -> tuple[DataSet | None, str, str]:
-    """Return the data set to train on, its name, and a note if it is not the intended one."""
+    """Return the data set to train on, its name, and a note if it is not the intended one.
+
+    Args:
+        sweep: The sweep.
+        folders: Where data sets live.
+        given: A set to train on instead of the sweep's, or None.
+        download: True if it may be fetched.
+
+    Raises:
+        DataError: It is absent, and nothing stands in for it.
+    """
     sets = sweep.trainable.data
-    if not sets and not options.data:
+    if not sets and not given:
         return None, "", ""
-    name = options.data or sweep.data or sets[0].name
+    name = given or sweep.data or sets[0].name
     name = _with_absolute_folder(sets, name)
     dataset = find_data(sets, name)
-    if options.download or dataset.present(folders):
+    if download or dataset.present(folders):
         return dataset, name, ""
     root, here = folders.root, Path.cwd()
     shown = root.relative_to(here) if root.is_relative_to(here) else root
     missing = f"{dataset.name} is not under {shown}"
-    if options.data or sweep.embedded_data is None:
+    if given or sweep.embedded_data is None:
         raise DataError(missing, f"to get it: {dataset.how_to_get}")
     stand_in = find_data(sets, sweep.embedded_data)
     note = (

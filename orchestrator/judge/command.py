@@ -1,0 +1,175 @@
+"""The command ``judge``: pairs of interleaved runs until there is a verdict."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from orchestrator.arguments import Parser, a_path, some_text, whole_number
+from orchestrator.errors import SweepError
+from orchestrator.judge.sequential import LEAST, MOST, Verdict, expected_pairs, judged
+from orchestrator.judge.sides import Side, sides_of
+from orchestrator.metrics import is_accuracy
+from orchestrator.sweep.loading import load_sweep
+
+EXIT_NOT_BETTER: Final = 3
+_WALL: Final = "wall_s"
+_MOST_DISTURBED: Final = 3
+"""Pairs in a row that other load may disturb before they count as they are."""
+_WORDS: Final = {"better": "faster", "worse": "slower"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run pairs until there is a verdict, and print it.
+
+    Returns:
+        0 where the new one is faster and not less accurate, 3 where it is not.
+
+    Raises:
+        SweepError: A side cannot be run, or its run did not complete.
+    """
+    options = _parser().parse_args(arguments)
+    within = options.within / 100
+    speed, accuracy = _figures(options)
+    sys.stderr.write(
+        f"{speed}: about {max(LEAST, expected_pairs(within))} pairs for a change of "
+        f"{options.within:g} % if pairs differ by 2 %, at most {options.pairs}\n"
+    )
+    with TemporaryDirectory(prefix="judge-") as folder:
+        printed = [name for name in (options.speed, options.accuracy) if name not in (None, _WALL)]
+        with sides_of(options.old, options.new, options.sweep, printed, Path(folder)) as sides:
+            pairs = _pairs(sides, speed, within, options.pairs, Path(folder))
+    verdict = _verdict(pairs, speed, within, options.pairs)
+    of_accuracy = _of_accuracy(pairs, accuracy, options.tolerance) if accuracy else None
+    keep = verdict.word == "better" and of_accuracy in (None, "same", "better")
+    if options.json:
+        about = {"verdict": _WORDS.get(verdict.word, verdict.word), **asdict(verdict)}
+        about |= {"figure": speed, "accuracy": of_accuracy, "keep": keep, "runs": pairs}
+        del about["word"]
+        sys.stdout.write(f"{json.dumps(about)}\n")
+    else:
+        sys.stdout.write(_sentence(options, pairs, verdict, speed, accuracy, of_accuracy))
+    return 0 if keep else EXIT_NOT_BETTER
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="python -m orchestrator judge",
+        description="Runs two git revisions, configs or commands in turn until it is decided which "
+        "is faster. Ends with 0 where the new one is faster and no less accurate, else with 3.",
+    )
+    parser.add_argument("old", metavar="OLD", type=some_text,
+                        help="a revision; knob=value,... or baseline; or a command")  # fmt: skip
+    parser.add_argument("new", metavar="NEW", type=some_text, help="likewise")
+    parser.add_argument("sweep", metavar="SWEEP.py", nargs="?", type=a_path,
+                        help="its baseline is trained; none for two commands")  # fmt: skip
+    parser.add_argument("--speed", metavar="FIGURE", type=some_text,
+                        help="what is compared (default: the sweep's, else wall_s)")  # fmt: skip
+    parser.add_argument("--accuracy", metavar="FIGURE", type=some_text,
+                        help="what must not get worse (default: the sweep's accuracy)")  # fmt: skip
+    parser.add_argument("--within", metavar="PERCENT", type=float, default=3.0,
+                        help="change that counts as none (default: 3)")  # fmt: skip
+    parser.add_argument("--tolerance", metavar="X", type=float, default=0.005,
+                        help="loss of accuracy that is accepted (default: 0.005)")  # fmt: skip
+    parser.add_argument("--pairs", metavar="N", type=whole_number(3), default=MOST,
+                        help=f"pairs at most (default: {MOST})")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _figures(options: argparse.Namespace) -> tuple[str, str | None]:
+    """Return the figure of speed and that of accuracy, or None."""
+    if options.sweep is None:
+        return options.speed or _WALL, options.accuracy
+    names = [each.metric for each in load_sweep(options.sweep).objectives]
+    accuracies = [name for name in names if is_accuracy(name)]
+    speeds = [name for name in names if name not in accuracies]
+    return options.speed or next(iter(speeds), _WALL), options.accuracy or next(
+        iter(accuracies), None
+    )
+
+
+def _pairs(
+    sides: tuple[Side, Side], speed: str, within: float, most: int, scratch: Path
+) -> list[dict[str, Any]]:
+    """Run pairs, old and new first in turn, until their speeds decide."""
+    pairs: list[dict[str, Any]] = []
+    seeds, disturbed = random.SystemRandom(), 0
+    while judged(_logs(pairs, speed), within, most) is None:
+        seed = seeds.randrange(2**31)
+        order = (0, 1) if len(pairs) % 2 == 0 else (1, 0)
+        results = {side: sides[side].run(seed, scratch) for side in order}
+        load = [result["contaminated"] for result in results.values() if result["contaminated"]]
+        if load and disturbed < _MOST_DISTURBED:
+            disturbed += 1
+            sys.stderr.write(f"a pair is run again, since other load disturbed it: {load[0]}\n")
+            continue
+        disturbed = disturbed if load else 0
+        figures = {"old": results[0]["metrics"], "new": results[1]["metrics"]}
+        pairs.append({"seed": seed, **figures, "load": "; ".join(load)})
+        sys.stderr.write(f"pair {len(pairs)}: {math.exp(_logs(pairs, speed)[-1]):.3f}x\n")
+    return pairs
+
+
+def _logs(pairs: Sequence[Mapping[str, Any]], figure: str) -> list[float]:
+    """Return the logarithm of each pair's ratio, above 0 where the new one is better."""
+    sign = -1 if _is_time(figure) else 1
+    try:
+        return [sign * math.log(pair["new"][figure] / pair["old"][figure]) for pair in pairs]
+    except (KeyError, ZeroDivisionError, ValueError):
+        known = ", ".join(sorted(pairs[-1]["new"]))
+        raise SweepError(f"judge: no {figure} above 0 in a run", f"it has: {known}") from None
+
+
+def _is_time(figure: str) -> bool:
+    """Return True for a figure of which less is better."""
+    return figure.endswith(("_s", "_ms", "_gib", "loss")) and not figure.endswith("_per_s")
+
+
+def _verdict(pairs: Sequence[Mapping[str, Any]], figure: str, within: float, most: int) -> Verdict:
+    verdict = judged(_logs(pairs, figure), within, most)
+    assert verdict is not None, "the pairs ended with it"
+    return verdict
+
+
+def _of_accuracy(pairs: Sequence[Mapping[str, Any]], figure: str, tolerance: float) -> str:
+    """Return ``same`` where a loss beyond the tolerance is excluded at 95 %; else what is seen."""
+    import numpy as np
+    from scipy import stats
+
+    changes = np.array([pair["new"][figure] - pair["old"][figure] for pair in pairs])
+    half = stats.t.ppf(0.95, len(changes) - 1) * changes.std(ddof=1) / math.sqrt(len(changes))
+    if changes.mean() - half > 0:
+        return "better"
+    if changes.mean() - half >= -tolerance:
+        return "same"
+    return "worse" if changes.mean() + half < 0 else "not decided"
+
+
+def _sentence(
+    options: argparse.Namespace,
+    pairs: Sequence[Mapping[str, Any]],
+    verdict: Verdict,
+    speed: str,
+    accuracy: str | None,
+    of_accuracy: str | None,
+) -> str:
+    word = _WORDS.get(verdict.word, verdict.word)
+    within = f" within {options.within:g} %" if word == "same" else ""
+    interval = f"{verdict.ratio:.3f}x ({verdict.low:.3f} to {verdict.high:.3f})"
+    text = f"{word}{within}: {options.new} against {options.old}: {speed} {interval}"
+    text += f" over {verdict.pairs} pairs{_load(pairs)}\n"
+    return text + (f"{accuracy}: {of_accuracy}\n" if accuracy else "")
+
+
+def _load(pairs: Sequence[Mapping[str, Any]]) -> str:
+    disturbed = sum(bool(pair["load"]) for pair in pairs)
+    return f"; other load disturbed {disturbed} of them" if disturbed else ""

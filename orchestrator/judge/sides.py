@@ -1,0 +1,130 @@
+"""A git revision, a config or a command as what is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import SweepError
+
+_SWEEP = """\
+from orchestrator import Sweep, choice, from_script, maximize
+
+SWEEP = Sweep(
+    from_script({command}, config={{"unused": None}}, reports=[{reports}]),
+    question="Is it faster?",
+    space={{"unused": choice(None, "")}},
+)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two that are compared.
+
+    Attributes:
+        name: As the user named it.
+        folder: Where it runs.
+        sweep: Sweep file, relative to the folder or absolute.
+        settings: ``--set`` of its config.
+    """
+
+    name: str
+    folder: Path
+    sweep: Path
+    settings: Sequence[str] = ()
+
+    def run(self, seed: int, scratch: Path) -> Mapping[str, Any]:
+        """Train once in a process of its own; return its result's state, reason, figures, load.
+
+        Raises:
+            SweepError: It did not complete.
+        """
+        file = scratch / "result.json"
+        file.unlink(missing_ok=True)
+        options = [f"--set={each}" for each in self.settings]
+        words = [sys.executable, "-m", "orchestrator", "train", str(self.sweep), *options]
+        # The revision's own modules come first, orchestrator's too if it is in the repository.
+        path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH", "")]))
+        done = subprocess.run(
+            [*words, "--seed", str(seed), "--json", str(file)],
+            cwd=self.folder, env={**os.environ, "PYTHONPATH": path}, text=True, errors="replace",
+            capture_output=True, check=False,
+        )  # fmt: skip
+        if not file.exists():
+            raise SweepError(f"{self.name}: {shlex.join(words)} failed:\n{done.stderr.strip()}")
+        result: dict[str, Any] = json.loads(file.read_text())
+        if result["state"] != "completed":
+            raise SweepError(f"{self.name}: {result['state']}: {result['reason']}")
+        return result
+
+
+@contextmanager
+def sides_of(
+    old: str, new: str, sweep: Path | None, figures: Sequence[str], scratch: Path
+) -> Iterator[tuple[Side, Side]]:
+    """Yield the two sides.
+
+    Args:
+        old: A git revision; ``knob=value,knob=value`` or ``baseline``; or a command.
+        new: Likewise.
+        sweep: Sweep file, whose baseline is trained; None for two commands.
+        figures: Figures that commands print.
+        scratch: Folder for checkouts and files.
+
+    Raises:
+        SweepError: A revision is unknown, or there is no repository.
+    """
+    here = Path.cwd()
+    if sweep is None:
+        commands = ((old, "old"), (new, "new"))
+        first, second = (_of_command(*each, figures, scratch) for each in commands)
+        yield first, second
+    elif "=" in old or "=" in new:
+        first, second = (
+            Side(name=name, folder=here, sweep=sweep.resolve(), settings=_settings(name))
+            for name in (old, new)
+        )
+        yield first, second
+    else:
+        top = Path(_git("rev-parse", "--show-toplevel"))
+        places = [scratch / "old", scratch / "new"]
+        try:
+            for place, revision in zip(places, (old, new), strict=True):
+                _git("worktree", "add", "--detach", "--force", str(place), revision)
+            inner, file = here.relative_to(top), sweep.resolve().relative_to(top)
+            first, second = (
+                Side(name=name, folder=place / inner, sweep=place / file)
+                for name, place in zip((old, new), places, strict=True)
+            )
+            yield first, second
+        finally:
+            for place in places:
+                _git("worktree", "remove", "--force", str(place), check=False)
+
+
+def _settings(config: str) -> list[str]:
+    return [] if config == "baseline" else config.split(",")
+
+
+def _of_command(command: str, name: str, figures: Sequence[str], scratch: Path) -> Side:
+    escaped = json.dumps(command.replace("{", "{{").replace("}", "}}"))
+    reports = ", ".join(f"maximize({json.dumps(figure)})" for figure in figures)
+    file = scratch / f"{name}.py"
+    file.write_text(_SWEEP.format(command=escaped, reports=reports))
+    return Side(name=command, folder=Path.cwd(), sweep=file)
+
+
+def _git(*words: str, check: bool = True) -> str:
+    done = subprocess.run(["git", *words], text=True, capture_output=True, check=False)
+    if check and done.returncode:
+        raise SweepError(f"judge: git {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout.strip()
