@@ -251,6 +251,8 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
         return error.hint
     if isinstance(error, SystemExit):
         return _PARSES
+    if hidden := _hidden(error, file):
+        return hidden
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     if isinstance(error, SyntaxError) and error.filename:
         origin, line = error.filename, error.lineno or 0
@@ -259,6 +261,17 @@ def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) ->
         return ""
     shown = bounded(linecache.getline(origin, line).strip(), MOST_OF_A_LINE)
     return f"raised in {place(origin, line)}: {shown}"
+
+
+def _hidden(error: BaseException, file: Path) -> str:
+    """Return which module next to ``file`` an installed one of the same name hides, in words."""
+    owner = error.obj if isinstance(error, AttributeError) else None
+    name = error.name if isinstance(error, ImportError) else getattr(owner, "__name__", None)
+    top = str(name).partition(".")[0]
+    beside, used = file.with_name(f"{top}.py"), getattr(sys.modules.get(top), "__file__", None)
+    if used in (None, str(beside)) or not beside.exists() or beside == file:
+        return ""
+    return f"{top} is {used}, which hides {place(beside)}: give that file another name"
 
 
 def _unknown_argument(error: BaseException) -> re.Match[str] | None:
