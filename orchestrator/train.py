@@ -20,7 +20,7 @@ from orchestrator.standalone import add_options, train_once
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.loading import load_sweep
-from orchestrator.sweep.overrides import overridden
+from orchestrator.sweep.problem import overridden
 from orchestrator.trainable import Trainable
 
 
