@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.errors import SweepError
 
-_SWEEP = """\
+_PACKAGE: Final = Path(__file__).parents[2]
+_SWEEP: Final = """\
 from orchestrator import Sweep, choice, from_script, maximize
 
 SWEEP = Sweep(
@@ -53,7 +54,8 @@ class Side:
         options = [f"--set={each}" for each in self.settings]
         words = [sys.executable, "-m", "orchestrator", "train", str(self.sweep), *options]
         # The revision's own modules come first, orchestrator's too if it is in the repository.
-        path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH", "")]))
+        paths = [str(self.folder), os.environ.get("PYTHONPATH", ""), str(_PACKAGE)]
+        path = os.pathsep.join(filter(None, paths))
         done = subprocess.run(
             [*words, "--seed", str(seed), "--json", str(file)],
             cwd=self.folder, env={**os.environ, "PYTHONPATH": path}, text=True, errors="replace",
