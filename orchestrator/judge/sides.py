@@ -119,7 +119,8 @@ def _settings(config: str) -> list[str]:
 
 def _of_command(command: str, name: str, figures: Sequence[str], scratch: Path) -> Side:
     escaped = json.dumps(command.replace("{", "{{").replace("}", "}}"))
-    reports = ", ".join(f"maximize({json.dumps(figure)})" for figure in figures)
+    names = figures or ["report_s"]  # which from_script adds
+    reports = ", ".join(f"maximize({json.dumps(name)})" for name in names)
     file = scratch / f"{name}.py"
     file.write_text(_SWEEP.format(command=escaped, reports=reports))
     return Side(name=command, folder=Path.cwd(), sweep=file)

@@ -129,7 +129,7 @@ class ScriptTraining(TrainingOnSpace):
                 last.append(line.strip())
                 reports.add(figures.read(line))
             code = process.wait()
-        reports.add(figures.rest())
+        reports.add(figures.rest(), whole=not self._names and not self._file)
         if code:
             _fail(code, " | ".join(filter(None, last)))
         if self._file:
@@ -174,9 +174,9 @@ class _Reports:
         self._first: tuple[float, float] | None = None
         self.number = 0
 
-    def add(self, figures: dict[str, float]) -> None:
-        """Report a set of figures; an empty one is none."""
-        if not figures:
+    def add(self, figures: dict[str, float], *, whole: bool = False) -> None:
+        """Report a set of figures; an empty one only as the ``whole`` of the command."""
+        if not figures and (self.number or not whole):
             return
         now, samples = time.monotonic(), figures.pop(SAMPLES, None)
         self.number += 1

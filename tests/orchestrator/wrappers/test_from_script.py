@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator import SweepFileError, from_script, maximize
+from orchestrator import SweepFileError, from_script, maximize, minimize
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.provenance.source import source_hash
 from orchestrator.trial import Budget, Report
@@ -37,6 +37,14 @@ def test_reports_come_with_their_times() -> None:
     assert last["acc"] == 0.3
     assert 0.1 <= first["report_s"] < 1
     assert 0.1 <= last["report_s"] < 1
+
+
+def test_a_command_that_is_to_report_nothing_has_its_time() -> None:
+    trainable = script("sleep 0.1", reports=[minimize("report_s")])
+
+    (report,) = trained(trainable)
+
+    assert 0.1 <= report["report_s"] < 1
 
 
 def test_the_speed_is_that_after_the_first_report() -> None:
