@@ -13,6 +13,7 @@ driver            one run, from options to report
 search            what to try next
 execution         running trials: processes, telemetry, Ray
 measurement       what a trial measures in its own process; ``Run``
+from_python       ``orchestrator.run``: a sweep from a script or a notebook
 wrappers          functions and commands as they are, as trainables
 integrations      training loops of Lightning and Hugging Face, timed by a run
 analysis          tables, answer, report, ``import orchestrator.analysis as an``
@@ -59,12 +60,14 @@ from orchestrator.trial import Isolation, Stage
 from orchestrator.wrappers import from_function, from_script
 
 if TYPE_CHECKING:
+    from orchestrator.from_python import run
     from orchestrator.measurement.blocks import Phase
     from orchestrator.measurement.run import Run
 
 _LATE = {
     "Phase": "orchestrator.measurement.blocks",
     "Run": "orchestrator.measurement.run",
+    "run": "orchestrator.from_python",
 }
 """Modules of names that are imported when they are asked for: ``Run`` takes torch."""
 
@@ -75,7 +78,7 @@ __all__ = [
     "SearchSpec", "Stage", "Sweep", "SweepError", "SweepFileError", "Trainable", "__version__",
     "at_least", "at_most", "both", "choice", "fastest_within", "from_function", "from_ray",
     "from_script", "integers", "knee", "knobs", "learning", "loguniform", "maximize", "minimize",
-    "normal", "requires", "systems", "uniform", "weighted",
+    "normal", "requires", "run", "systems", "uniform", "weighted",
 ]  # fmt: skip
 
 

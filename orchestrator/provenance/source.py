@@ -41,7 +41,8 @@ def source_hash(trainable: Trainable[Any]) -> str:
     for part in (function, trainable.config):
         name = getattr(part, "__module__", "") or type(part).__module__
         file = getattr(sys.modules.get(name), "__file__", None)
-        if file is not None and name.partition(".")[0] != _OWN:
+        is_by_value = name == "__main__" and Path(file or "").parent.name == _OWN
+        if file is not None and not is_by_value and name.partition(".")[0] != _OWN:
             _follow(name, Path(file), sources)
     digest = hashlib.sha256()
     for name in sorted(sources):

@@ -84,7 +84,8 @@ def _hint_at_command() -> None:
 
 
 def _print_command(file: str) -> None:
-    if "orchestrator.cli" not in sys.modules:  # else the file has run it itself
+    ran = {"orchestrator.cli", "orchestrator.from_python"}
+    if ran.isdisjoint(sys.modules):  # else the file has run it itself
         command = typed("orchestrator", [Path(file)])
         sys.stderr.write(
             f"NOTE: this file states a sweep and has run nothing; to run it: {command}\n"

@@ -10,6 +10,7 @@ import importlib.util
 import inspect
 import linecache
 import os
+import pickle
 import re
 import sys
 import traceback
@@ -44,6 +45,10 @@ _HOW_NOT_TO: Final = (
 )
 
 
+PICKLED: Final = ".sweep"
+"""Ending of a file that has a sweep of ``orchestrator.run``, with all that it needs by value."""
+
+
 def load_sweep(path: Path) -> Sweep[Any]:
     """Return the sweep that a file assigns to its module-level ``SWEEP``.
 
@@ -51,6 +56,11 @@ def load_sweep(path: Path) -> Sweep[Any]:
         SweepError: The file is missing, raises, has no usable ``SWEEP``, or its sweep has
             something wrong with it. All that can be found in one pass is reported at once.
     """
+    if path.suffix == PICKLED:
+        make_importable(path.resolve())
+        pickled: Sweep[Any] = pickle.loads(path.read_bytes())
+        raise_all(list(sweep_problems(pickled, path)))
+        return pickled
     with collecting_problems() as problems:
         try:
             module = run_sweep_file(path)
