@@ -12,16 +12,15 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-import orchestrator.analysis as an
 from orchestrator.arguments import EXIT_WRONG_REQUEST
-from orchestrator.driver.options.declaration import flag
+from orchestrator.driver.options.declaration import DEFAULT_RUNS, flag
 from orchestrator.driver.options.options import DECLARATIONS
-from orchestrator.driver.request import DEFAULT_RUNS
 from orchestrator.errors import SweepError, nearest
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.sweep.definition import Sweep
@@ -68,17 +67,19 @@ class Result:
     @property
     def trials(self) -> pd.DataFrame:
         """A row a trial."""
-        return self.tables.trials
+        trials: pd.DataFrame = self.tables.trials
+        return trials
 
     @property
     def configs(self) -> pd.DataFrame:
         """A row a config; see :func:`orchestrator.analysis.configs`."""
-        return an.configs(self.tables)
+        configs: pd.DataFrame = _analysis().configs(self.tables)
+        return configs
 
     @cached_property
-    def tables(self) -> an.RunTables:
-        """All tables of the run."""
-        return an.load(self.path)
+    def tables(self) -> Any:  # noqa: ANN401 - orchestrator.analysis.RunTables
+        """All tables of the run, for the functions of ``orchestrator.analysis``."""
+        return _analysis().load(self.path)
 
     @property
     def report(self) -> Report:
@@ -90,6 +91,11 @@ class Result:
         answer = self.path / "answer.md"
         lines = answer.read_text("utf-8").strip() if answer.exists() else "no answer"
         return f"{lines.partition(chr(10))[0].strip('*')}\n{self.path}"
+
+
+def _analysis() -> Any:  # noqa: ANN401
+    """Return ``orchestrator.analysis``, by name: it takes MLflow, which trainables must not."""
+    return import_module("orchestrator.analysis")
 
 
 def run(sweep: Sweep[Any], **options: Any) -> Result:  # noqa: ANN401 - as of the command line

@@ -16,7 +16,7 @@ from orchestrator.data import (
     is_path,
 )
 from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.options.declaration import contradictions
+from orchestrator.driver.options.declaration import DEFAULT_RUNS, contradictions
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.warm import WarmStart, kept_warm_start, warm_start_of
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, raise_all
@@ -40,7 +40,6 @@ from orchestrator.system.energy import PackageEnergy
 from orchestrator.tracking.mlflow import checked_uri, default_uri
 from orchestrator.tracking.mlflow.uris import HIDDEN, OPTION, in_full, shown
 
-DEFAULT_RUNS = Path("runs")
 TRACKING_URI: Final = "MLFLOW_TRACKING_URI"
 EXPERIMENT: Final = "MLFLOW_EXPERIMENT_NAME"
 """MLflow's own variables, which stand in for ``--tracking-uri`` and ``--experiment``."""
