@@ -11,9 +11,10 @@ from statistics import median
 from typing import Any
 
 from orchestrator.driver.budgets import LEAST_CONFIGS, Amount, Budgets
+from orchestrator.driver.options.declaration import DEFAULT_RUNS
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.record import question_record
-from orchestrator.driver.request import DEFAULT_RUNS, Request
+from orchestrator.driver.request import Request
 from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.journal import read_journal
