@@ -2,17 +2,17 @@
 
 The speed and the accuracy of each config are tested, and of all configs of a stage together. A
 change is shown where its interval lies beyond the tolerance. These are many tests: Holm's
-correction over all of them together keeps the chance of any false regression at 2.5 %, and that of
-any false improvement as well.
+correction over all of them together keeps the chances of any false regression and of any false
+improvement at 2.5 % each.
 
 Two runs are two sessions of one machine. What the host did on the day (its clock, its other
 guests, its heat) meets every config of a session alike, and is no smaller for being measured
 often: repeats of one session are not draws over days. The model: the logarithm of a config's
 ratio is the sessions' common change, plus the config's own, plus the error of its runs. The
 common change is the median over the configs, so that one config that changed does not read as
-the others' change; a config's own is its ratio over the median of the others'. What was changed
-between the runs and does the same to every config is in the common change as well: two runs
-cannot tell the two apart.
+the others' change; a config's own is its ratio over the median of the others'. A change between the
+runs that affects every config alike is in the common change as well: two runs cannot separate the
+two.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def changes_of(pairs: pd.DataFrame, names: tuple[str, str, str], *, sign: float)
     """Return the change of a figure in each row, with its error by the spread between runs.
 
     The spread is pooled over the configs of a stage and both runs, see
-    :mod:`orchestrator.analysis.statistics.pooling`. A config whose runs differ far more than the
-    others' keeps its own, by Welch's formula. The error is unknown where nothing of a stage was
-    repeated.
+    :mod:`orchestrator.analysis.statistics.pooling`. If the runs of a config differ far more than
+    the others', it keeps its own, by Welch's formula. The error is unknown if nothing of a stage
+    was repeated.
 
     Args:
         pairs: Rows of both runs, with ``stage``.
         names: Columns of the mean, the variance between runs and the number of runs, each with the
-            suffixes ``_first`` and ``_second``. The mean of a speed is that of its logarithm.
+            suffixes ``_first`` and ``_second``. Speeds are given as logarithms.
         sign: -1 where less is better.
 
     Returns:
@@ -126,13 +126,13 @@ def _share(count: int) -> float:
 
 
 def own_changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each config's change over the median of the others of its stage.
+    """Return each config's change over the median of the others of its stage; NaN without others.
 
-    Others whose error is not known are left out. NaN where there is no other, or the config's
-    own error is not known.
+    Changes with an unknown error are left out, unless all are.
     """
     own = rows.assign(**dict.fromkeys(_ESTIMATE, np.nan))
-    for _, known in rows[rows["variance"].notna()].groupby("stage", sort=False):
+    for _, of_stage in rows.groupby("stage", sort=False):
+        known = _with_errors(of_stage)
         logs = known["log"].to_numpy()
         for place, row in enumerate(known.index if len(known) > 1 else ()):
             shares = np.full(len(known), _share(len(known) - 1))
@@ -140,6 +140,12 @@ def own_changes(rows: pd.DataFrame) -> pd.DataFrame:
             log = float(logs[place] - np.median(np.delete(logs, place)))
             own.loc[row, _ESTIMATE] = _weighted(log, shares, known)
     return own
+
+
+def _with_errors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the changes with a known error, if there are any; else all."""
+    known = rows[rows["variance"].notna()]
+    return known if len(known) else rows
 
 
 def _weighted(log: float, shares: Floats, rows: pd.DataFrame) -> tuple[float, float, float]:
@@ -195,8 +201,7 @@ def together(rows: pd.DataFrame) -> pd.DataFrame:
 
     Only changes with a known error count, if there are any.
     """
-    known = rows[rows["variance"].notna()]
-    used = known if len(known) else rows
+    used = _with_errors(rows)
     limit = float(rows["limit"].median())
     return against(median_of(used), limit).assign(num_configs=len(used))
 

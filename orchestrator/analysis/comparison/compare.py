@@ -35,16 +35,18 @@ from orchestrator.analysis.comparison.words import (
     HOST,
     change_text,
     labels_of,
-    lost_text,
     sentence_of,
 )
+from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
+from orchestrator.formats import counted
 from orchestrator.metrics import Objective, is_accuracy
 from orchestrator.storage.sweep_record import SweepRecord
 
+_MOST_NAMED: Final = 3
 _SOURCE_DIFFERS: Final = "the trainable's source differs between the runs: so may what a step does"
 
 
@@ -141,24 +143,27 @@ def compare(
             f"tolerance: {tolerance:g} is not allowed",
             "it is the share of the speed that may be lost: 0.03 for 3 %, at least 0 and below 1",
         )
-    keys = row_keys(first, second)
+    keys, rule = row_keys(first, second), first.rule
     require_alike(first.sweep, second.sweep, across)
     pairs = paired_speeds(first, second, keys)
     counts, alike = mismatches(pairs, [key for key in keys if key not in across])
     if not alike.any():
         raise refusal("no config ran under the same conditions in both runs:", list(counts))
     compared = pairs[alike].reset_index(drop=True)
-    rule, speeds = first.rule, ("log", "variance", "clean")
-    rows = changes_of(compared, speeds, sign=rule.speed.sign).assign(limit=-math.log1p(-tolerance))
-    speed = figure_of(rule.speed.metric, rows, is_ratio=True)
-    figures = [speed]
-    if rule.accuracy.metric != rule.speed.metric:
-        names = ("accuracy", "spread", "trained")
-        rows = changes_of(compared, names, sign=rule.accuracy.sign)
-        levels = compared["accuracy_first"].astype("float64")
-        rows = rows.assign(limit=_tolerated(rule.accuracy, first.sweep, levels))
-        figures.append(figure_of(rule.accuracy.metric, rows, is_ratio=False))
-    table, changes = ordered(_table(compared, speed, keys), judged(figures))
+    limits = limits_of(rule, first.sweep, tolerance, compared["accuracy_first"].astype("float64"))
+    columns = {
+        rule.speed: ("log", "variance", "clean"),
+        rule.accuracy: ("accuracy", "spread", "trained"),
+    }
+    figures = [
+        figure_of(
+            objective.metric,
+            changes_of(compared, names, sign=objective.sign).assign(limit=limits[objective.metric]),
+            is_ratio=objective is rule.speed,
+        )
+        for objective, names in [*columns.items()][: len(limits)]
+    ]
+    table, changes = ordered(_table(compared, figures[0], keys), judged(figures))
     return Comparison(
         table=table,
         changes=changes,
@@ -171,26 +176,39 @@ def compare(
     )
 
 
-def _tolerated(
-    accuracy: Objective, sweep: SweepRecord, levels: pd.Series[float]
-) -> pd.Series[float] | float:
-    """Return how far each accuracy may fall: by the objective, else by the sweep."""
-    tolerance, is_relative = accuracy.tolerance, accuracy.relative
-    if tolerance is None:
+def limits_of(
+    rule: Rule, sweep: SweepRecord, tolerance: float, levels: pd.Series[float]
+) -> dict[str, pd.Series[float] | float]:
+    """Return by how much each figure may be worse, the speed's as a logarithm of a ratio.
+
+    The tolerance of the accuracy is its objective's; if that has none, the sweep's.
+
+    Args:
+        rule: The rule of the first run.
+        sweep: The sweep of the first run.
+        tolerance: Share of the speed that a config may lose.
+        levels: Accuracy of each config in the first run.
+    """
+    accuracy = rule.accuracy
+    allowed, is_relative = accuracy.tolerance, accuracy.relative
+    if allowed is None:
         is_relative = not is_accuracy(accuracy.metric)
-        tolerance = sweep.rigor.tie_margin if is_relative else sweep.rigor.accuracy_tolerance
-    return tolerance * levels.abs() if is_relative else tolerance
+        allowed = sweep.rigor.tie_margin if is_relative else sweep.rigor.accuracy_tolerance
+    of_accuracy = allowed * levels.abs() if is_relative else allowed
+    return {accuracy.metric: of_accuracy} | {rule.speed.metric: -math.log1p(-tolerance)}
 
 
 def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
+    loads = [(side, *load_text(run.trials)) for side, run in (("first", first), ("second", second))]
+    notes = [f"other load, {side} run: {text}" for side, num, _, text in loads if num]
     hashes = {first.sweep.source_hash, second.sweep.source_hash}
-    differs = (_SOURCE_DIFFERS,) if len(hashes) > 1 and "" not in hashes else ()
-    lost = lost_configs(first, second)
-    texts = (lost_text(labels_of(lost, first.sweep)),) if len(lost) else ()
-    sides = (("first", first), ("second", second))
-    loads = [(side, *load_text(run.trials)) for side, run in sides]
-    load = [f"other load, {side} run: {text}" for side, num, _, text in loads if num]
-    return (*load, *differs, *texts)
+    if len(hashes) > 1 and "" not in hashes:
+        notes.append(_SOURCE_DIFFERS)
+    if labels := labels_of(lost_configs(first, second), first.sweep):
+        text = f"{counted(len(labels), 'config')} completed in the first run and failed in the "
+        more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
+        notes.append(f"{text}second: {'; '.join(labels[:_MOST_NAMED])}{more}")
+    return tuple(notes)
 
 
 def _table(pairs: pd.DataFrame, speed: Figure, row_keys: Sequence[str]) -> pd.DataFrame:
@@ -211,18 +229,13 @@ def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:
 def with_changes(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
     """Add each ratio, each config's own with its ``p_value``, and whether it is ``different``."""
     assert speed.own is not None
-    tested, own = against(speed.rows, 0.0), against(speed.own, 0.0)
+    own = against(speed.own, 0.0)
     p_values = holm(2 * own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
-    return table.assign(
-        ratio=np.exp(tested["change"]),
-        low=np.exp(tested["low"]),
-        high=np.exp(tested["high"]),
-        own=np.exp(own["change"]),
-        own_low=np.exp(own["low"]),
-        own_high=np.exp(own["high"]),
-        p_value=p_values,
-        different=p_values < SIGNIFICANCE,
-    )
+    ends = ["change", "low", "high"]
+    ratios = np.exp(against(speed.rows, 0.0)[ends]).set_axis(["ratio", "low", "high"], axis=1)
+    owns = np.exp(own[ends]).set_axis(["own", "own_low", "own_high"], axis=1)
+    cells = {name: values for each in (ratios, owns) for name, values in each.items()}
+    return table.assign(**cells, p_value=p_values, different=p_values < SIGNIFICANCE)
 
 
 def ordered(table: pd.DataFrame, changes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

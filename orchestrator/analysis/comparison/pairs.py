@@ -6,6 +6,7 @@ of them, that differ in one of these are not compared, and the difference is nam
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -138,15 +139,13 @@ def mismatches(
     pairs: pd.DataFrame, keys: Collection[str]
 ) -> tuple[dict[Difference, int], npt.NDArray[np.bool_]]:
     """Return how often each difference in ``keys`` occurs, and the rows that have none."""
-    counts: dict[Difference, int] = {}
-    alike = np.ones(len(pairs), dtype=np.bool_)
+    counts, alike = Counter[Difference](), np.ones(len(pairs), dtype=np.bool_)
     for key in keys:
         ours, theirs = (pairs[f"{key}_{side}"].map(str) for side in ("first", "second"))
         differ = (ours != theirs).to_numpy()
         alike &= ~differ
-        for first, second in zip(ours[differ], theirs[differ], strict=True):
-            difference = Difference(key=key, first=first, second=second)
-            counts[difference] = counts.get(difference, 0) + 1
+        both = zip(ours[differ], theirs[differ], strict=True)
+        counts.update(Difference(key=key, first=one, second=other) for one, other in both)
     return counts, alike
 
 
@@ -162,10 +161,8 @@ def lost_configs(first: RunTables, second: RunTables) -> pd.DataFrame:
         return rows[knobs].drop_duplicates()
 
     failed = of(second, TrialState.FAILED, TrialState.INFEASIBLE)
-    lost = of(first, TrialState.COMPLETED).merge(failed, on=knobs)
-    done = of(second, TrialState.COMPLETED)
-    marked = lost.merge(done, on=knobs, how="left", indicator=True)
-    return marked.loc[marked["_merge"] == "left_only", knobs]
+    lost, done = of(first, TrialState.COMPLETED).merge(failed), of(second, TrialState.COMPLETED)
+    return pd.concat([lost, done, done]).drop_duplicates(keep=False)
 
 
 def _with_conditions(run: RunTables, other: RunTables, keys: Sequence[str]) -> pd.DataFrame:

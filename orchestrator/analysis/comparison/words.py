@@ -15,7 +15,6 @@ from orchestrator.analysis.wording import format_config, is_share, short
 from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 
-_MOST_NAMED: Final = 3
 HOST: Final = (
     "; that is the host on the day as much as what was changed between the runs: --again tells "
     "them apart"
@@ -115,15 +114,6 @@ def labels_of(table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
         " ".join(f"{name}={short(config[name])}" for name in names) or format_config(config, sweep)
         for config in configs
     ]
-
-
-def lost_text(labels: Sequence[str]) -> str:
-    """Return that configs completed in the first run alone, with the first few of them."""
-    more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
-    return (
-        f"{counted(len(labels), 'config')} completed in the first run and failed in the second: "
-        f"{'; '.join(labels[:_MOST_NAMED])}{more}"
-    )
 
 
 def _leading(changes: pd.DataFrame, verdict: Verdict) -> dict[Any, Any]:

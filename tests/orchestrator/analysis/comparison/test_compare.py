@@ -50,7 +50,7 @@ def test_without_any_repeats_there_is_no_verdict() -> None:
     table = comparison.table
     assert table["p_value"].isna().all()
     assert not table["different"].any()
-    assert table[["low", "own"]].isna().all(axis=None)
+    assert table[["low", "own_low"]].isna().all(axis=None)
     assert comparison.verdict is Verdict.NOT_DECIDED
     assert "is not known: too few runs" in comparison.sentence
     assert (comparison.common["num_configs"].item(), comparison.common_texts) == (4, [])
