@@ -43,7 +43,7 @@ from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.formats import counted
-from orchestrator.metrics import Objective, is_accuracy
+from orchestrator.metrics import is_accuracy
 from orchestrator.storage.sweep_record import SweepRecord
 
 _MOST_NAMED: Final = 3

@@ -136,6 +136,4 @@ def _figure(
         means = _over_pairs(of_pairs, of_pairs.index.get_level_values("stage"))
         tested = against(means, float(limits.median()))
         together[str(stage)] = tested.assign(num_configs=len(limits))
-    return Figure(
-        metric=metric, is_ratio=own is not None, rows=changes, own=own, together=together
-    )
+    return Figure(metric=metric, is_ratio=own is not None, rows=changes, own=own, together=together)

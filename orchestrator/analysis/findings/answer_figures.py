@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of
+from orchestrator.analysis.columns import metrics_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup
+from orchestrator.analysis.recommendation.starts import OF_EPOCHS
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
-from orchestrator.analysis.statistics.intervals import is_narrow, mean_interval, t_quantile
+from orchestrator.analysis.statistics.intervals import is_narrow, mean_interval
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
@@ -43,10 +44,10 @@ def named_figures(row: Mapping[Any, Any], rule: Rule) -> dict[str, float]:
     return {name.removeprefix("metrics."): row.get(name, math.nan) for name in columns}
 
 
-def baseline_figures(tables: RunTables, stage: Stage, group: str) -> dict[str, float]:
-    """Return the baseline's figures in a stage, what that does not tell from the search.
+def baseline_row(tables: RunTables, stage: Stage, group: str) -> dict[Any, Any]:
+    """Return the baseline's known figures in a stage, with those of the search that it lacks.
 
-    What it has learned does not depend on the hardware, and may be from the main group.
+    Learned figures do not depend on the hardware, and may be from the main group.
 
     Args:
         tables: The run.
@@ -54,25 +55,21 @@ def baseline_figures(tables: RunTables, stage: Stage, group: str) -> dict[str, f
         group: The group of comparable rows that they are from.
     """
 
-    def own(rows: pd.DataFrame, group: str) -> dict[str, float]:
+    def own(rows: pd.DataFrame, group: str) -> dict[Any, Any]:
         same = rows[rows_of(rows, tables.sweep.baseline) & (rows[GROUP] == group)]
-        return named_figures(same.iloc[0].to_dict() if len(same) else {}, tables.rule)
+        figures = same[metrics_of(same)].head(1).to_dict("records") or [{}]
+        return {name: value for name, value in figures[0].items() if not pd.isna(value)}
 
     of_main = own(tables.configs, tables.main_group)
-    known = named_figures({}, tables.rule)
-    for figures in (
-        {name: value for name, value in of_main.items() if is_learned(name)},
-        own(tables.configs, group),
-        own(tables.confirmed, group) if stage is Stage.CONFIRM else {},
-    ):
-        known |= {name: value for name, value in figures.items() if not pd.isna(value)}
-    return known
+    row = {name: of_main[name] for name in of_main if is_learned(name.removeprefix("metrics."))}
+    row |= own(tables.configs, group)
+    return row | own(tables.confirmed, group) if stage is Stage.CONFIRM else row
 
 
 def row_of_figures(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any], Stage]:
-    """Return the config's confirm runs where it has any, else the runs that selected it.
+    """Return the config's confirm runs if it has any, else the runs that selected it.
 
-    Of confirm runs under several conditions those that are comparable with the search.
+    Confirm runs that are comparable with the search come before others.
     """
 
     def rows(table: pd.DataFrame) -> list[dict[Any, Any]]:
@@ -90,7 +87,7 @@ def row_of_figures(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any]
 def _with_composed(
     confirmed: Mapping[Any, Any], searched: Mapping[Any, Any], tables: RunTables
 ) -> Mapping[Any, Any]:
-    """Return the confirm runs' row with what they do not tell, where they are of speed alone."""
+    """Return the row of confirm runs of speed alone, with the learned figures of the search."""
     column = tables.rule.accuracy_column
     if not tables.is_composed or not pd.isna(confirmed.get(column, math.nan)):
         return confirmed
@@ -145,8 +142,8 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     From three rounds of the confirm stage that have both accuracies, or more: a paired t interval,
     since the runs of a round have one seed. Otherwise from the searching runs, of four seeds of the
     two or more: a t interval with their pooled variance; two runs of one seed are one. Contaminated
-    runs count, since other load changes no accuracy. An interval that is as wide as half of the
-    accuracy tells no difference.
+    runs count, since other load changes no accuracy. None if the interval is as wide as half of the
+    accuracy.
     """
     rule, both = tables.rule, (config, tables.sweep.baseline)
     rows, column = tables.confirm_rows, rule.accuracy_column
@@ -175,28 +172,8 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     )
 
 
-def has_shown_difference(
-    tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]
-) -> bool | None:
-    """Return True if speed or accuracy of the searching runs differ by more than noise (95 %).
-
-    None where one of the two figures, or its noise, is not known.
-    """
-    configs, both = tables.searched_configs(), (config, reference)
-    rows = pd.concat([configs[rows_of(configs, which)].head(1) for which in both])
-    accuracies = [_searched(tables, which) for which in both]
-    if len(rows) < 2 or not all(map(len, accuracies)):
-        return None
-    error = t_quantile(rows["df"].max()) * math.sqrt(rows["variance"].sum(skipna=False))
-    _, low, high = mean_interval(*accuracies)
-    if math.isnan(error) or math.isnan(low):
-        return None
-    ours, theirs = rows[tables.rule.speed_column]
-    return bool(abs(math.log(ours / theirs)) > error or not low <= 0 <= high)
-
-
 def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.float64]:
-    """Return a config's accuracy by each seed that searched; that of its combination without."""
+    """Return a config's accuracy by seed of the search; without any, its combination's."""
     rows, column = tables.searched, tables.rule.accuracy_column
     done = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
     own = done[rows_of(done, config)]
@@ -207,28 +184,19 @@ def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.fl
     return accuracies.to_numpy(dtype=np.float64)
 
 
-def own_and_composed(tables: RunTables) -> tuple[float, float, int] | None:
-    """Return the baseline's accuracy with its own setting and with others, over shared seeds.
-
-    With the number of these seeds; None where there are none.
-    """
-    rows, column, sweep = tables.searched, tables.rule.accuracy_column, tables.sweep
-    done = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
-    is_own = rows_of(done, sweep.baseline)
-    learns = {k: v for k, v in sweep.baseline.items() if sweep.knobs[k].role is not Role.SYSTEMS}
-    parts = [done[is_own], done[rows_of(done, learns) & ~is_own]]
-    of_seed = [part.groupby("seed")[column].mean() for part in parts]
-    both = pd.concat(of_seed, axis=1, join="inner").dropna()
-    if both.empty:
-        return None
-    with_own, with_others = both.mean()
-    return float(with_own), float(with_others), len(both)
-
-
 def cost_of_run(
-    tables: RunTables, config: Mapping[str, Any] | None, speedup: Speedup | None
+    tables: RunTables,
+    row: Mapping[Any, Any],
+    baseline: Mapping[Any, Any],
+    speedup: Speedup | None,
 ) -> dict[str, float]:
     """Return the cost of a run by name, each figure where it is known.
+
+    Args:
+        tables: The run.
+        row: The row of the config's figures; {} without a config.
+        baseline: The row of the baseline's.
+        speedup: The speed-up of the config.
 
     Returns:
         ``search_s``, wall time of all trials; ``search_core_hours``; ``saved_s_per_epoch``, of
@@ -239,41 +207,14 @@ def cost_of_run(
         pd.to_numeric(tables.trials.get(name, pd.Series(dtype="float64")), errors="coerce")
         for name in ("wall_s", "cores")
     )
-    costs: dict[str, float | None] = {
-        "search_s": float(walls.sum()) if walls.notna().any() else None,
-        "search_core_hours": float((walls * cores).sum() / 3600)
-        if (walls * cores).notna().any()
-        else None,
-    }
-    if config is not None:
-        took, saved = costs["search_s"], _saved_s(tables, speedup)
+    took, core_s = (each.sum(min_count=1) for each in (walls, walls * cores))
+    costs = {"search_s": took, "search_core_hours": core_s / 3600}
+    is_of_epochs = tables.rule.speed.metric in OF_EPOCHS
+    if is_of_epochs and speedup is not None and speedup.leads and speedup.ratio is not None:
+        saved = baseline.get("metrics.epoch_s", math.nan) * (1 - 1 / speedup.ratio)
         costs["saved_s_per_epoch"] = saved
-        if took is not None and saved is not None and saved > 0:
+        if saved > 0:
             costs["epochs_to_pay"] = took / saved
-        for start, which in (("", config), ("baseline_", tables.sweep.baseline)):
-            for name in _MEMORY:
-                costs[f"{start}{name}"] = _mean(tables, which, f"metrics.{name}") or None
-    return {name: cost for name, cost in costs.items() if cost is not None}
-
-
-def _saved_s(tables: RunTables, speedup: Speedup | None) -> float | None:
-    if speedup is None or not speedup.leads or speedup.ratio is None:
-        return None
-    if tables.rule.speed.metric not in ("samples_per_s", "epoch_s"):
-        return None
-    epoch_s = _mean(tables, tables.sweep.baseline, "metrics.epoch_s")
-    return None if epoch_s is None else epoch_s * (1 - 1 / speedup.ratio)
-
-
-def _mean(tables: RunTables, config: Mapping[str, Any], column: str) -> float | None:
-    """Return the mean over the confirm runs of a config, or over its searching runs."""
-    rows = tables.grouped
-    if column not in rows.columns:
-        return None
-    rows = rows[(rows["state"] == TrialState.COMPLETED) & (rows[GROUP] == tables.main_group)]
-    done = rows[rows_of(rows, config)]
-    for stage in (Stage.CONFIRM, Stage.TRAIN, Stage.PROBE):
-        known = done.loc[done["stage"] == stage, column].dropna()
-        if len(known):
-            return float(known.mean())
-    return None
+    for start, of in (("", row), ("baseline_", baseline if row else {})):
+        costs |= {f"{start}{name}": of.get(f"metrics.{name}") or math.nan for name in _MEMORY}
+    return {name: float(cost) for name, cost in costs.items() if not pd.isna(cost)}

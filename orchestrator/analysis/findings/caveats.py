@@ -1,10 +1,13 @@
-"""Caveats: what the figures of a run rest on, and what weakens them, each with its words."""
+"""Checks of what the figures of a run rest on, each with its words; those that fail are caveats."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
 from typing import Any, Final
 
 import pandas as pd
@@ -12,20 +15,18 @@ import pandas as pd
 from orchestrator.analysis.columns import Config, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings.answer_figures import has_shown_difference, own_and_composed
-from orchestrator.analysis.findings.codes import Caveat, Finding, Health
 from orchestrator.analysis.findings.words import changes_of, named
 from orchestrator.analysis.knobs.effects import effects
 from orchestrator.analysis.knobs.figures import Verdict
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.front import rests_on
-from orchestrator.analysis.recommendation.speedup import Basis
 from orchestrator.analysis.recommendation.starts import break_even
 from orchestrator.analysis.rule import column_of, reaches
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import learned_word, short, shown
 from orchestrator.formats import counted
+from orchestrator.space.configs import format_value
 from orchestrator.space.knob import Role
 from orchestrator.trial import Isolation, Stage, TrialState
 
@@ -35,6 +36,47 @@ _LOST: Final = {
     TrialState.INFEASIBLE: "cannot run here",
     TrialState.NOT_RUN: "were not run",
 }
+
+
+class Health(StrEnum):
+    """Weight of a finding, the gravest first: whether the figures stand as they are."""
+
+    WARNING = "warning"
+    UNKNOWN = "not known"
+    PASS = "pass"
+
+
+class Caveat(StrEnum):
+    """Names of the checks, the gravest first."""
+
+    REPLAY = "replay"
+    DATA = "data"
+    ONE_CLASS = "one class"
+    OTHER_LOAD = "other load"
+    COMPOSED = "composed"
+    ROLES = "roles"
+    BUDGET = "budget"
+    RULE = "rule"
+    CONDITIONS = "conditions"
+    START = "start"
+    EFFECT = "effects"
+    ONE_RUN = "one run"
+    CONTAMINATED = "contaminated"
+    SHARED = "shared cores"
+    DRIFT = "drift"
+    INTERFERENCE = "interference"
+    NOISE = "noise floor"
+    EDGE = "edge of range"
+    TRIALS = "trials"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check of what the figures of a run rest on: its code, a clause, and its weight."""
+
+    code: Caveat
+    text: str
+    health: Health = Health.WARNING
 
 
 def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
@@ -52,11 +94,17 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
         yield Finding(Caveat.BUDGET, text)
     for text in group_notes(tables.grouped, tables.main_group):
         yield Finding(Caveat.CONDITIONS, text)
-    if tables.is_composed:
-        yield _roles(tables)
-    yield _other_load(trials)
+    both = [
+        name
+        for name, knob in sweep.knobs.items()
+        if knob.role is Role.SYSTEMS and tables.roles[name] is Role.BOTH
+    ]
+    if both:
+        yield Finding(Caveat.ROLES, f"{' and '.join(both)} declared systems, counted as both")
+    disturbed, watched, text = load_text(trials)
+    health = Health.WARNING if disturbed else Health.PASS if watched else Health.UNKNOWN
+    yield Finding(Caveat.OTHER_LOAD, text, health)
     yield _drift(tables)
-    yield from _short_epochs(trials)
     effect = tables.interference
     if effect is not None:
         health = Health.WARNING if effect.is_shown and not effect.acted_on else Health.PASS
@@ -92,7 +140,9 @@ def caveats_of_choice(
     elif num := int(choice.row.get("num_left_out") or 0):
         text = f"its speed leaves out {counted(num, 'contaminated run')}, what it learned does not"
         yield Finding(Caveat.CONTAMINATED, text)
-    if _is_shared(choice, tables):
+    timed = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
+    both = rows_of(timed, choice.config) | rows_of(timed, tables.sweep.baseline)
+    if "isolation" in timed and (timed.loc[both, "isolation"] == Isolation.SHARED).any():
         text = "runs of it or of the baseline were timed on shared cores, which nothing isolates"
         yield Finding(Caveat.SHARED, text)
     yield from _edges(tables, choice.config)
@@ -111,30 +161,6 @@ def _composed(
     if choice.row.get(COMPOSED, False):
         text = f"selected by composed figures, {rests_on(choice.row, learned)}; since then {text}"
     return Finding(Caveat.COMPOSED, text, Health.PASS)
-
-
-def _roles(tables: RunTables) -> Finding:
-    """Return the baseline's accuracy with its own setting, and with that of its curve."""
-    objective, known = tables.rule.accuracy, own_and_composed(tables)
-    knobs = [
-        name
-        for name, knob in tables.sweep.knobs.items()
-        if knob.role is Role.SYSTEMS and tables.roles[name] is Role.BOTH
-    ]
-    parts = [f"{' and '.join(knobs)} declared systems, counted as both"] if knobs else []
-    health = Health.WARNING if knobs else Health.PASS
-    if known is not None:
-        own, composed, num = known
-        one, other = (shown(objective.metric, value) for value in (own, composed))
-        parts.append(
-            f"the baseline has {objective.metric} {one} with its own setting and {other} with "
-            f"another one, over {counted(num, 'seed')}"
-        )
-        if abs(own - composed) > (objective.tolerance or 0.0) / 2:
-            health = Health.WARNING
-    elif not knobs:
-        parts, health = ["the baseline was trained with one setting alone"], Health.UNKNOWN
-    return Finding(Caveat.ROLES, "; ".join(parts), health)
 
 
 def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -161,16 +187,11 @@ def _short_of_the_rule(
     rule, ranked = tables.rule, tables.ranked
     searched = ranked[ranked[GROUP] == choice.row.get(GROUP)]
     limits = rule.limits(searched)
-    own = searched[rows_of(searched, tables.sweep.baseline)]
-    is_short = len(own) and not rule.acceptable(searched)[own.index].any()
-    baseline: Mapping[Any, Any] = own.iloc[0].to_dict() if is_short else {}
-    for start, row in (
-        ("the baseline itself has", baseline),
-        ("its confirm runs reach", confirmed),
-    ):
-        for objective in rule.conditions:
+    own = searched[rows_of(searched, tables.sweep.baseline)].to_dict("records")[:1]
+    for start, rows in (("the baseline itself has", own), ("its confirm runs reach", [confirmed])):
+        for row, objective in product(rows, rule.conditions):
             metric, limit = objective.metric, limits[objective.metric]
-            value = row.get(column_of(objective), float("nan"))
+            value = row.get(column_of(objective), math.nan)
             if pd.isna(value) or pd.isna(limit):
                 continue
             if not reaches(objective, pd.Series([value]), limit).all():
@@ -200,33 +221,19 @@ def _starts(choice: Choice, tables: RunTables) -> Iterator[Finding]:
 
 
 def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
-    """Yield changed knobs that show no difference from the baseline's value, the others kept.
-
-    A knob whose effect the pairs of other configs show is none of them.
-    """
-    changed = [change.knob for change in changes_of(config, tables)]
-    others = {knob: {**config, knob: tables.sweep.baseline[knob]} for knob in changed}
-    unshown = [
-        knob for knob in changed if has_shown_difference(tables, config, others[knob]) is False
-    ]
+    """Yield the changed knobs of several whose matched pairs show no effect, with known noise."""
+    changed, unshown = [change.knob for change in changes_of(config, tables)], []
+    rows = effects(tables) if len(changed) > 1 else pd.DataFrame()
+    for knob in changed if len(rows) else ():
+        values = {"value": config[knob], "reference": tables.sweep.baseline[knob]}
+        own = rows[rows["knob"] == knob]
+        for column, value in values.items():
+            own = own[own[column].map(format_value) == format_value(value)]
+        is_open = (own["verdict"] == Verdict.OPEN) & own["low"].notna()
+        if len(own) and (is_open | (own["verdict"] == Verdict.EQUAL)).all():
+            unshown.append(knob)
     if unshown:
-        rows = effects(tables)
-        shown = rows.loc[rows["verdict"].isin([Verdict.HIGHER, Verdict.LOWER]), "knob"]
-        unshown = [knob for knob in unshown if knob not in set(shown)]
-    if unshown and len(changed) > 1:
         yield Finding(Caveat.EFFECT, f"no effect shown of {' and '.join(unshown)}")
-
-
-def _is_shared(choice: Choice, tables: RunTables) -> bool:
-    """Return True for shared cores: in the config's search, or in confirm runs behind a claim."""
-    rows = tables.confirm_rows
-    if choice.row.get("isolation") == Isolation.SHARED:
-        return True
-    if choice.speedup.basis is not Basis.CONFIRM or "isolation" not in rows.columns:
-        return False
-    both = rows_of(rows, choice.config) | rows_of(rows, tables.sweep.baseline)
-    done = rows[both & (rows["state"] == TrialState.COMPLETED)]
-    return bool((done["isolation"] == Isolation.SHARED).any())
 
 
 def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -259,12 +266,6 @@ def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(Caveat.EDGE, text, Health.PASS)
 
 
-def _other_load(trials: pd.DataFrame) -> Finding:
-    disturbed, watched, text = load_text(trials)
-    health = Health.WARNING if disturbed else Health.PASS if watched else Health.UNKNOWN
-    return Finding(Caveat.OTHER_LOAD, text, health)
-
-
 def _drift(tables: RunTables) -> Finding:
     drift = tables.drift
     if drift is None:
@@ -272,21 +273,6 @@ def _drift(tables: RunTables) -> Finding:
     is_large = drift.is_significant and abs(drift.ratio - 1) > tables.rule.tie_margin
     health = Health.WARNING if is_large else Health.PASS
     return Finding(Caveat.DRIFT, drift.text, health if drift.is_known else Health.UNKNOWN)
-
-
-def _short_epochs(trials: pd.DataFrame) -> Iterator[Finding]:
-    """Yield speeds of two kinds: of the steady state, and of epochs too short to have one."""
-    if "tags.rate" not in trials.columns:
-        return
-    rates = trials.loc[trials["state"] == TrialState.COMPLETED, "tags.rate"].dropna()
-    num = int((rates == "epochs").sum())
-    if num not in (0, len(rates)):
-        text = (
-            f"{counted(num, 'trial')} of {len(rates)} had epochs too short for a steady state: "
-            "their speeds are of whole epochs, starts included; on a larger set they would be "
-            "higher"
-        )
-        yield Finding(Caveat.SHORT_EPOCHS, text)
 
 
 def _noise(tables: RunTables, choice: Choice | None) -> Finding:

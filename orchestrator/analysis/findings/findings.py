@@ -14,16 +14,22 @@ from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.answer_figures import (
     Difference,
     accuracy_difference,
-    baseline_figures,
+    baseline_row,
     cost_of_run,
     named_figures,
     row_of_figures,
 )
-from orchestrator.analysis.findings.caveats import caveats_of_choice, caveats_of_run
-from orchestrator.analysis.findings.codes import Caveat, Finding, Health, Status
+from orchestrator.analysis.findings.caveats import (
+    Caveat,
+    Finding,
+    Health,
+    caveats_of_choice,
+    caveats_of_run,
+)
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
 from orchestrator.analysis.findings.words import (
     Change,
+    Status,
     accuracy_clause,
     answer_of,
     changes_of,
@@ -160,8 +166,10 @@ def findings(tables: RunTables) -> Findings:
             why=why,
             how_sure="nothing is recommended",
             figures=named_figures({}, rule),
-            baseline_figures=baseline_figures(tables, Stage.TRAIN, tables.main_group),
-            cost=cost_of_run(tables, None, None),
+            baseline_figures=named_figures(
+                baseline_row(tables, Stage.TRAIN, tables.main_group), rule
+            ),
+            cost=cost_of_run(tables, {}, {}, None),
             checks=_gravest_first(caveats_of_run(tables, None)),
         )
     config, speedup = choice.config, choice.speedup
@@ -173,7 +181,8 @@ def findings(tables: RunTables) -> Findings:
     clause = accuracy_clause(rule, figures, difference)
     status, sentence = answer_of(choice, tables, clause, unknown)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
-    theirs = baseline_figures(tables, stage, str(row[GROUP]))
+    baseline = baseline_row(tables, stage, str(row[GROUP]))
+    theirs = named_figures(baseline, rule)
     sentence += others_clause(rule, figures, None if is_baseline else theirs)
     said = [one.text for one in caveats if one.code in (Caveat.START, Caveat.EFFECT)]
     sentence = "; ".join([sentence, *said])
@@ -184,14 +193,14 @@ def findings(tables: RunTables) -> Findings:
         sentence=sentence,
         why=why_chosen(choice, tables),
         why_not_known="" if is_baseline else "; ".join(unknown),
-        how_sure=how_sure(speedup, unknown, tables),
+        how_sure=how_sure(speedup, unknown, rule),
         changes=changes_of(config, tables),
         difference=difference,
         row=row,
         measured_in=stage,
         figures=figures,
         baseline_figures=theirs,
-        cost=cost_of_run(tables, config, speedup),
+        cost=cost_of_run(tables, row, baseline, speedup),
         checks=_gravest_first(caveats),
     )
 

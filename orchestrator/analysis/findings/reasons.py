@@ -33,14 +33,9 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
             about = "looked faster in the runs that selected it and is slower"
         return f"the baseline; {format_config(choice.rejected, sweep)} {about}"
     if choice.finalist is not None:
-        over, other = choice.finalist, format_config(selection.config or {}, sweep)
-        times = "by an unknown factor faster than"
-        if over.is_known:
-            times = f"{over.ratio:.2f}x ({over.low:.2f}x to {over.high:.2f}x) the speed of"
-        return (
-            f"the fastest of the finalists: {times} {other}, which was selected before, "
-            f"over {over.pairs_text}"
-        )
+        other = format_config(selection.config or {}, sweep)
+        pairs = choice.finalist.pairs_text
+        return f"the fastest of the finalists, over {pairs}; {other} was selected before"
     start = f"in the runs that selected it {_selected_by(selection, rule)}"
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
         return f"{start}; {taken_by(rule)}"
@@ -159,25 +154,20 @@ def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
 
 def _why_no_ratio(speedup: Speedup, tables: RunTables) -> str:
     rule, metric = tables.rule, tables.rule.speed.metric
-    if min(speedup.num_ours, speedup.num_theirs) < speedup.num_rounds:
-        have = "reached the target" if metric in OF_THE_TARGET else f"have {metric}"
-        return (
-            f"its confirm runs {have} in {speedup.num_ours} of "
-            f"{counted(speedup.num_rounds, 'round')}, the baseline's in {speedup.num_theirs}"
-        )
+    is_of_target = metric in OF_THE_TARGET
+    if speedup.num_open:
+        lacks = "did not reach the target" if is_of_target else f"has no {metric} above 0"
+        return f"in {counted(speedup.num_open, 'round')} of confirm runs it or the baseline {lacks}"
     rows = tables.trials[rows_of(tables.trials, tables.sweep.baseline)]
-    lost = rows[rows["state"] != TrialState.COMPLETED]
-    is_whole = len(rows) > 0 and lost.empty
-    if speedup.num_rounds or (is_whole and (tables.searched[rule.speed_column] <= 0).any()):
-        return f"a ratio takes figures above 0, and {metric} of it or of the baseline is not"
     if rows.empty:
         return "the baseline was not run"
+    lost = rows[rows["state"] != TrialState.COMPLETED]
     if len(lost):
-        reason = text_of(lost.iloc[-1]["reason"]).partition("\n")[0]
+        reason = first_line(text_of(lost.iloc[-1]["reason"]))
         return f"the baseline is {lost.iloc[-1]['state']}{f': {reason}' if reason else ''}"
-    if rule.target is not None and metric in OF_THE_TARGET:
+    if rule.target is not None and is_of_target:
         return f"the baseline did not reach the target: {condition_text(rule.target)}"
-    return f"the baseline has no {'speed of its own' if rule.is_of_speed else metric}"
+    return f"it or the baseline has no {metric} above 0"
 
 
 def _states(rows: pd.DataFrame) -> str:

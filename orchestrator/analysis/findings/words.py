@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 import pandas as pd
 
 from orchestrator.analysis.columns import same_config
 from orchestrator.analysis.findings.answer_figures import Difference
-from orchestrator.analysis.findings.codes import Status
 from orchestrator.analysis.findings.reasons import taken_by
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import (
     Basis,
     Speedup,
     confirmed_configs,
-    interim_analyses,
     speed_up,
 )
 from orchestrator.analysis.rule import Rule
@@ -37,6 +36,15 @@ from orchestrator.trial import TrialState
 MOST_NAMED: Final = 4
 """A sentence names no more settings than these."""
 _STAYS: Final = "the baseline stays"
+
+
+class Status(StrEnum):
+    """Result of a run, in the words of page and terminal."""
+
+    CONFIRMED = "confirmed"
+    TIE = "tie: the baseline stays"
+    NOT_CONFIRMED = "not confirmed"
+    NOTHING = "nothing to recommend"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,23 +179,15 @@ def others_clause(
     return "".join(clauses)
 
 
-def how_sure(speedup: Speedup, unknown: Sequence[str], tables: RunTables) -> str:
-    """Return a speed-up with what it rests on, or why it is open.
-
-    Args:
-        speedup: The speed-up.
-        unknown: Why it does not lead.
-        tables: The run.
-    """
+def how_sure(speedup: Speedup, unknown: Sequence[str], rule: Rule) -> str:
+    """Return a speed-up with its evidence, or why it is open: ``unknown``."""
     if speedup.basis is Basis.SAME:
         return "it is the baseline itself"
     if not speedup.is_known:
         return f"speed-up not known: {'; '.join(unknown)}"
-    planned, rule = interim_analyses(tables.sweep).first, tables.rule
-    extended = f" (extended from {planned})" if speedup.num_pairs > planned else ""
     parts = [
         f"{times_baseline(rule, f'{speedup.ratio:.2f}')}, 95 % interval {speedup.low:.2f}x to "
-        f"{speedup.high:.2f}x, over {speedup.pairs_text}{extended}"
+        f"{speedup.high:.2f}x, over {speedup.pairs_text}"
     ]
     if speedup.num_left_out:
         num = counted(speedup.num_left_out, "pair")

@@ -16,7 +16,6 @@ from orchestrator.analysis.columns import as_text
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
     Basis,
-    Mean,
     Points,
     Rows,
     mean_difference,
@@ -67,8 +66,8 @@ class Figures:
             shared in too many ways for an interval.
         kind: The comparison that is made.
         baseline: The baseline's value of each knob; empty where not known.
-        idle: For each config a place in ``idle_sets``.
-        idle_sets: Knobs without effect in a config, such as those of a loader without workers.
+        idle: For a knob, True for the configs in which it has no effect, such as one of a loader
+            in configs without workers; only knobs with such configs.
         sign: +1 if larger is better, -1 if smaller is.
         asked: The requested knobs; None for all.
     """
@@ -85,8 +84,7 @@ class Figures:
     is_mixed: bool
     kind: Kind
     baseline: Mapping[str, Any]
-    idle: npt.NDArray[np.intp]
-    idle_sets: Sequence[frozenset[str]]
+    idle: Mapping[str, npt.NDArray[np.bool_]]
     sign: float = 1.0
     asked: Collection[str] | None = None
 
@@ -96,11 +94,12 @@ class Figures:
 
         A knob counts as varied only if it differs from its default where it can have an effect.
         """
+        codes, never = self.points.codes, np.zeros(len(self.points), dtype=np.bool_)
         return [
             name
             for name in self.points.varied
             if (self.asked is None or name in self.asked)
-            and len(np.unique(self.points.codes[name][self.known & ~self._is_idle(name)])) > 1
+            and len(np.unique(codes[name][self.known & ~self.idle.get(name, never)])) > 1
         ]
 
     @cached_property
@@ -140,42 +139,22 @@ class Figures:
             knob: The knob.
             code: Code of its other value.
         """
-        partners = self.points.changed(rows, {knob: code})
-        partners = np.where((partners >= 0) & self.known[partners], partners, -1)
-        others = np.flatnonzero((self.points.codes[knob] == code) & self.known)
-        free = self._ever_idle(knob, np.concatenate([rows, others]))
-        if not free:
+        points, idle = self.points, self.idle
+        partners = self._known(points.changed(rows, {knob: code}))
+        others = np.flatnonzero((points.codes[knob] == code) & self.known)
+        both = np.concatenate([rows, others])
+        free = {n: points.codes[n] for n in idle if n != knob and idle[n][both].any()}
+        if not free or not len(rows) or not len(others):
             return partners
-        are_usual = self._are_usual(rows, free)
-        kin = np.full(len(rows), -1)
-        kin[are_usual] = self.points.matched(
-            rows[are_usual], others[self._are_usual(others, free)], [knob, *free]
-        )
-        for name in free:
-            codes, is_idle = self.points.codes[name], self._is_idle(name)
-            counts = (codes[rows] != codes[kin]) & ~is_idle[rows] & ~is_idle[kin]
-            kin[(kin >= 0) & counts] = -1
+        usual = {name: _most_frequent(codes[others]) for name, codes in free.items()}
+        kin = self._known(points.changed(rows, {knob: code, **usual}))
+        for name, codes in free.items():
+            counts = (codes[rows] != codes[kin]) & ~idle[name][rows] & ~idle[name][kin]
+            kin[counts | (codes[rows] != _most_frequent(codes[rows]))] = -1
         return np.where(partners >= 0, partners, kin)
 
-    def _ever_idle(self, knob: str, rows: Rows) -> list[str]:
-        """Return the other knobs that vary and are without effect in any of some configs."""
-        names = frozenset[str]().union(
-            *(self.idle_sets[place] for place in np.unique(self.idle[rows]))
-        )
-        return [name for name in self.points.varied if name in names and name != knob]
-
-    def _is_idle(self, name: str) -> npt.NDArray[np.bool_]:
-        places = [place for place, names in enumerate(self.idle_sets) if name in names]
-        return np.isin(self.idle, places)
-
-    def _are_usual(self, rows: Rows, names: Collection[str]) -> npt.NDArray[np.bool_]:
-        """Return True for the configs with the most frequent value of each of some knobs."""
-        usual = np.ones(len(rows), dtype=np.bool_)
-        for name in names:
-            codes = self.points.codes[name][rows]
-            if len(codes):
-                usual &= codes == np.bincount(codes).argmax()
-        return usual
+    def _known(self, rows: Rows) -> Rows:
+        return np.where((rows >= 0) & self.known[rows], rows, -1)
 
     def effect(self, corners: Sequence[Rows], signs: Sequence[int]) -> dict[str, Any] | None:
         """Return the mean difference of configs as a row of effects; None if there is no config.
@@ -192,30 +171,33 @@ class Figures:
             :class:`~orchestrator.analysis.statistics.matched_pairs.Mean`, and its ``verdict`` by
             its own interval alone.
         """
-        if not len(corners[0]):
-            return None
-        corners, is_contaminated = self._clean(corners)
-        if self.runs is not None:
-            corners = self._of_distinct_runs(self.runs, corners)
-        if not len(corners[0]):
-            return self.nothing(Verdict.SAME_RUNS)
-        differences = np.zeros(len(corners[0]))
-        for rows, sign in zip(corners, signs, strict=True):
-            differences += sign * self.levels[rows]
         sides = np.column_stack(corners)
+        if not len(sides):
+            return None
+        is_dirty = self.contaminated[sides].any(axis=1)
+        sides = sides if is_dirty.all() else sides[~is_dirty]
+        if self.runs is not None:
+            ordered = np.sort(self.runs[sides], axis=1)
+            sides = sides[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]
+            sides = sides[np.unique(self.runs[sides], axis=0, return_index=True)[1]]
+        if not len(sides):
+            return self.nothing(Verdict.SAME_RUNS)
+        differences = (self.levels[sides] * np.array(signs)).sum(axis=1)
         mean = mean_difference(differences, noise_of(self.variances[sides], self.df[sides]))
-        if self._tells_nothing(mean):
-            mean = replace(mean, low=math.nan, high=math.nan)
+        widest = MOST_POINTS if is_share(self.metric) else math.inf
+        if self.kind is Kind.RATIO:
+            widest = math.log(MOST_FACTOR_OF_EFFECT)
         if self.is_mixed:
-            mean = replace(mean, p=math.nan, basis=Basis.UNKNOWN)
+            mean = replace(mean, low=math.nan, high=math.nan, p=math.nan, basis=Basis.UNKNOWN)
+        elif mean.high - mean.low > widest:
+            mean = replace(mean, low=math.nan, high=math.nan)
         verdict = (
             Verdict.HIGHER if mean.low > 0 else Verdict.LOWER if mean.high < 0 else Verdict.OPEN
         )
         cells = asdict(mean.as_ratio() if self.kind is Kind.RATIO else mean)
-        are_composed = any(bool(self.composed[rows].any()) for rows in corners)
-        cells |= {"basis": str(mean.basis), "composed": are_composed}
-        cells |= {"contaminated": is_contaminated, "verdict": str(verdict)}
-        return self._same | cells
+        marks = {"composed": self.composed, "contaminated": self.contaminated}
+        cells |= {name: bool(where[sides].any()) for name, where in marks.items()}
+        return self._same | cells | {"basis": str(mean.basis), "verdict": str(verdict)}
 
     def nothing(self, verdict: Verdict) -> dict[str, Any]:
         """Return the row of effects for no difference."""
@@ -227,23 +209,6 @@ class Figures:
     def _same(self) -> dict[str, Any]:
         return {"metric": self.metric, "kind": str(self.kind), "group": self.group}
 
-    def _clean(self, corners: Sequence[Rows]) -> tuple[Sequence[Rows], bool]:
-        """Return the differences of clean runs, and False; if there are none, all, and True."""
-        if not self.contaminated.any() or not len(corners[0]):
-            return corners, False
-        clean = ~np.any([self.contaminated[rows] for rows in corners], axis=0)
-        return ([rows[clean] for rows in corners], False) if clean.any() else (corners, True)
 
-    @staticmethod
-    def _of_distinct_runs(runs: npt.NDArray[np.int64], corners: Sequence[Rows]) -> Sequence[Rows]:
-        sides = np.column_stack(corners)
-        ordered = np.sort(runs[sides], axis=1)
-        distinct = sides[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]
-        first = np.unique(runs[distinct], axis=0, return_index=True)[1]
-        return list(distinct[first].T)
-
-    def _tells_nothing(self, mean: Mean) -> bool:
-        width = mean.high - mean.low
-        if self.kind is Kind.RATIO:
-            return self.is_mixed or width > math.log(MOST_FACTOR_OF_EFFECT)
-        return self.is_mixed or (is_share(self.metric) and width > MOST_POINTS)
+def _most_frequent(codes: npt.NDArray[np.int32]) -> int:
+    return int(np.bincount(codes).argmax())

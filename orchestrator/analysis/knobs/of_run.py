@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.columns import metrics_of, params_of
@@ -26,11 +27,6 @@ from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
 _IDLE: Final = "tags.idle"
-_IF_UNKNOWN: Final[dict[str, Any]] = {
-    GROUP: ALL, _IDLE: "", "variance": np.nan, "df": np.nan, "contaminated": False,
-    COMPOSED: False, "runs": -1,
-}  # fmt: skip
-"""Columns beside a figure, each with its cell if it is not known."""
 
 
 def asked_figures(
@@ -99,48 +95,55 @@ def figures_in(
     Args:
         configs: One row a config and group: ``params.*``, ``metrics.*``; ``variance`` of the figure
             (of its logarithm if ratios are taken) and ``df``, ``group``, ``contaminated``,
-            ``composed`` and ``runs`` if they are known.
+            ``composed``; ``runs`` and ``tags.idle`` if they are known.
         metric: The figure.
         baseline: The baseline's value of each knob.
         main: The group that comes first.
         sign: +1 if larger is better, -1 if smaller is.
     """
     params, column = params_of(configs), f"metrics.{metric}"
-    is_composed = "runs" in configs.columns
-    kept = [name for name in (*params, column, *_IF_UNKNOWN) if name in configs.columns]
-    absent = {name: cell for name, cell in _IF_UNKNOWN.items() if name not in kept}
-    configs = configs[kept].fillna({n: c for n, c in _IF_UNKNOWN.items() if n in kept and c == c})
-    configs = configs.assign(**absent)
     if is_learned(metric):
-        if configs[GROUP].nunique() > 1:
-            configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
-            configs = configs[~configs.duplicated(params)]
-        configs = configs.assign(contaminated=False).assign(**{GROUP: ALL})
+        configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
+        configs = configs[~configs.duplicated(params)]
+        configs = configs.assign(contaminated=False, **{GROUP: ALL})
     kind, found = kind_of(metric, configs[column].dropna()), []
     for group in sorted(configs[GROUP].unique(), key=lambda name: name != main):
         rows = configs[configs[GROUP] == group]
         levels = rows[column].to_numpy(dtype=np.float64)
         composed, contaminated = (rows[n].to_numpy(np.bool_) for n in (COMPOSED, "contaminated"))
-        idle, sets = pd.factorize(rows[_IDLE])
-        figures = Figures(
-            metric=metric,
-            group=group,
-            points=Points(rows[params].rename(columns=lambda name: name.removeprefix("params."))),
-            levels=np.log(levels) if kind is Kind.RATIO else levels,
-            variances=rows["variance"].to_numpy(dtype=np.float64),
-            df=rows["df"].to_numpy(dtype=np.float64),
-            runs=rows["runs"].to_numpy(dtype=np.int64) if is_composed else None,
-            composed=composed,
-            contaminated=contaminated,
-            is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),
-            kind=kind,
-            baseline=baseline,
-            idle=idle,
-            idle_sets=[frozenset(filter(None, str(text).split(", "))) for text in sets],
-            sign=sign,
+        found.append(
+            Figures(
+                metric=metric,
+                group=group,
+                points=Points(
+                    rows[params].rename(columns=lambda name: name.removeprefix("params."))
+                ),
+                levels=np.log(levels) if kind is Kind.RATIO else levels,
+                variances=rows["variance"].to_numpy(dtype=np.float64),
+                df=rows["df"].to_numpy(dtype=np.float64),
+                runs=rows["runs"].to_numpy(dtype=np.int64) if "runs" in rows.columns else None,
+                composed=composed,
+                contaminated=contaminated,
+                is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),
+                kind=kind,
+                baseline=baseline,
+                idle=_idle_knobs(rows),
+                sign=sign,
+            )
         )
-        found.append(figures)
     return found
+
+
+def _idle_knobs(rows: pd.DataFrame) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return the configs in which each knob has no effect, for knobs that have such configs."""
+    if _IDLE not in rows.columns:
+        return {}
+    codes, texts = pd.factorize(rows[_IDLE].fillna(""))
+    sets = [set(filter(None, str(text).split(", "))) for text in texts]
+    return {
+        name: np.isin(codes, [code for code, names in enumerate(sets) if name in names])
+        for name in set[str]().union(*sets)
+    }
 
 
 def kind_of(metric: str, figures: pd.Series[Any]) -> Kind:

@@ -34,22 +34,20 @@ from orchestrator.trial import TrialState
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """The config that the searching runs speak for.
+    """The choice of the searching runs.
 
     Attributes:
         rule: The rule it was selected by.
         config: A value for every knob in plain Python, or None where there is no candidate.
         row: The config's row in
         :func:`~orchestrator.analysis.statistics.against_best.against_best`.
-        fastest: The row of the fastest config that holds the rule's conditions.
+        fastest: The row of the fastest config that meets the rule's conditions.
         tied: Configs as fast by their figures within the rule's margin and not shown to be
-            slower, none of them cheaper.
-        unresolved: Configs that are slower by more than the margin and whose intervals
-            reach into it: more repeats could tell.
-        contenders: Configs that may be as good, the fastest first: those of ``tied`` and of
-            ``unresolved``. None for other rules than ``fastest_within``.
+            slower, none of them cheaper; the fastest first.
+        unresolved: Configs that are slower by more than the margin, with intervals that reach
+            into it: more repeats could decide; the fastest first.
         num_configs: Configs that were weighed.
-        num_accurate: Configs among them that hold the rule's conditions.
+        num_accurate: Configs among them that meet the rule's conditions.
         best: The best figure among them of each objective, by metric.
         state: How the runs ended that were weighed.
         unpaid: The fastest config that is left out since its start does not pay; or None.
@@ -62,13 +60,17 @@ class Selection:
     fastest: Mapping[Any, Any] | None = None
     tied: tuple[Config, ...] = ()
     unresolved: tuple[Config, ...] = ()
-    contenders: tuple[Config, ...] = ()
     num_configs: int = 0
     num_accurate: int = 0
     best: Mapping[str, float] = field(default_factory=dict)
     state: TrialState = TrialState.COMPLETED
     unpaid: BreakEven | None = None
     refusal: str = ""
+
+    @property
+    def contenders(self) -> tuple[Config, ...]:
+        """Configs that may be as good, the fastest first; none for rules but ``fastest_within``."""
+        return (*self.tied, *self.unresolved)
 
 
 def select(tables: RunTables) -> Selection:
@@ -92,24 +94,22 @@ def select(tables: RunTables) -> Selection:
 
 
 def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
-    """Return the cheapest of the fastest of the configs that hold the conditions."""
+    """Return the cheapest of the fastest configs that meet the conditions."""
     rule, sweep = tables.rule, tables.sweep
     by_speed = _fastest_first(held, rule)
     is_close = by_speed["ratio_to_best"] >= 1 - rule.tie_margin
     tied = by_speed[is_close & (by_speed["verdict"] != Verdict.WORSE)]
     cheapest = tied.iloc[order_by_cost(tied, rule, sweep)]
     choice = cheapest.iloc[0].to_dict()
-    unresolved = _unresolved(by_speed[~is_close], by_speed.iloc[0], rule)
-    cheapest, unresolved = _of_other_speed(cheapest, rule), _of_other_speed(unresolved, rule)
-    contenders = by_speed.loc[by_speed.index.isin([*cheapest.index[1:], *unresolved.index])]
+    as_fast = _of_other_speed(cheapest, rule).index[1:]
+    unresolved = _of_other_speed(_unresolved(by_speed[~is_close], by_speed.iloc[0], rule), rule)
     return replace(
         weighed,
         config=config_of(choice, sweep),
         row=choice,
         fastest=by_speed.iloc[0].to_dict(),
-        tied=tuple(configs_of(cheapest.iloc[1:], sweep)),
+        tied=tuple(configs_of(by_speed[by_speed.index.isin(as_fast)], sweep)),
         unresolved=tuple(configs_of(unresolved, sweep)),
-        contenders=tuple(configs_of(contenders, sweep)),
     )
 
 
@@ -122,10 +122,7 @@ def _fastest_first(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 
 def _of_other_speed(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Return the first config of each speed: composed ones of one setting differ in nothing else.
-
-    More runs could not tell them apart.
-    """
+    """Return the first config of each speed: more runs cannot separate those of one setting."""
     return configs[~speed_numbers(configs, rule.speed_column).duplicated()]
 
 
@@ -152,7 +149,7 @@ def pick(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> int:
     """Return the position of the config that a knee, weights or a function take.
 
     Args:
-        configs: The configs that hold the bounds and have every objective, at least one.
+        configs: Configs that meet the bounds and have every objective, at least one.
         rule: The rule.
         sweep: Of its baseline, for the costs.
 
@@ -221,7 +218,7 @@ def _picked_by(how: SelectionRule, configs: pd.DataFrame) -> Any:  # noqa: ANN40
 def _candidates(tables: RunTables) -> tuple[pd.DataFrame, TrialState]:
     """Return the configs that trained their whole budget, else those that were stopped.
 
-    Of the main group alone, compared with the best of it.
+    They are of the main group, and compared with its best.
     """
     rule = tables.rule
     needed = [column_of(objective) for objective in rule.objectives]
@@ -235,7 +232,7 @@ def _candidates(tables: RunTables) -> tuple[pd.DataFrame, TrialState]:
 def _unresolved(slower: pd.DataFrame, best: pd.Series[Any], rule: Rule) -> pd.DataFrame:
     """Return the configs outside the margin that may yet lie within it.
 
-    Where nothing was run twice their own intervals speak, for want of better.
+    If nothing was repeated, their own intervals decide.
     """
     is_known = slower["variance"].notna()
     better_end = slower[f"{rule.speed_column}_{'high' if rule.speed.sign > 0 else 'low'}"]
@@ -244,12 +241,11 @@ def _unresolved(slower: pd.DataFrame, best: pd.Series[Any], rule: Rule) -> pd.Da
 
 
 def to_repeat(tables: RunTables, *, max_runs: int) -> tuple[Config, ...]:
-    """Return the best config and the nearest of those that it is not told from; () for none.
+    """Return the best config and the nearest that it is not separated from; () for none.
 
-    From the searching runs alone. Where nothing was run twice, configs that the presumed noise may
-    explain are named, so that the noise becomes known. A config that would take more than
-    ``max_runs`` to be told from the best is left out: it is so near that nothing depends on it.
-    Other rules than ``fastest_within`` name none.
+    By the searching runs alone. If nothing was repeated, configs within the presumed noise are
+    repeated, so that the noise becomes known. A config that would take more than ``max_runs`` is
+    left out: it is so near that nothing depends on it. None by rules other than ``fastest_within``.
 
     Args:
         tables: The run so far.

@@ -22,7 +22,6 @@ from orchestrator.analysis.statistics.pooling import (
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
 from orchestrator.search.stages.judge import InterimAnalyses
-from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
 MIN_CLEAN_PAIRS: Final = 2
@@ -56,10 +55,8 @@ class Speedup:
             other conditions than most did.
         num_contaminated: Contaminated rounds that count, since too few are clean.
         interleaved: True if the runs of the two were interleaved in each of these rounds.
-        num_rounds: Where a round has no ratio, so that none is known: all in which both runs
-            completed.
-        num_ours: Rounds among these in which the config has a figure.
-        num_theirs: Rounds in which the other one has.
+        num_open: Rounds in which only one of the two has a figure, or one is not above 0: with any,
+            no ratio is known.
         searching_ratio: The ratio from the runs that selected, or None.
         tie_margin: Ratios within it are a tie.
     """
@@ -72,15 +69,13 @@ class Speedup:
     num_left_out: int = 0
     num_contaminated: int = 0
     interleaved: bool = False
-    num_rounds: int = 0
-    num_ours: int = 0
-    num_theirs: int = 0
+    num_open: int = 0
     searching_ratio: float | None = None
     tie_margin: float = 0.0
 
     @property
     def is_known(self) -> bool:
-        """True if undisturbed confirm runs tell the ratio, to less than a factor of 1.5."""
+        """True if undisturbed confirm runs give the ratio, to less than a factor of 1.5."""
         return self.is_clean and is_narrow(self.low, self.high)
 
     @property
@@ -112,12 +107,12 @@ class Speedup:
 
     @property
     def is_decided(self) -> bool:
-        """True if more confirm runs would tell nothing that matters.
+        """True if more confirm runs are of no use.
 
         They show a tie, or which of the two is faster and by what factor, to less than one of 1.5.
-        Or they have a round without a ratio, which no further one makes good.
+        Or a round has no ratio.
         """
-        return self.num_rounds > 0 or self.is_tie or self.leads
+        return self.num_open > 0 or self.is_tie or self.leads
 
     @property
     def pairs_text(self) -> str:
@@ -141,17 +136,14 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     unknown = Speedup(basis=Basis.UNKNOWN)
     if tables.confirm_rows.empty:  # spares the driver a tenth of a second while it searches
         return unknown
-    both = _rounds(tables, config, reference)
-    rounds = both[both["ours"] | both["theirs"]]
+    rounds = _rounds(tables, config, reference)
     num_all = len(rounds)
     if not num_all:
         return unknown
-    groups = _groups(rounds)
+    groups = rounds.index.get_level_values(GROUP)
     rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
-    if rounds["ratio"].isna().any():
-        both = both[_groups(both).isin(_groups(rounds))]
-        num_ours, num_theirs = (int(both[side].sum()) for side in ("ours", "theirs"))
-        return replace(unknown, num_rounds=len(both), num_ours=num_ours, num_theirs=num_theirs)
+    if num_open := int(rounds["ratio"].isna().sum()):
+        return replace(unknown, num_open=num_open)
     clean = rounds[~rounds["contaminated"]]
     is_clean = len(clean) >= MIN_CLEAN_PAIRS
     used = clean if is_clean else rounds
@@ -171,14 +163,10 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     )
 
 
-def _groups(rounds: pd.DataFrame) -> pd.Index:
-    return rounds.index.get_level_values(GROUP)
-
-
 def _rounds(
     tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one row a repeat and group in which both completed, and which of them has a speed."""
+    """Return one row a repeat and group in which both completed, and one of them has a speed."""
     rows, rule = tables.confirm_rows, tables.rule
     done = rows[rows["state"] == TrialState.COMPLETED]
     done = done.assign(contaminated=contaminated(done), interleaved=were_interleaved(done))
@@ -192,13 +180,13 @@ def _rounds(
         )
         for which in (config, reference)
     )
-    both = ours.merge(theirs, left_index=True, right_index=True, suffixes=("", "_reference"))
+    both = ours.join(theirs, how="inner", rsuffix="_reference")
+    both = both.dropna(subset=["speed", "speed_reference"], how="all")
+    either = (both["contaminated"] | both["contaminated_reference"]).astype("bool")
     return pd.DataFrame(
         {
             "ratio": rule.ratios(both["speed"], both["speed_reference"]),
-            "ours": both["speed"].notna(),
-            "theirs": both["speed_reference"].notna(),
-            "contaminated": (both["contaminated"] | both["contaminated_reference"]).astype("bool"),
+            "contaminated": either,
             "interleaved": both["interleaved"] & both["interleaved_reference"],
         }
     )
@@ -208,10 +196,12 @@ def confirm_level(tables: RunTables, num_pairs: int) -> float:
     """Return how often the interval of a paired ratio over so many pairs may be wrong.
 
     5 % is shared out over the interim analyses of the stage
-    (:mod:`orchestrator.search.stages.judge`) and over its configs beside the baseline.
+    (:mod:`orchestrator.search.stages.judge`) and over its configs but the baseline.
     """
-    num_configs = len(confirmed_configs(tables)) or 1
-    return interim_analyses(tables.sweep).level(num_pairs) / num_configs
+    rigor, num_configs = tables.sweep.rigor, len(confirmed_configs(tables)) or 1
+    first = max(rigor.confirm, 1)
+    analyses = InterimAnalyses(first=first, last=max(rigor.max_confirm, first))
+    return analyses.level(num_pairs) / num_configs
 
 
 def confirmed_configs(tables: RunTables) -> list[Config]:
@@ -223,26 +213,18 @@ def confirmed_configs(tables: RunTables) -> list[Config]:
     return [config for config in configs if not same_config(config, tables.sweep.baseline)]
 
 
-def interim_analyses(sweep: SweepRecord) -> InterimAnalyses:
-    """Return the interim analyses of a sweep's confirm stage."""
-    first = max(sweep.rigor.confirm, 1)
-    return InterimAnalyses(first=first, last=max(sweep.rigor.max_confirm, first))
-
-
 def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
     """Return the speed-up of a config over the sweep's baseline.
 
-    From the confirm stage: the paired ratio over its rounds, with an interval that holds although
-    the stage continued until it decided, and was about several configs
-    (:func:`~orchestrator.analysis.recommendation.speedup.confirm_level`). Without a pair: the
-    searching figure, without an interval. Where rounds have no ratio, as one of the two alone
-    reached the target, it is not known.
+    With confirm runs: the paired ratio over their rounds, at the level of :func:`confirm_level`.
+    Without a pair: the searching figure, without an interval. Not known if a round has no ratio,
+    as where one of the two alone reached the target.
     """
     if same_config(config, tables.sweep.baseline):
         return Speedup(ratio=1.0, basis=Basis.SAME)
     searching = _searching_ratio(tables, config)
     paired = pair_up(tables, config, tables.sweep.baseline)
-    if paired.num_pairs or paired.num_rounds or searching is None:
+    if paired.num_pairs or paired.num_open or searching is None:
         return replace(paired, searching_ratio=searching)
     return Speedup(ratio=searching, basis=Basis.SEARCHING, searching_ratio=searching)
 

@@ -18,8 +18,8 @@ from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings.codes import Status
 from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.recommendation.front import (
     front_table,
     load_note,

@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from orchestrator.analysis.findings.codes import Health, Status
+from orchestrator.analysis.findings.caveats import Health
 from orchestrator.analysis.findings.findings import Findings
+from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, is_share, short, shown
 from orchestrator.formats import counted, duration

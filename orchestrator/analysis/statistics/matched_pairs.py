@@ -22,7 +22,7 @@ procedure", Scandinavian Journal of Statistics 6, 1979).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -135,25 +135,6 @@ class Points:
             numbers = self._numbers[name]
             keys = keys + numbers[code] - numbers[self.codes[name][rows]]
         return self._index.get_indexer(pd.Index(keys))
-
-    def matched(self, rows: Rows, others: Rows, apart_from: Collection[str]) -> Rows:
-        """Return, for each row, the row of ``others`` that is equal but for some columns; -1: none.
-
-        Args:
-            rows: Rows.
-            others: Rows; no two are equal but for these columns.
-            apart_from: The columns.
-        """
-        index = pd.Index(self._keys_without(others, apart_from))
-        assert index.is_unique, "else a pair would be one of several"
-        found = index.get_indexer(pd.Index(self._keys_without(rows, apart_from)))
-        return np.where(found >= 0, others[found], -1) if len(others) else found
-
-    def _keys_without(self, rows: Rows, columns: Collection[str]) -> npt.NDArray[np.uint64]:
-        keys = self.keys[rows]
-        for name in columns:
-            keys = keys - self._numbers[name][self.codes[name][rows]]
-        return keys
 
 
 def _factorized(cells: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:

@@ -192,11 +192,10 @@ def one_class() -> MadeRun:
 
 
 def caveats_of_its_runs() -> MadeRun:
-    """Return a run whose config ran on shared cores, with a lost, a dirty and a short run."""
+    """Return a run whose config ran on shared cores, with a lost and a dirty run."""
     run = confirmed(TWICE, ONCE, isolation="shared")
     run.add_runs(FAST, [900.0], first=1, isolation="shared", **{"tags.contaminated": "30 %"})
     run.add(FAST, state="infeasible", reason="out of memory", repeat=2, isolation="shared")
-    run.rows[0]["tags.rate"], run.rows[1]["tags.rate"] = "epochs", "steady"
     return run
 
 

@@ -11,14 +11,15 @@ from scipy import stats
 from orchestrator.analysis.findings.answer_figures import (
     Difference,
     accuracy_difference,
+    baseline_row,
     cost_of_run,
-    own_and_composed,
 )
-from orchestrator.analysis.findings.codes import Caveat, Finding, Health
+from orchestrator.analysis.findings.caveats import Caveat, Finding, Health
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.knobs.effects import effects
 from orchestrator.analysis.knobs.figures import Verdict
 from orchestrator.analysis.recommendation.speedup import Basis, Speedup, speed_up
+from orchestrator.trial import Stage
 from tests.orchestrator.analysis.findings.runs import FAST, searched
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
@@ -220,7 +221,7 @@ def test_an_interval_shows_better_worse_none_or_nothing(
 
 def test_what_a_search_took_is_of_all_trials_those_without_a_result_too() -> None:
     tables = products_run().tables
-    cost = cost_of_run(tables, None, None)
+    cost = cost_of_run(tables, {}, {}, None)
     assert cost["search_s"] == pytest.approx(tables.trials["wall_s"].sum())
     assert cost["search_core_hours"] == pytest.approx(
         (tables.trials["wall_s"] * tables.trials["cores"]).sum() / 3600
@@ -231,7 +232,8 @@ def test_what_a_search_took_is_of_all_trials_those_without_a_result_too() -> Non
 def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
     tables = products_run().tables
     speedup = speed_up(tables, LARGE)
-    cost = cost_of_run(tables, LARGE, speedup)
+    figures = findings(tables).row, baseline_row(tables, Stage.CONFIRM, tables.main_group)
+    cost = cost_of_run(tables, *figures, speedup)
     rows = tables.trials[tables.trials["stage"] == "confirm"]
     epoch_s = rows.loc[rows["params.num_workers"] == 0, "metrics.epoch_s"].mean()
     assert speedup.ratio is not None
@@ -241,26 +243,4 @@ def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
     slower = Speedup(ratio=0.8, low=0.79, high=0.81, basis=Basis.CONFIRM, num_pairs=3)
     wide = Speedup(ratio=2.0, low=0.1, high=40.0, basis=Basis.CONFIRM, num_pairs=2)
     for other in (slower, wide):
-        assert "epochs_to_pay" not in cost_of_run(tables, LARGE, other)
-
-
-@pytest.mark.parametrize(
-    ("own", "health"), [(None, Health.UNKNOWN), (0.001, Health.PASS), (0.01, Health.WARNING)]
-)
-def test_the_baseline_as_it_is_is_compared_with_its_curve_under_another_setting(
-    own: float | None, health: Health
-) -> None:
-    run = factored_run()
-    curves = [row for row in run.rows if row["stage"] == "train"]
-    (first, second) = [r for r in curves if r["params.batch_size"] == 1000][:2]
-    composed = (first[ACCURACY] + second[ACCURACY]) / 2
-    for row in (first, second) if own is not None else ():
-        run.add(config(), repeat=row["repeat"], **{ACCURACY: row[ACCURACY] + own})
-    (roles,) = caveats(run, Caveat.ROLES)
-    assert roles.health is health
-    if own is not None:
-        assert own_and_composed(run.tables) == pytest.approx((composed + own, composed, 2))
-        assert findings(run.tables).baseline_figures["val_acc"] == pytest.approx(composed + own)
-        difference = accuracy_difference(run.tables, config(num_workers=3))
-        assert difference is not None
-        assert difference.centre == pytest.approx(-own)
+        assert "epochs_to_pay" not in cost_of_run(tables, *figures, other)

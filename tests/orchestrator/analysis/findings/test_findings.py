@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from orchestrator.analysis.findings.codes import Caveat
+from orchestrator.analysis.findings.caveats import Caveat
 from orchestrator.analysis.findings.findings import command_of, findings
 from orchestrator.analysis.findings.words import Change, changes_of, named
 from tests.orchestrator.analysis.findings.runs import RUNS, confirmed, findings_of

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.comparable import ALL
 from orchestrator.analysis.knobs.figures import Figures
 from orchestrator.analysis.knobs.of_run import figures_in
 
@@ -18,8 +19,9 @@ def frame(
     rows: Sequence[Mapping[str, Any]], speeds: Sequence[float], **cells: object
 ) -> pd.DataFrame:
     """Return a table of configs with their speeds; ``cells`` are further columns."""
-    params = pd.DataFrame(rows).add_prefix("params.")
-    return params.assign(**{f"metrics.{SPEED}": np.array(speeds, dtype=float)}, **cells)
+    unknown = {"variance": np.nan, "df": np.nan, "contaminated": False, "composed": False}
+    params = pd.DataFrame(rows).add_prefix("params.").assign(group=ALL, **{**unknown, **cells})
+    return params.assign(**{f"metrics.{SPEED}": np.array(speeds, dtype=float)})
 
 
 def figures(table: pd.DataFrame, metric: str = SPEED, **baseline: object) -> list[Figures]:

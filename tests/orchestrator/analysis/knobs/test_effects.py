@@ -187,7 +187,8 @@ def _raw_p(table: pd.DataFrame) -> list[float]:
     """P of each row without a correction, by scipy."""
     from scipy import stats
 
-    logs = np.log(table.set_index([c for c in table if c.startswith("params.")]).iloc[:, 0])
+    params = [c for c in table if c.startswith("params.")]
+    logs = np.log(table.set_index(params)[f"metrics.{SPEED}"])
     raw = []
     for level, pairs in (
         ("params.workers", [(0, 3), (0, 6), (3, 6)]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.findings.codes import Caveat
+from orchestrator.analysis.findings.caveats import Caveat
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.recommendation.selection import select
 from tests.orchestrator.analysis.findings.runs import COMPILED, compiled
