@@ -113,15 +113,8 @@ def changes_of(pairs: pd.DataFrame, names: tuple[str, str, str], *, sign: float)
     return rows.assign(variance=rows["variance"].replace(np.inf, np.nan))
 
 
-def median_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the median of several changes, a row with its error where all of theirs are known."""
-    shares = np.full(len(rows), _share(len(rows)))
-    cells = _weighted(float(np.median(rows["log"])), shares, rows)
-    return pd.DataFrame([cells], columns=_ESTIMATE)
-
-
 def _share(count: int) -> float:
-    """Return the share of each one's variance in that of the median of ``count`` changes."""
+    """Return the share of each variance in the variance of the median of ``count`` changes."""
     return (1.0 if count < 3 else _OF_A_MEDIAN) / count**2
 
 
@@ -149,7 +142,7 @@ def _with_errors(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _weighted(log: float, shares: Floats, rows: pd.DataFrame) -> tuple[float, float, float]:
-    """Return an estimate whose variance is a sum of shares of others' variances."""
+    """Return an estimate with a variance that is a sum of shares of others'."""
     parts, pooled = shares * rows["variance"].to_numpy(), rows["pooled"].to_numpy(dtype=np.bool_)
     return log, float(parts.sum()), df_of_sum(parts, rows["df"].to_numpy(), pooled)
 
@@ -201,9 +194,11 @@ def together(rows: pd.DataFrame) -> pd.DataFrame:
 
     Only changes with a known error count, if there are any.
     """
-    used = _with_errors(rows)
-    limit = float(rows["limit"].median())
-    return against(median_of(used), limit).assign(num_configs=len(used))
+    used, limit = _with_errors(rows), float(rows["limit"].median())
+    shares = np.full(len(used), _share(len(used)))
+    median = _weighted(float(np.median(used["log"])), shares, used)
+    tested = against(pd.DataFrame([median], columns=_ESTIMATE), limit)
+    return tested.assign(num_configs=len(used))
 
 
 def figure_of(metric: str, rows: pd.DataFrame, *, is_ratio: bool) -> Figure:

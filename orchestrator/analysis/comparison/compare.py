@@ -194,8 +194,8 @@ def limits_of(
     if allowed is None:
         is_relative = not is_accuracy(accuracy.metric)
         allowed = sweep.rigor.tie_margin if is_relative else sweep.rigor.accuracy_tolerance
-    of_accuracy = allowed * levels.abs() if is_relative else allowed
-    return {accuracy.metric: of_accuracy} | {rule.speed.metric: -math.log1p(-tolerance)}
+    of_accuracy: pd.Series[float] | float = allowed * levels.abs() if is_relative else allowed
+    return {accuracy.metric: of_accuracy, rule.speed.metric: -math.log1p(-tolerance)}
 
 
 def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
@@ -232,9 +232,9 @@ def with_changes(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
     own = against(speed.own, 0.0)
     p_values = holm(2 * own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
     ends = ["change", "low", "high"]
-    ratios = np.exp(against(speed.rows, 0.0)[ends]).set_axis(["ratio", "low", "high"], axis=1)
-    owns = np.exp(own[ends]).set_axis(["own", "own_low", "own_high"], axis=1)
-    cells = {name: values for each in (ratios, owns) for name, values in each.items()}
+    names = ("ratio", "low", "high", "own", "own_low", "own_high")
+    logs = [of[end] for of in (against(speed.rows, 0.0), own) for end in ends]
+    cells = {name: np.exp(values) for name, values in zip(names, logs, strict=True)}
     return table.assign(**cells, p_value=p_values, different=p_values < SIGNIFICANCE)
 
 

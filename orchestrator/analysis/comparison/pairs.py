@@ -68,7 +68,7 @@ def require_alike(
     *,
     what: str = "the runs cannot be compared; they differ in what a speed depends on:",
 ) -> None:
-    """Refuse two sweeps whose environments differ in a key that is not in ``across``.
+    """Refuse two sweeps if their environments differ in a key that is not in ``across``.
 
     Raises:
         SweepError: They do; the message begins with ``what``, and names each key and both values.

@@ -3,8 +3,8 @@
 The host on the day differs within each pair, but over several pairs it favours either version as
 often. So the pairs are the draws here: each has one ratio of a config, one that all configs have in
 common, and one of the config over that. Their means are geometric, and their intervals Student's t
-over pairs, which hold for other days as well. The two runs of a pair are best run one after the
-other, with the order changed from pair to pair.
+over pairs, which are valid for other days as well. Best run the two runs of a pair one after the
+other, and change their order from pair to pair.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def _in_all(comparisons: Sequence[Comparison]) -> tuple[pd.DataFrame, pd.Series[
 
 def _means_of(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.DataFrame:
     """Return a row a config: runs summed, accuracies averaged, speeds averaged on the log scale."""
-    groups, cells = rows.groupby(ids, sort=False), {}
+    groups = rows.groupby(ids, sort=False)
+    cells: dict[str, pd.Series[Any]] = {}
     for side in ("first", "second"):
         cells |= {f"{name}_{side}": groups[f"{name}_{side}"].sum() for name in ("runs", "clean")}
         cells[f"accuracy_{side}"] = groups[f"accuracy_{side}"].mean()

@@ -61,7 +61,7 @@ def regressions(changes: pd.DataFrame, table: pd.DataFrame, sweep: SweepRecord) 
 
 
 def change_text(change: Mapping[Any, Any], labels: Sequence[str], sweep: SweepRecord) -> str:
-    """Return a row of ``judged`` in words; ``labels`` are those of the table's configs."""
+    """Return a row of ``judged`` in words; ``labels`` name the table's configs."""
     num_configs = int(change["num_configs"])
     is_all = change["row"] == TOGETHER and num_configs > 1
     if is_all:

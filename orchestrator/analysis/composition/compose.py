@@ -1,4 +1,4 @@
-"""The table of configs, composed of settings and combinations, and beside its confirm runs."""
+"""The table of configs, composed of settings and combinations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def compose(
     objectives: Sequence[Objective],
     state: TrialState = TrialState.COMPLETED,
 ) -> pd.DataFrame:
-    """Return one row a config and group of those whose setting and combination are known.
+    """Return one row for each config with a known setting and combination, and group.
 
     Args:
         trials: The trials, with the ``group`` of comparable rows.
@@ -95,13 +95,19 @@ def compose(
     rows = rows.assign(**dict.fromkeys(missing, np.nan))
     rows = _with_interval(with_times(rows), objectives[0].metric)
     pairs = zip(rows["speed_ids"], rows["curve_ids"], strict=True)
+    done = keyed[keyed["state"] == TrialState.COMPLETED]
+    probed, trained = (done.loc[done["stage"] == s, CONFIG] for s in (Stage.PROBE, Stage.TRAIN))
+    is_lost = keyed["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])
+    lost = keyed.loc[is_lost & (keyed["stage"] == Stage.TRAIN), COMBINATION].value_counts()
     rows = rows.assign(
         trial_ids=pd.Series([speed + curve for speed, curve in pairs], rows.index, dtype="object"),
-        num_lost=rows["num_lost"] + rows[COMBINATION].map(_lost(keyed)).fillna(0).astype("int64"),
-        **{COMPOSED: ~_itself(rows, keyed)},
+        num_lost=rows["num_lost"] + rows[COMBINATION].map(lost).fillna(0).astype("int64"),
+        **{COMPOSED: ~(rows[CONFIG].isin(probed) & rows[CONFIG].isin(trained))},
     )
     rows = rows.astype({"num_runs": "int64", "num_all_runs": "int64", "contaminated": "bool"})
-    return _in_order(rows.drop(columns=list(KEYS))).reset_index(drop=True)
+    rows = rows.drop(columns=list(KEYS)).reset_index(drop=True)
+    first = [*params_of(rows), GROUP, *metrics_of(rows)]
+    return rows[[*first, *(name for name in rows.columns if name not in first)]]
 
 
 def rate_of(speed: Objective) -> str:
@@ -110,7 +116,7 @@ def rate_of(speed: Objective) -> str:
 
 
 def _is_of_curves(column: str) -> bool:
-    """Return True for a figure that no probe tells of a whole training."""
+    """Return True for a figure of a whole training that no probe has."""
     name = column.removeprefix("metrics.")
     return is_learned(name) or name in UNTOLD
 
@@ -118,7 +124,7 @@ def _is_of_curves(column: str) -> bool:
 def _with_interval(rows: pd.DataFrame, speed: str) -> pd.DataFrame:
     """Add the interval of a speed that is itself composed, a time or a goodput.
 
-    Its logarithm varies at most as that of the rate does, which is part of it.
+    Its logarithm varies at most as the rate's does, which is part of it.
     """
     if speed not in (*TIMES, "goodput"):
         return rows
@@ -126,23 +132,3 @@ def _with_interval(rows: pd.DataFrame, speed: str) -> pd.DataFrame:
     centre = rows[f"metrics.{speed}"]
     ends = {"low": centre * np.exp(-half), "high": centre * np.exp(half)}
     return rows.assign(**{f"metrics.{speed}_{end}": values for end, values in ends.items()})
-
-
-def _lost(trials: pd.DataFrame) -> pd.Series[int]:
-    """Return the training runs of each combination that are infeasible or failed."""
-    lost = trials["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])
-    return trials.loc[lost & (trials["stage"] == Stage.TRAIN), COMBINATION].value_counts()
-
-
-def _itself(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for configs of which a probe and a whole training ended."""
-    completed = trials[trials["state"] == TrialState.COMPLETED]
-    own = [
-        completed.loc[completed["stage"] == stage, CONFIG] for stage in (Stage.PROBE, Stage.TRAIN)
-    ]
-    return rows[CONFIG].isin(own[0]) & rows[CONFIG].isin(own[1])
-
-
-def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    first = [*params_of(rows), GROUP, *metrics_of(rows)]
-    return rows[[*first, *(name for name in rows.columns if name not in first)]]

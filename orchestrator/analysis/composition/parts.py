@@ -55,7 +55,7 @@ WALL: Final = "wall_s"
 TIMES: Final = ("train_s", "epoch_s", "eval_s", "time_to_accuracy_s")
 """Composed times by the metric that is measured of a whole training."""
 UNTOLD: Final = (*TIMES, *TOTALS, "first_epoch_s", "major_faults")
-"""Figures that a probe's own say nothing of."""
+"""Figures of whole trainings, which no probe has."""
 
 
 def with_keys(
@@ -120,7 +120,7 @@ def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
     The runs of a setting are repeats of each other, whatever the ``learning`` knobs of each. A
     setting that was never probed has the speed of its training runs. One that was trained has the
     start of an epoch from there: a probe sees the first epoch's, in which workers that persist are
-    started. Its memory too is from there, with that of evaluations.
+    started. So is its memory, which includes the evaluations'.
 
     Args:
         trials: From :func:`with_keys`.
@@ -159,7 +159,7 @@ def _with_trained(probed: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFrame:
 def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> pd.DataFrame:
     """Return the last row of each curve of stage ``train`` that ended in ``state``.
 
-    Of stopped ones only those of combinations of which no curve was trained in full.
+    Stopped ones count only for combinations without a curve that was trained in full.
 
     Args:
         trials: From :func:`with_keys`.
@@ -223,7 +223,7 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
 
     Columns: ``epochs`` and ``samples`` of the whole curve; ``eval_s``, the time of its
     evaluations; ``to_target``, epochs to the sweep's target; ``efficiency``, goodput over speed.
-    The time of an evaluation is the sweep's median where a combination has none of its own.
+    A combination without evaluations has the sweep's median time of one.
 
     Args:
         trials: From :func:`with_keys`.
@@ -250,7 +250,7 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
 
 
 def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> pd.Series[float]:
-    """Return the samples of an epoch of each row: as reported, or as its own rate tells."""
+    """Return the samples of an epoch of each row: as reported, or by its own rate."""
     speed = _cells(ends, RATE)
     told = (_cells(ends, _EPOCH_S) - _starts(ends)) * speed
     if curves.empty:

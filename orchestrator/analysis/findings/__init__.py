@@ -1,1 +1,1 @@
-"""What a run shows: found once, as data with its words; page, terminal and files render it."""
+"""The findings of a run, as data with their words; page, terminal and files render them."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import metrics_of, rows_of
+from orchestrator.analysis.columns import rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.choice import Choice
@@ -44,60 +44,44 @@ def named_figures(row: Mapping[Any, Any], rule: Rule) -> dict[str, float]:
     return {name.removeprefix("metrics."): row.get(name, math.nan) for name in columns}
 
 
-def baseline_row(tables: RunTables, stage: Stage, group: str) -> dict[Any, Any]:
-    """Return the baseline's known figures in a stage, with those of the search that it lacks.
-
-    Learned figures do not depend on the hardware, and may be from the main group.
-
-    Args:
-        tables: The run.
-        stage: The stage that the config's figures are from.
-        group: The group of comparable rows that they are from.
-    """
-
-    def own(rows: pd.DataFrame, group: str) -> dict[Any, Any]:
-        same = rows[rows_of(rows, tables.sweep.baseline) & (rows[GROUP] == group)]
-        figures = same[metrics_of(same)].head(1).to_dict("records") or [{}]
-        return {name: value for name, value in figures[0].items() if not pd.isna(value)}
-
-    of_main = own(tables.configs, tables.main_group)
-    row = {name: of_main[name] for name in of_main if is_learned(name.removeprefix("metrics."))}
-    row |= own(tables.configs, group)
-    return row | own(tables.confirmed, group) if stage is Stage.CONFIRM else row
-
-
-def row_of_figures(choice: Choice, tables: RunTables) -> tuple[Mapping[Any, Any], Stage]:
-    """Return the config's confirm runs if it has any, else the runs that selected it.
+def stage_and_group(choice: Choice, tables: RunTables) -> tuple[Stage, str]:
+    """Return the stage and group of the config's figures: of its confirm runs, if it has any.
 
     Confirm runs that are comparable with the search come before others.
     """
-
-    def rows(table: pd.DataFrame) -> list[dict[Any, Any]]:
-        own = table[rows_of(table, choice.config)]
-        is_other = own[GROUP] != choice.row.get(GROUP)
-        return pd.concat([own[~is_other], own[is_other]]).to_dict("records")
-
-    if confirmed := rows(tables.confirmed):
-        return _with_composed(confirmed[0], choice.row, tables), Stage.CONFIRM
-    if choice.selection.state is TrialState.COMPLETED:
-        return rows(tables.configs)[0], Stage.TRAIN
-    return choice.row, Stage.TRAIN
+    own, confirmed = str(choice.row[GROUP]), tables.confirmed
+    groups = confirmed.loc[rows_of(confirmed, choice.config), GROUP].tolist()
+    if not groups:
+        return Stage.TRAIN, own
+    return Stage.CONFIRM, own if own in groups else str(groups[0])
 
 
-def _with_composed(
-    confirmed: Mapping[Any, Any], searched: Mapping[Any, Any], tables: RunTables
-) -> Mapping[Any, Any]:
-    """Return the row of confirm runs of speed alone, with the learned figures of the search."""
-    column = tables.rule.accuracy_column
-    if not tables.is_composed or not pd.isna(confirmed.get(column, math.nan)):
-        return confirmed
-    learned = {
-        name: searched.get(name, math.nan)
-        for name in confirmed
-        if str(name).startswith("metrics.") and is_learned(str(name).removeprefix("metrics."))
-    }
-    counts = {"num_all_runs": searched["num_all_runs"], COMPOSED: searched[COMPOSED]}
-    return {**confirmed, **learned, column: searched.get(column, math.nan), **counts}
+def row_of(
+    tables: RunTables, config: Mapping[str, Any], stage: Stage, group: str
+) -> dict[Any, Any]:
+    """Return a config's row in a stage and group; figures that it lacks are of its searching runs.
+
+    Learned figures do not depend on the hardware, and may be from the main group. A composed config
+    that was trained in the confirm stage is composed no more.
+    """
+
+    def own(rows: pd.DataFrame, group: str) -> dict[Any, Any]:
+        same = rows[rows_of(rows, config) & (rows[GROUP] == group)].head(1)
+        cells = (cell for row in same.to_dict("records") for cell in row.items())
+        return {n: v for n, v in cells if not str(n).startswith("metrics.") or not pd.isna(v)}
+
+    main = own(tables.configs, tables.main_group)
+    row = {name: main[name] for name in main if is_learned(str(name).removeprefix("metrics."))}
+    row |= own(tables.configs, group)
+    confirmed = own(tables.confirmed, group) if stage is Stage.CONFIRM else {}
+    if not confirmed:
+        return row
+    for end in ("low", "high"):  # of the search
+        row.pop(f"{tables.rule.speed_column}_{end}", None)
+    if tables.is_composed and tables.rule.accuracy_column not in confirmed:
+        del confirmed["num_all_runs"]
+        return row | confirmed
+    return row | confirmed | {COMPOSED: False}
 
 
 @dataclass(frozen=True, kw_only=True)

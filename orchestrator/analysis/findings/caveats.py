@@ -17,11 +17,10 @@ from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.words import changes_of, named
 from orchestrator.analysis.knobs.effects import effects
-from orchestrator.analysis.knobs.figures import Verdict
+from orchestrator.analysis.knobs.figures import Kind, Verdict
 from orchestrator.analysis.recommendation.choice import Choice
-from orchestrator.analysis.recommendation.front import rests_on
 from orchestrator.analysis.recommendation.starts import break_even
-from orchestrator.analysis.rule import column_of, reaches
+from orchestrator.analysis.rule import Rule, column_of, reaches
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import learned_word, short, shown
@@ -126,7 +125,7 @@ def caveats_of_choice(
         stage: The stage that they are of.
     """
     if tables.is_composed:
-        yield _composed(choice, tables, figures, stage)
+        yield _composed(tables, figures, stage)
     yield from _one_class(tables, choice.config)
     yield from _short_of_the_rule(choice, tables, figures if stage is Stage.CONFIRM else {})
     if choice.row.get("interval") == OVER_ONE_RUN:
@@ -137,9 +136,6 @@ def caveats_of_choice(
     if choice.row.get("contaminated"):
         text = "all of its runs were contaminated by other load, and its speed is of them"
         yield Finding(Caveat.CONTAMINATED, text)
-    elif num := int(choice.row.get("num_left_out") or 0):
-        text = f"its speed leaves out {counted(num, 'contaminated run')}, what it learned does not"
-        yield Finding(Caveat.CONTAMINATED, text)
     timed = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
     both = rows_of(timed, choice.config) | rows_of(timed, tables.sweep.baseline)
     if "isolation" in timed and (timed.loc[both, "isolation"] == Isolation.SHARED).any():
@@ -148,19 +144,13 @@ def caveats_of_choice(
     yield from _edges(tables, choice.config)
 
 
-def _composed(
-    choice: Choice, tables: RunTables, figures: Mapping[Any, Any], stage: Stage
-) -> Finding:
-    learned = learned_word(tables.rule)
-    if figures.get(COMPOSED, False):
-        kind = "confirm run" if stage is Stage.CONFIRM else "probe"
-        runs, curves = counted(int(figures["num_runs"]), kind), int(figures["num_all_runs"])
-        text = f"speed of {runs}, {learned} of {counted(curves, 'curve')} of other settings"
-        return Finding(Caveat.COMPOSED, text)
-    text = "the settings were trained end to end"
-    if choice.row.get(COMPOSED, False):
-        text = f"selected by composed figures, {rests_on(choice.row, learned)}; since then {text}"
-    return Finding(Caveat.COMPOSED, text, Health.PASS)
+def _composed(tables: RunTables, figures: Mapping[Any, Any], stage: Stage) -> Finding:
+    if not figures.get(COMPOSED, False):
+        return Finding(Caveat.COMPOSED, "the settings were trained end to end", Health.PASS)
+    kind = "confirm run" if stage is Stage.CONFIRM else "probe"
+    runs, curves = counted(int(figures["num_runs"]), kind), int(figures["num_all_runs"])
+    text = f"speed of {runs}, {learned_word(tables.rule)} of {counted(curves, 'curve')}"
+    return Finding(Caveat.COMPOSED, f"{text} of other settings")
 
 
 def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -221,19 +211,33 @@ def _starts(choice: Choice, tables: RunTables) -> Iterator[Finding]:
 
 
 def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
-    """Yield the changed knobs of several whose matched pairs show no effect, with known noise."""
-    changed, unshown = [change.knob for change in changes_of(config, tables)], []
-    rows = effects(tables) if len(changed) > 1 else pd.DataFrame()
-    for knob in changed if len(rows) else ():
-        values = {"value": config[knob], "reference": tables.sweep.baseline[knob]}
-        own = rows[rows["knob"] == knob]
-        for column, value in values.items():
-            own = own[own[column].map(format_value) == format_value(value)]
-        is_open = (own["verdict"] == Verdict.OPEN) & own["low"].notna()
-        if len(own) and (is_open | (own["verdict"] == Verdict.EQUAL)).all():
-            unshown.append(knob)
+    """Yield the knobs, of several changed ones, that matched pairs show to change nothing."""
+    changes, unshown = changes_of(config, tables), []
+    rows = effects(tables).to_dict("records") if len(changes) > 1 else []
+    for change in changes:
+        own = [
+            _is_none(row, tables.rule)
+            for row in rows
+            if row["knob"] == change.knob
+            and format_value(row["reference"]) == change.baseline
+            and format_value(row["value"]) == change.value
+        ]
+        if own and all(own):
+            unshown.append(change.knob)
     if unshown:
         yield Finding(Caveat.EFFECT, f"no effect shown of {' and '.join(unshown)}")
+
+
+def _is_none(effect: Mapping[Any, Any], rule: Rule) -> bool:
+    """Return True for an effect that is 0 in every pair, or within the rule's margin."""
+    low, high, margin = effect["low"], effect["high"], rule.tie_margin
+    if effect["kind"] == Kind.RATIO:
+        is_within = low >= 1 - margin and high <= 1 / (1 - margin)
+    else:
+        tolerances = {o.metric: o.tolerance for o in rule.objectives if not o.relative}
+        margin = tolerances.get(effect["metric"]) or 0.0
+        is_within = low >= -margin and high <= margin
+    return bool(is_within or effect["verdict"] == Verdict.EQUAL)
 
 
 def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:

@@ -9,15 +9,14 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.columns import Config, rows_of, same_config
-from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.answer_figures import (
     Difference,
     accuracy_difference,
-    baseline_row,
     cost_of_run,
     named_figures,
-    row_of_figures,
+    row_of,
+    stage_and_group,
 )
 from orchestrator.analysis.findings.caveats import (
     Caveat,
@@ -44,7 +43,7 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import rule_text
 from orchestrator.space.configs import format_value
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Stage
+from orchestrator.trial import Stage, TrialState
 
 SCHEMA_VERSION: Final = 2
 """1 had no number, its figures beside everything else, and neither an answer nor a cost."""
@@ -57,7 +56,7 @@ _OWN_LINES: Final = (Caveat.DATA, Caveat.REPLAY, Caveat.TRIALS)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Findings:
-    """What a run shows.
+    """The findings of a run.
 
     Attributes:
         tables: The run.
@@ -67,7 +66,7 @@ class Findings:
         why: Why this config; where there is none, why.
         why_not_known: Why the speed-up does not lead; "" where it does, or the baseline is
             recommended.
-        how_sure: The speed-up with what it rests on, or why it is not known.
+        how_sure: The speed-up with its evidence, or why it is not known.
         changes: The knobs that differ from the baseline's, those that change the speed first.
         difference: Recommended less baseline in the accuracy's own unit; None where it is not
             known, and where the baseline itself is recommended.
@@ -76,9 +75,9 @@ class Findings:
         measured_in: The stage of ``row``.
         figures: Figures of ``row`` by metric; NaN where one is not known.
         baseline_figures: The same figures of the baseline, from the same stage.
-        cost: What the search took and what its answer saves, each where it is known; see
+        cost: Time of the search and savings by its answer, each if it is known; see
             :func:`~orchestrator.analysis.findings.answer_figures.cost_of_run`.
-        checks: The checks of what the figures rest on, the gravest first.
+        checks: The checks of the figures, the gravest first.
     """
 
     tables: RunTables = field(repr=False)
@@ -141,7 +140,7 @@ class Findings:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What weakens the recommendation, a clause each; nothing without a config."""
+        """The warnings on the recommendation, a clause each; none without a config."""
         return tuple(one.text for one in self.warnings if self.config is not None)
 
     @property
@@ -154,11 +153,12 @@ class Findings:
 
 
 def findings(tables: RunTables) -> Findings:
-    """Return what a run shows, by its sweep's rule."""
+    """Return the findings of a run, by its sweep's rule."""
     selection, rule = select(tables), tables.rule
     choice = choose(tables, selection)
     if choice is None:
         why = why_none(selection, tables)
+        baseline = row_of(tables, tables.sweep.baseline, Stage.TRAIN, tables.main_group)
         return Findings(
             tables=tables,
             status=Status.NOTHING,
@@ -166,14 +166,15 @@ def findings(tables: RunTables) -> Findings:
             why=why,
             how_sure="nothing is recommended",
             figures=named_figures({}, rule),
-            baseline_figures=named_figures(
-                baseline_row(tables, Stage.TRAIN, tables.main_group), rule
-            ),
+            baseline_figures=named_figures(baseline, rule),
             cost=cost_of_run(tables, {}, {}, None),
             checks=_gravest_first(caveats_of_run(tables, None)),
         )
     config, speedup = choice.config, choice.speedup
-    row, stage = row_of_figures(choice, tables)
+    stage, group = stage_and_group(choice, tables)
+    is_complete = stage is Stage.CONFIRM or choice.selection.state is TrialState.COMPLETED
+    row = row_of(tables, config, stage, group) if is_complete else choice.row
+    baseline = row_of(tables, tables.sweep.baseline, stage, group)
     is_baseline = same_config(config, tables.sweep.baseline)
     unknown = why_not_known(choice.against or speedup, tables)
     difference = None if is_baseline else accuracy_difference(tables, config)
@@ -181,7 +182,6 @@ def findings(tables: RunTables) -> Findings:
     clause = accuracy_clause(rule, figures, difference)
     status, sentence = answer_of(choice, tables, clause, unknown)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
-    baseline = baseline_row(tables, stage, str(row[GROUP]))
     theirs = named_figures(baseline, rule)
     sentence += others_clause(rule, figures, None if is_baseline else theirs)
     said = [one.text for one in caveats if one.code in (Caveat.START, Caveat.EFFECT)]
@@ -292,7 +292,6 @@ def _speedup(found: Findings) -> dict[str, Any] | None:
         "high": known and known.high,
         "basis": str(speedup.basis),
         "num_pairs": speedup.num_pairs,
-        "searching_ratio": known and known.searching_ratio,
         "why_not_known": found.why_not_known,
         "text": found.how_sure,
     }

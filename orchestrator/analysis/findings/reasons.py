@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis.columns import config_of, rows_of, text_of
+from orchestrator.analysis.columns import rows_of, text_of
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import Basis, Speedup
@@ -37,21 +37,20 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
         pairs = choice.finalist.pairs_text
         return f"the fastest of the finalists, over {pairs}; {other} was selected before"
     start = f"in the runs that selected it {_selected_by(selection, rule)}"
-    if rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        return f"{start}; {taken_by(rule)}"
-    row, fastest = selection.row or {}, selection.fastest or {}
-    if row["trial_ids"] == fastest["trial_ids"]:
+    match rule.how.kind:
+        case RuleKind.KNEE:
+            return f"{start}; it is the knee of the front"
+        case RuleKind.WEIGHTED:
+            return f"{start}; its weighted sum is the largest"
+        case RuleKind.FUNCTION:
+            return f"{start}; the sweep's function {rule.how.name} chose it"
+    if (selection.row or {})["ratio_to_best"] == 1:
         return f"{start}; of these it is the {best}"
-    than = config_of(fastest, sweep)
-    speed = shown(rule.speed.metric, fastest[rule.speed_column])
-    near = (
-        f"within {percent(rule.tie_margin)} of the {best}, {format_config(than, sweep)} ({speed})"
-    )
-    return f"{start}; {near}, and not dearer"
+    return f"{start}; within {percent(rule.tie_margin)} of the {best}, and not dearer"
 
 
 def _selected_by(selection: Selection, rule: Rule) -> str:
-    """Return the figures of the selected config, the conditions, and how many configs hold them."""
+    """Return the figures of the selected config, the conditions, and how many configs meet them."""
     row: Mapping[Any, Any] = selection.row or {}
     others = [objective for objective in rule.objectives if objective is not rule.speed]
     own = " and ".join(f"{o.metric} {shown(o.metric, row[column_of(o)])}" for o in others)
@@ -63,17 +62,6 @@ def _selected_by(selection: Selection, rule: Rule) -> str:
     asked = ", ".join(condition_text(objective) for objective in rule.conditions)
     held = f"{selection.num_accurate:,} of {counted(selection.num_configs, 'config')}"
     return f"{figures}; asked for: {asked} ({held})"
-
-
-def taken_by(rule: Rule) -> str:
-    """Return how a rule other than the fastest takes its config."""
-    match rule.how.kind:
-        case RuleKind.KNEE:
-            return "it is the knee of the front"
-        case RuleKind.WEIGHTED:
-            return "its weighted sum is the largest"
-        case _:
-            return f"the sweep's function {rule.how.name} chose it"
 
 
 def why_none(selection: Selection, tables: RunTables) -> str:
@@ -112,10 +100,8 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
             best = best_of(rule.target, figures)
             text += f" (the best: {shown(rule.target.metric, best)})"
         return text
-    if missing:
-        return f"no completed trial has reported {' and '.join(missing)}{batches_hint(missing)}"
-    metrics = " and ".join(o.metric for o in rule.objectives)
-    return f"no completed trial has {metrics}"
+    names = missing or [objective.metric for objective in rule.objectives]
+    return f"no completed trial has reported {' and '.join(names)}{batches_hint(missing)}"
 
 
 def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
@@ -124,13 +110,7 @@ def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
         return ()
     if speedup.basis is Basis.CONFIRM:
         return tuple(_why_open(speedup, tables.rule))
-    if speedup.basis is Basis.UNKNOWN:
-        return (_why_no_ratio(speedup, tables),)
-    confirm = tables.confirm_rows
-    if len(confirm):
-        return (f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})",)
-    planned = tables.sweep.rigor.confirm
-    return ("no confirm run was made" if planned else "the sweep has no confirm stage",)
+    return (_why_no_ratio(speedup, tables),)
 
 
 def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
@@ -153,21 +133,25 @@ def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
 
 
 def _why_no_ratio(speedup: Speedup, tables: RunTables) -> str:
-    rule, metric = tables.rule, tables.rule.speed.metric
+    rule, metric, confirm = tables.rule, tables.rule.speed.metric, tables.confirm_rows
     is_of_target = metric in OF_THE_TARGET
     if speedup.num_open:
         lacks = "did not reach the target" if is_of_target else f"has no {metric} above 0"
         return f"in {counted(speedup.num_open, 'round')} of confirm runs it or the baseline {lacks}"
-    rows = tables.trials[rows_of(tables.trials, tables.sweep.baseline)]
+    rows = tables.grouped[rows_of(tables.grouped, tables.sweep.baseline)]
     if rows.empty:
         return "the baseline was not run"
-    lost = rows[rows["state"] != TrialState.COMPLETED]
-    if len(lost):
-        reason = first_line(text_of(lost.iloc[-1]["reason"]))
-        return f"the baseline is {lost.iloc[-1]['state']}{f': {reason}' if reason else ''}"
-    if rule.target is not None and is_of_target:
-        return f"the baseline did not reach the target: {condition_text(rule.target)}"
-    return f"it or the baseline has no {metric} above 0"
+    if rows[rule.speed_column].isna().all():
+        state, reason = rows.iloc[-1][["state", "reason"]].map(text_of)
+        if state != TrialState.COMPLETED:
+            return f"the baseline is {state}{f': {first_line(reason)}' if reason else ''}"
+        if rule.target is not None and is_of_target:
+            return f"the baseline did not reach the target: {condition_text(rule.target)}"
+        return f"the baseline has no {metric}"
+    if len(confirm):
+        return f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})"
+    planned = tables.sweep.rigor.confirm
+    return "no confirm run was made" if planned else "the sweep has no confirm stage"
 
 
 def _states(rows: pd.DataFrame) -> str:

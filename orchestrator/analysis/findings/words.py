@@ -14,7 +14,6 @@ import pandas as pd
 
 from orchestrator.analysis.columns import same_config
 from orchestrator.analysis.findings.answer_figures import Difference
-from orchestrator.analysis.findings.reasons import taken_by
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import (
     Basis,
@@ -24,7 +23,7 @@ from orchestrator.analysis.recommendation.speedup import (
 )
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import held_by, shown, shown_difference, times_baseline
+from orchestrator.analysis.wording import shown, shown_difference, times_baseline
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, is_accuracy
@@ -49,7 +48,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A knob whose recommended value differs from the baseline's, both as ``--set`` takes them."""
+    """A changed knob: its recommended and its baseline's value, as ``--set`` takes them."""
 
     knob: str
     value: str
@@ -57,7 +56,7 @@ class Change:
 
 
 def changes_of(config: Mapping[str, object], tables: RunTables) -> tuple[Change, ...]:
-    """Return the knobs of a config that differ from the baseline's, those of the speed first."""
+    """Return the knobs that differ from the baseline's, those that change the speed first."""
     baseline, roles = tables.sweep.baseline, tables.roles
     changes = [
         Change(knob=name, value=format_value(value), baseline=format_value(baseline[name]))
@@ -113,9 +112,8 @@ def answer_of(
 
 
 def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
-    """Return the status and the sentence where the baseline is the config to use."""
-    selection, rule, against = choice.selection, tables.rule, choice.against
-    _, better, _ = rule.fast
+    """Return the status and the sentence if the baseline is the config to use."""
+    rule, against = tables.rule, choice.against
     if choice.rejected is not None and against is not None:
         start = f"{_STAYS}: {named(changes_of(choice.rejected, tables))}"
         if against.leads:
@@ -123,19 +121,13 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
         if choice.is_slower:
             return Status.CONFIRMED, f"{start} is slower"
         return Status.TIE, f"{start} {_tie(against, rule)}"
-    configs = counted(selection.num_configs, "config")
-    if selection.num_configs < 2:
-        return Status.NOT_CONFIRMED, f"{_STAYS}: no other config completed"
-    if rule.how.kind is not RuleKind.FASTEST_WITHIN:
-        return Status.NOT_CONFIRMED, f"{_STAYS}: of {configs} {taken_by(rule)}"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]
     if not others or not all(each.is_known and each.is_decided for each in others):
-        held = f" and {held_by(rule)}" if selection.num_accurate < selection.num_configs else ""
-        text = f"{_STAYS}: of {configs} no other one was {better}{held} in the search"
-        return Status.NOT_CONFIRMED, text
+        configs = counted(choice.selection.num_configs, "config")
+        return Status.NOT_CONFIRMED, f"{_STAYS}: the search selected it out of {configs}"
     status = Status.TIE if any(each.is_tie for each in others) else Status.CONFIRMED
-    text = f"{_STAYS}: no config that was run again was {better} in the confirm runs"
-    return status, text
+    better = rule.fast[1]
+    return status, f"{_STAYS}: no config that was run again was {better} in the confirm runs"
 
 
 def accuracy_clause(rule: Rule, figures: Mapping[str, float], difference: Difference | None) -> str:
@@ -192,8 +184,6 @@ def how_sure(speedup: Speedup, unknown: Sequence[str], rule: Rule) -> str:
     if speedup.num_left_out:
         num = counted(speedup.num_left_out, "pair")
         parts.append(f"{num} left out, contaminated or under other conditions")
-    if speedup.searching_ratio is not None:
-        parts.append(f"{speedup.searching_ratio:.2f}x in the runs that selected it")
     if speedup.is_tie:
         parts.append(f"that is within the {percent(speedup.tie_margin)} that make a tie")
     return "; ".join(parts)

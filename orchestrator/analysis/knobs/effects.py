@@ -202,11 +202,9 @@ def _block_rows(figures: Figures) -> Iterator[dict[str, Any]]:
 
 
 def _others(figures: Figures, knob: str) -> list[int]:
-    """Return the codes of a knob's values but the reference, the most frequent of very many."""
-    counts = np.bincount(figures.points.codes[knob][figures.known])
-    counts[figures.references[knob]] = 0
-    most = np.argsort(-counts, kind="stable")[:MAX_VALUES]
-    return sorted(int(code) for code in most if counts[code])
+    """Return the codes of a knob's values but the reference, at most :data:`MAX_VALUES`."""
+    codes = np.unique(figures.points.codes[knob][figures.known])
+    return [int(code) for code in codes if code != figures.references[knob]][:MAX_VALUES]
 
 
 def _blocks(figures: Figures, one: str, other: str) -> Iterator[Comparison]:
@@ -245,7 +243,9 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
     """
     if not asked:
         raise TableError("importance: no config completed")
-    figures, rows = asked[0], _rows(asked[0])
+    figures, rows = asked[0], np.flatnonzero(asked[0].known)
+    by_key = np.argsort(figures.points.keys[rows], kind="stable")  # random, and always the same
+    rows = rows[by_key[:MAX_CONFIGS]]
     if len(rows) < MIN_CONFIGS:
         have = f"{counted(len(rows), 'config')} with {figures.metric}"
         raise TableError(f"importance: too few: {have}, {MIN_CONFIGS} are needed")
@@ -262,17 +262,6 @@ def importance_in(asked: Sequence[Figures]) -> pd.DataFrame:
         contaminated=bool(figures.contaminated[rows].any()),
         group=figures.group,
     )
-
-
-def _rows(figures: Figures) -> Rows:
-    """Return the configs with a figure: those of clean runs if they are enough.
-
-    At most :data:`MAX_CONFIGS`: those of the smallest keys, which are random sums with a fixed
-    seed, so that the sample does not depend on the table's order.
-    """
-    rows = np.flatnonzero(figures.known & ~figures.contaminated)
-    rows = rows if len(rows) >= MIN_CONFIGS else np.flatnonzero(figures.known)
-    return rows[np.argsort(figures.points.keys[rows], kind="stable")[:MAX_CONFIGS]]
 
 
 def _ped_anova(figures: Figures, rows: Rows) -> dict[str, float]:

@@ -30,25 +30,19 @@ _IDLE: Final = "tags.idle"
 
 
 def asked_figures(
-    source: Source, on: str | None, run: RunTables | None, function: str
+    source: Source, on: str | None = None, run: RunTables | None = None, function: str = "effects"
 ) -> list[Figures]:
-    """Return the figures of a run, or of one made of some of its trials."""
+    """Return the requested figures of a run, or of some of its trials, each with its knobs.
+
+    ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by
+    their roles, likewise the accuracy and each further objective.
+    """
     tables = run_of(source, run, function)
     if isinstance(source, pd.DataFrame):
         tables = replace(tables, trials=checked_trials(source, tables, function))
     if on is not None:
         on = on.removeprefix("metrics.")
         column_named(tables.grouped[metrics_of(tables.grouped)], on, function)
-    return figures_by_role(tables, on)
-
-
-def figures_by_role(tables: RunTables, on: str | None = None) -> list[Figures]:
-    """Return the requested figures of a run, each with its knobs.
-
-    ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by
-    their roles, likewise the accuracy and each further objective.
-    """
-    if on is not None:
         return figures_of(tables, on)
     rule = tables.rule
     asked = (rule.speed, rule.accuracy, *rule.objectives)

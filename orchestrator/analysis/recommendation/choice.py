@@ -28,9 +28,9 @@ def finalists(selection: Selection, *, most: int) -> tuple[Config, ...]:
 
 
 def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
-    """Return True if the confirm runs tell its factor over the baseline, or show a tie.
+    """Return True if the confirm runs show its factor over the baseline, or a tie.
 
-    Where the config is the baseline: if they do so for each of its contenders.
+    For the baseline: if they do so for each of its contenders.
     """
     is_baseline = same_config(config, tables.sweep.baseline)
     others = confirmed_configs(tables) if is_baseline else [config]
@@ -70,8 +70,8 @@ class Choice:
         config: The config to use.
         row: Its row among the configs that were searched.
         speedup: Over the baseline.
-        finalist: The speed of a finalist over the selected config's, whose place it took, or None.
-        rejected: The config that the baseline took the place of; None where it took none.
+        finalist: The speed of ``config`` over the selected one's, if it is another finalist.
+        rejected: The config that the baseline replaces, or None.
         against: The speed-up of ``rejected`` over the baseline.
     """
 
@@ -103,9 +103,9 @@ def choose(tables: RunTables, selection: Selection | None = None) -> Choice | No
     """Choose the config to use; None where the searching runs name none.
 
     The runs of stage ``train`` select; the runs of stage ``confirm`` may prefer another finalist.
-    Where these show the config to be slower than the baseline, or as fast within the margin of a
-    tie and not cheaper, and the baseline holds the rule's conditions, the baseline is chosen; only
-    by ``fastest_within``.
+    If these show the config to be slower than the baseline, or as fast within the margin of a tie
+    and not cheaper, and the baseline meets the rule's conditions, the baseline is chosen; only by
+    ``fastest_within``.
 
     Args:
         tables: The run.
@@ -128,7 +128,7 @@ def choose(tables: RunTables, selection: Selection | None = None) -> Choice | No
 
 
 def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
-    """Choose the baseline instead, where it holds the rule's conditions and is not dearer."""
+    """Choose the baseline instead, if it meets the rule's conditions and is not dearer."""
     configs, rule = tables.configs[tables.configs[GROUP] == tables.main_group], tables.rule
     if rule.how.kind is not RuleKind.FASTEST_WITHIN:
         return choice
@@ -136,7 +136,8 @@ def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
     rows = accurate[rows_of(accurate, tables.sweep.baseline)].to_dict("records")
     if not rows:
         return choice
-    if not choice.is_slower and _is_cheaper(choice.row, rows[0], tables):
+    ours, theirs = (cost_of_row(row, rule, tables.sweep) for row in (choice.row, rows[0]))
+    if not choice.is_slower and ours < theirs:
         return choice
     config = config_of(rows[0], tables.sweep)
     return replace(
@@ -147,8 +148,3 @@ def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
         rejected=choice.config,
         against=choice.speedup,
     )
-
-
-def _is_cheaper(row: Mapping[Any, Any], baseline: Mapping[Any, Any], tables: RunTables) -> bool:
-    ours, theirs = (cost_of_row(each, tables.rule, tables.sweep) for each in (row, baseline))
-    return ours < theirs

@@ -58,7 +58,7 @@ def with_confirmed(
 ) -> pd.DataFrame:
     """Return the configs with the figures of their confirm runs, which selected nothing.
 
-    A figure that the confirm runs lack stays that of the searching runs. The baseline and the
+    The searching runs give the figures that the confirm runs lack. The baseline and the
     recommended config have a row also where only confirm runs trained them.
 
     Args:
@@ -70,26 +70,22 @@ def with_confirmed(
     if confirmed.empty:
         return shown
     keys = [*params_of(configs), GROUP]
-    there = configs[keys].assign(row=configs.index).merge(
-        confirmed[keys].assign(confirm=confirmed.index), on=keys
-    )  # fmt: skip
-    new = confirmed.loc[there["confirm"]].set_axis(pd.Index(there["row"]))
-    for figure in (c for c in metrics_of(configs) if c in new and not c.endswith(_ENDS)):
-        rows = new.index[new[figure].notna()]
-        ends = [f"{figure}{end}" for end in _ENDS if f"{figure}{end}" in shown]
-        shown.loc[rows, figure] = new.loc[rows, figure]
-        for end in ends:
-            shown.loc[rows, end] = new.loc[rows, end] if end in new else float("nan")
-    timed = new.index[new[speed_column].notna()] if speed_column in new else new.index[:0]
-    for column in (c for c in _RUNS if c in new and c in shown):
-        # By place: cells may be tuples.
-        cells = shown[column].astype("object").to_dict() | new.loc[timed, column].to_dict()
-        shown[column] = pd.Series(cells).astype(shown[column].dtype)
-    if COMPOSED in shown and "num_all_runs" in new:
-        shown.loc[timed.intersection(new.index[new["num_all_runs"] > 0]), COMPOSED] = False
+    numbers = confirmed[keys].assign(confirm=confirmed.index)
+    place = configs[keys].merge(numbers, how="left", on=keys)["confirm"].to_numpy()
+    new = confirmed.reindex(place).set_axis(shown.index).reindex(columns=shown.columns)
+    for figure in (c for c in metrics_of(configs) if not c.endswith(_ENDS)):
+        known = new[figure].notna()
+        for column in (figure, *(f"{figure}{end}" for end in _ENDS)):
+            if column in shown:
+                shown[column] = shown[column].mask(known, new[column])
+    timed = new[speed_column].notna()
+    for column in (c for c in _RUNS if c in shown):
+        shown[column] = shown[column].mask(timed, new[column]).astype(shown[column].dtype)
+    if COMPOSED in shown:
+        shown[COMPOSED] &= ~(timed & (new["num_all_runs"] > 0))
     shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
     alone = confirmed[confirmed["is_baseline"] | confirmed["is_recommended"]]
-    alone = alone[~alone.index.isin(there["confirm"])]
+    alone = alone[~alone.index.isin(place)]
     if alone.empty:
         return shown
     alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(Stage.CONFIRM)})
@@ -119,7 +115,7 @@ def rests_on(row: Mapping[Any, Any], learned: str) -> str:
 
 
 def composed_table(tables: RunTables) -> pd.DataFrame:
-    """Return what ``composed.parquet`` holds: every config whose speed and curve are known.
+    """Return the content of ``composed.parquet``: every config with a known speed and curve.
 
     ``state`` is ``completed``, or ``stopped`` where the curve was: its accuracy is not a final
     one. ``group``, ``verdict`` and ``on_front`` are as in the report. Figures that no config has
@@ -140,18 +136,22 @@ def composed_table(tables: RunTables) -> pd.DataFrame:
 
 
 def front_table(tables: RunTables) -> pd.DataFrame:
-    """Return what ``front.csv`` holds: the front, the best of the first objective first.
+    """Return the content of ``front.csv``: the front, the best of the first objective first.
 
     Columns: ``params.*`` of every knob, the objectives, the speed's interval and what it
     is an interval over, other figures that were measured, the ``verdict`` against the best
     with ``ratio_to_best``, the ``group`` of rows that may be ranked together, and the ids of the
     trials. The main group's front comes first.
     """
-    configs, speed = _measured(tables), tables.rule.speed
-    others = [o.metric for o in (*tables.rule.objectives, tables.rule.accuracy) if o is not speed]
-    front = in_order(configs[configs["on_front"]], tables.rule.objectives)
-    figures = _figures([speed.metric, *others], configs)
-    table = front[[*_knobs(front, tables), *figures, *_AGAINST_BEST]].reset_index(drop=True)
+    configs, rule = _measured(tables), tables.rule
+    front = in_order(configs[configs["on_front"]], rule.objectives)
+    speed, others = rule.speed.metric, [o.metric for o in (*rule.objectives, rule.accuracy)]
+    names = [speed, f"{speed}_low", f"{speed}_high", *others, *names_shown(Place.FRONT)]
+    figures = [f"metrics.{name}" for name in names if f"metrics.{name}" in front.columns]
+    telling = telling_knobs(configs_of(front, tables.sweep), tables.sweep)
+    knobs = [c for c in (f"params.{name}" for name in telling) if c in front.columns]
+    columns = dict.fromkeys([*knobs, *params_of(front), *figures, *_AGAINST_BEST])
+    table = front[list(columns)].reset_index(drop=True)
     return table.assign(trial_ids=table["trial_ids"].map(" ".join))
 
 
@@ -186,19 +186,3 @@ def _measured(tables: RunTables) -> pd.DataFrame:
 def main_front(front: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a :func:`front_table` that are of the main group."""
     return front[front[GROUP] == front[GROUP].iloc[0]] if len(front) else front
-
-
-def _figures(objectives: list[str], configs: pd.DataFrame) -> list[str]:
-    """Return the columns of figures, the objectives first."""
-    speed, *others = objectives
-    names = [speed, f"{speed}_low", f"{speed}_high", *others, *names_shown(Place.FRONT)]
-    columns = [f"metrics.{name}" for name in dict.fromkeys(names)]
-    return [column for column in columns if column in configs.columns]
-
-
-def _knobs(front: pd.DataFrame, tables: RunTables) -> list[str]:
-    """Return the columns of knobs, first those that tell the configs of the front apart."""
-    telling = telling_knobs(configs_of(front, tables.sweep), tables.sweep)
-    columns = params_of(front)
-    first = [f"params.{name}" for name in telling if f"params.{name}" in columns]
-    return [*first, *(column for column in columns if column not in first)]

@@ -41,7 +41,6 @@ class Selection:
         config: A value for every knob in plain Python, or None where there is no candidate.
         row: The config's row in
         :func:`~orchestrator.analysis.statistics.against_best.against_best`.
-        fastest: The row of the fastest config that meets the rule's conditions.
         tied: Configs as fast by their figures within the rule's margin and not shown to be
             slower, none of them cheaper; the fastest first.
         unresolved: Configs that are slower by more than the margin, with intervals that reach
@@ -57,7 +56,6 @@ class Selection:
     rule: Rule
     config: Config | None = None
     row: Mapping[Any, Any] | None = None
-    fastest: Mapping[Any, Any] | None = None
     tied: tuple[Config, ...] = ()
     unresolved: tuple[Config, ...] = ()
     num_configs: int = 0
@@ -107,7 +105,6 @@ def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -
         weighed,
         config=config_of(choice, sweep),
         row=choice,
-        fastest=by_speed.iloc[0].to_dict(),
         tied=tuple(configs_of(by_speed[by_speed.index.isin(as_fast)], sweep)),
         unresolved=tuple(configs_of(unresolved, sweep)),
     )
@@ -141,8 +138,7 @@ def _by_another_rule(held: pd.DataFrame, weighed: Selection, tables: RunTables) 
             row = held.iloc[pick(held, rule, sweep)].to_dict()
         except SweepError as error:  # a function of the sweep file
             return replace(weighed, refusal=" ".join(f"{error.message}; {error.hint}".split()))
-    fastest = held.iloc[int(held["ratio_to_best"].argmax())].to_dict()
-    return replace(weighed, config=config_of(row, sweep), row=row, fastest=fastest)
+    return replace(weighed, config=config_of(row, sweep), row=row)
 
 
 def pick(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> int:

@@ -1,8 +1,7 @@
-"""A config's speed over the baseline's, from paired confirm runs or else the searching runs."""
+"""A config's speed over the baseline's, from paired confirm runs."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,7 +16,6 @@ from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.statistics.pooling import (
     contaminated,
     shared_a_round,
-    were_interleaved,
 )
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
@@ -29,21 +27,19 @@ MIN_CLEAN_PAIRS: Final = 2
 
 
 class Basis(StrEnum):
-    """Evidence that a speed-up rests on, the strongest first."""
+    """Evidence of a speed-up, the strongest first."""
 
     CONFIRM = "confirm"
     """Pairs of fresh runs, interleaved, that did not select."""
-    SEARCHING = "searching"
-    """The runs that selected: the fastest of many looks faster than it is."""
     SAME = "same"
     """The config is the baseline."""
     UNKNOWN = "unknown"
-    """One of the two has no figure, or one that no ratio can be made of."""
+    """There is no pair of confirm runs, or one without a ratio."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Speedup:
-    """A config's speed over the baseline's, or over that of another config.
+    """A config's speed over the baseline's or another config's.
 
     Attributes:
         ratio: How many times as fast, or None where it is not known.
@@ -54,10 +50,8 @@ class Speedup:
         num_left_out: Rounds that are left out: a run of the two was contaminated, or they ran under
             other conditions than most did.
         num_contaminated: Contaminated rounds that count, since too few are clean.
-        interleaved: True if the runs of the two were interleaved in each of these rounds.
         num_open: Rounds in which only one of the two has a figure, or one is not above 0: with any,
             no ratio is known.
-        searching_ratio: The ratio from the runs that selected, or None.
         tie_margin: Ratios within it are a tie.
     """
 
@@ -68,9 +62,7 @@ class Speedup:
     num_pairs: int = 0
     num_left_out: int = 0
     num_contaminated: int = 0
-    interleaved: bool = False
     num_open: int = 0
-    searching_ratio: float | None = None
     tie_margin: float = 0.0
 
     @property
@@ -116,14 +108,12 @@ class Speedup:
 
     @property
     def pairs_text(self) -> str:
-        """``3 pairs of interleaved confirm runs``."""
-        kind = "interleaved " if self.interleaved else ""
-        return f"{counted(self.num_pairs, 'pair')} of {kind}confirm runs"
+        """``3 pairs of confirm runs``."""
+        return f"{counted(self.num_pairs, 'pair')} of confirm runs"
 
     def is_within(self, noise: NoiseFloor) -> bool:
         """Return True if a claimed speed-up is no larger than the noise floor."""
-        is_claim = self.basis in (Basis.CONFIRM, Basis.SEARCHING)
-        return is_claim and noise.covers(self.ratio, num_runs=max(self.num_pairs, 1))
+        return self.num_pairs > 0 and noise.covers(self.ratio, num_runs=self.num_pairs)
 
 
 def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]) -> Speedup:
@@ -158,8 +148,7 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
         num_pairs=len(used),
         num_left_out=num_all - len(used),
         num_contaminated=len(used) - len(clean) if not is_clean else 0,
-        interleaved=bool(used["interleaved"].all()),
-        tie_margin=tables.rule.tie_margin if is_known else 0.0,
+        tie_margin=tables.rule.tie_margin,
     )
 
 
@@ -169,27 +158,18 @@ def _rounds(
     """Return one row a repeat and group in which both completed, and one of them has a speed."""
     rows, rule = tables.confirm_rows, tables.rule
     done = rows[rows["state"] == TrialState.COMPLETED]
-    done = done.assign(contaminated=contaminated(done), interleaved=were_interleaved(done))
+    done = done.assign(contaminated=contaminated(done))
     ours, theirs = (
         done[rows_of(done, which)]
         .groupby(["repeat", GROUP])
-        .agg(
-            speed=(rule.speed_column, "mean"),
-            contaminated=("contaminated", "any"),
-            interleaved=("interleaved", "all"),
-        )
+        .agg(speed=(rule.speed_column, "mean"), contaminated=("contaminated", "any"))
         for which in (config, reference)
     )
-    both = ours.join(theirs, how="inner", rsuffix="_reference")
+    both = ours.merge(theirs, left_index=True, right_index=True, suffixes=("", "_reference"))
     both = both.dropna(subset=["speed", "speed_reference"], how="all")
     either = (both["contaminated"] | both["contaminated_reference"]).astype("bool")
-    return pd.DataFrame(
-        {
-            "ratio": rule.ratios(both["speed"], both["speed_reference"]),
-            "contaminated": either,
-            "interleaved": both["interleaved"] & both["interleaved_reference"],
-        }
-    )
+    ratios = rule.ratios(both["speed"], both["speed_reference"])
+    return pd.DataFrame({"ratio": ratios, "contaminated": either})
 
 
 def confirm_level(tables: RunTables, num_pairs: int) -> float:
@@ -214,34 +194,7 @@ def confirmed_configs(tables: RunTables) -> list[Config]:
 
 
 def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
-    """Return the speed-up of a config over the sweep's baseline.
-
-    With confirm runs: the paired ratio over their rounds, at the level of :func:`confirm_level`.
-    Without a pair: the searching figure, without an interval. Not known if a round has no ratio,
-    as where one of the two alone reached the target.
-    """
+    """Return the speed-up of a config over the sweep's baseline, from the confirm stage."""
     if same_config(config, tables.sweep.baseline):
         return Speedup(ratio=1.0, basis=Basis.SAME)
-    searching = _searching_ratio(tables, config)
-    paired = pair_up(tables, config, tables.sweep.baseline)
-    if paired.num_pairs or paired.num_open or searching is None:
-        return replace(paired, searching_ratio=searching)
-    return Speedup(ratio=searching, basis=Basis.SEARCHING, searching_ratio=searching)
-
-
-def _searching_ratio(tables: RunTables, config: Mapping[str, Any]) -> float | None:
-    ours, theirs = (_searching_speeds(tables, each) for each in (config, tables.sweep.baseline))
-    if ours.empty or theirs.empty:
-        return None
-    ratio = float(tables.rule.ratios(ours, theirs.iloc[0]).iloc[0])
-    return None if math.isnan(ratio) else ratio
-
-
-def _searching_speeds(tables: RunTables, config: Mapping[str, Any]) -> pd.Series[float]:
-    """Return a config's speed by the completed runs that selected, else by those stopped early."""
-    for state in (TrialState.COMPLETED, TrialState.STOPPED):
-        configs = tables.searched_configs(state)
-        speeds = configs.loc[rows_of(configs, config), tables.rule.speed_column].dropna()
-        if len(speeds):
-            break
-    return speeds
+    return pair_up(tables, config, tables.sweep.baseline)

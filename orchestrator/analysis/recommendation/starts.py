@@ -1,4 +1,4 @@
-"""What a training takes once, set-up and warm-up, and after how many epochs a longer start pays."""
+"""The start of a training, set-up and warm-up, and after how many epochs a longer one pays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ of one config in five runs of products_loader took 0.3 to 1.4 s."""
 
 
 class BreakEven(NamedTuple):
-    """A config beside one that starts sooner, by seconds, and after how many epochs it is ahead."""
+    """A config and one that starts sooner, by seconds; after how many epochs the first is ahead."""
 
     config: Config
     other: Config
@@ -31,7 +31,7 @@ class BreakEven(NamedTuple):
 
 
 def split_by_pay(configs: pd.DataFrame, tables: RunTables) -> tuple[pd.DataFrame, BreakEven | None]:
-    """Return the configs whose start pays, ranked anew, and the fastest of the others.
+    """Return the configs with a start that pays, ranked anew, and the fastest of the others.
 
     A start does not pay where a slower config ends its training sooner by more than a tie and the
     noise of starts.
@@ -71,7 +71,7 @@ def _compared(late: pd.Series[Any], soon: pd.Series[Any], tables: RunTables) -> 
 
 
 def _with_starts(configs: pd.DataFrame, tables: RunTables) -> tuple[pd.DataFrame, float] | None:
-    """Return the configs with ``start_s`` and ``epoch_s``; how far noise sets two starts apart.
+    """Return the configs with ``start_s`` and ``epoch_s``; the difference of starts by noise.
 
     None where the speed or the budget is not one of epochs, or no start is known.
     """

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.analysis.composition.compose import (
-    COMPOSED,
-    compose,
-)
+from orchestrator.analysis.composition.compose import COMPOSED, compose
 from orchestrator.analysis.composition.parts import COMBINATION, curve_ends, learned_of
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.metrics import minimize
@@ -209,14 +206,6 @@ def test_a_curve_that_was_ended_at_the_target_is_whole_where_the_time_to_it_coun
         for state in (TrialState.COMPLETED, TrialState.STOPPED)
     ]
     assert ends == [[1, 0], [0, 1]]
-
-
-def test_objectives_that_were_not_learned_get_no_interval_here() -> None:
-    factory = Factory()
-    (c,) = grid((0,), (1,), (0.1,))
-    factory.train(c)
-    table = learned_of(ends_of(factory), ["samples_per_s", "val_acc"])
-    assert [name for name in table.columns if name.endswith("_low")] == [f"{ACCURACY}_low"]
 
 
 def test_epochs_too_short_for_a_steady_state_have_their_start_in_the_rate() -> None:

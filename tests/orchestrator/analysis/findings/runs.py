@@ -103,12 +103,6 @@ def none_holds() -> MadeRun:
     return run
 
 
-def not_together() -> MadeRun:
-    run = searched((config(), 1000.0), **{ACCURACY: NAN})
-    run.add_runs(FAST, [NAN])
-    return run
-
-
 def finalist() -> MadeRun:
     run = MadeRun()
     for workers, speed, confirm in ((0, 400.0, 400.0), (3, 990.0, 990.0), (6, 1000.0, 1100.0)):
@@ -207,14 +201,6 @@ def slower_than_a_short_baseline() -> MadeRun:
     return run
 
 
-def drifting() -> MadeRun:
-    run = products_run()
-    rows = [row for row in run.rows if row["stage"] == "confirm"]
-    for place, row in enumerate(rows):
-        row["metrics.samples_per_s"] *= 1 - 0.05 * place
-    return run
-
-
 def minimised() -> MadeRun:
     run = confirmed(TWICE, ONCE)
     for row in run.rows:
@@ -254,7 +240,6 @@ RUNS: dict[str, Callable[[], MadeRun | RunTables]] = {
     "the baseline stays, by a factor": lambda: confirmed([800.0, 802.0, 803.0], ONCE),
     "the baseline stays, by an unknown factor": lambda: confirmed([500.0, 400.0, 300.0], ONCE),
     "the baseline stays in a tie": lambda: confirmed([1001.0, 1002.0, 1003.0], ONCE),
-    "the baseline alone": lambda: searched((config(), 1000.0)),
     "the knee is the baseline": lambda: by_rule(knee()),
     "a function that is not at hand": lambda: by_rule(
         SelectionRule(kind=RuleKind.FUNCTION, name="mine")
@@ -270,7 +255,6 @@ RUNS: dict[str, Callable[[], MadeRun | RunTables]] = {
     "a bound that no config holds": none_holds,
     "a target that no trial reached": not_reached,
     "a figure that was not reported": lambda: searched((config(), NAN)),
-    "figures that no trial has together": not_together,
     "a finalist": finalist,
     "a start that does not pay": compiled,
     "a knob without an effect": one_without_effect,
@@ -294,7 +278,6 @@ RUNS: dict[str, Callable[[], MadeRun | RunTables]] = {
     "a contaminated run": partly_contaminated_run,
     "all contaminated": lambda: searched((FAST, 900.0), **{"tags.contaminated": "12 %"}),
     "stopped": stopped,
-    "a drift": drifting,
     "a replay": replayed,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from scipy import stats
 from orchestrator.analysis.findings.answer_figures import (
     Difference,
     accuracy_difference,
-    baseline_row,
     cost_of_run,
+    row_of,
 )
 from orchestrator.analysis.findings.caveats import Caveat, Finding, Health
 from orchestrator.analysis.findings.findings import findings
@@ -97,6 +98,15 @@ def test_a_knob_is_called_without_effect_where_the_effects_show_none(gain: float
     assert texts == ([] if gain > 1 else ["no effect shown of threads"])
 
 
+def test_a_knob_that_counts_as_both_is_named() -> None:
+    tables = factored_run().tables
+    candidates = tables.candidates.copy()
+    candidates.attrs["roles"] = {"num_workers": "both"}
+    checks = findings(replace(tables, candidates=candidates)).checks
+    texts = [one.text for one in checks if one.code is Caveat.ROLES]
+    assert texts == ["num_workers declared systems, counted as both"]
+
+
 def loaded(num_dirty: int, num_clean: int) -> MadeRun:
     run = MadeRun()
     run.add_runs(config(), [1000.0] * num_clean, **{"metrics.foreign_share": 0.01})
@@ -171,12 +181,6 @@ def test_two_runs_of_one_seed_are_one() -> None:
     assert difference_of(run).centre == pytest.approx((0.911 + 0.913) / 2 - 0.9)
 
 
-def test_two_rounds_tell_no_difference() -> None:
-    assert (
-        accuracy_difference(run_of([0.91, 0.92], [0.9, 0.91], stage="confirm").tables, FAST) is None
-    )
-
-
 @pytest.mark.parametrize("stage", ["train", "confirm"])
 def test_intervals_over_a_few_hundred_samples_hold_the_difference(stage: str) -> None:
     """Paired seeds of three runs each, accuracies counted on 200 samples, and no difference."""
@@ -189,8 +193,13 @@ def test_intervals_over_a_few_hundred_samples_hold_the_difference(stage: str) ->
     assert held / known >= 0.92
 
 
-def test_an_interval_as_wide_as_the_accuracy_tells_none() -> None:
-    assert accuracy_difference(run_of([0.9, 0.2], [0.2, 0.8]).tables, FAST) is None
+@pytest.mark.parametrize(
+    ("ours", "theirs", "stage"),
+    [([0.91, 0.92], [0.9, 0.91], "confirm"), ([0.9, 0.2], [0.2, 0.8], "train")],
+    ids=["two rounds", "as wide as the accuracy"],
+)
+def test_there_is_no_difference(ours: list[float], theirs: list[float], stage: str) -> None:
+    assert accuracy_difference(run_of(ours, theirs, stage=stage).tables, FAST) is None
 
 
 def test_of_a_factored_search_the_curves_of_other_settings_tell_it() -> None:
@@ -232,7 +241,7 @@ def test_what_a_search_took_is_of_all_trials_those_without_a_result_too() -> Non
 def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
     tables = products_run().tables
     speedup = speed_up(tables, LARGE)
-    figures = findings(tables).row, baseline_row(tables, Stage.CONFIRM, tables.main_group)
+    figures = [row_of(tables, c, Stage.CONFIRM, tables.main_group) for c in (LARGE, config())]
     cost = cost_of_run(tables, *figures, speedup)
     rows = tables.trials[tables.trials["stage"] == "confirm"]
     epoch_s = rows.loc[rows["params.num_workers"] == 0, "metrics.epoch_s"].mean()

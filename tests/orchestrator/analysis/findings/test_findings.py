@@ -113,7 +113,7 @@ def test_it_begins_with_the_answer_and_has_all_that_it_rests_on(made: MadeRun) -
 
 def test_a_factor_that_is_not_known_is_in_no_figure_of_it() -> None:
     speedup = content_of(confirmed([500.0, 4000.0], [1000.0, 300.0]).tables)["speedup"]
-    known = ("ratio", "low", "high", "searching_ratio")
+    known = ("ratio", "low", "high")
     assert {name: speedup[name] for name in known} == dict.fromkeys(known)
     assert "more than a factor of 1.5" in speedup["why_not_known"]
     assert speedup["text"] == f"speed-up not known: {speedup['why_not_known']}"
@@ -152,18 +152,12 @@ def test_the_words_on_a_run_stand_on_the_page(name: str, page: dict[str, str]) -
     assert answer_to(name) == page[name]
 
 
-def test_a_knob_without_an_effect_is_marked_in_the_sentence() -> None:
-    found = findings_of("a knob without an effect")
-    assert {change.knob for change in found.changes} == {"num_workers", "threads"}
-    assert found.sentence.endswith("; no effect shown of threads")
-
-
 def test_every_code_is_met_by_a_run() -> None:
     met: set[object] = set()
     for name in RUNS:
         met |= {one.code for one in findings_of(name).checks}
-    # Shown where it is computed: statistics/test_interference.py.
-    assert {*Caveat} - met == {Caveat.INTERFERENCE}
+    # Shown in test_caveats.py, and where it is computed: statistics/test_interference.py.
+    assert {*Caveat} - met == {Caveat.ROLES, Caveat.INTERFERENCE}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import orchestrator.analysis as an
 from orchestrator.analysis.knobs import effects as module
 from orchestrator.analysis.knobs.effects import effects_in, importance_in, interactions_in
 from orchestrator.analysis.knobs.figures import Verdict
-from orchestrator.analysis.knobs.of_run import figures_by_role
+from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, SPEED, drawn, figures, frame
@@ -81,7 +82,7 @@ def test_neither_order_nor_unit_nor_names_change_an_effect(seed: int, factor: fl
 def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
     run: RunTables,
 ) -> None:
-    found = effects_in(figures_by_role(run))
+    found = effects_in(asked_figures(run))
     told = set(zip(found["knob"], found["metric"], found["kind"], strict=True))
     assert told == {
         ("num_workers", SPEED, "ratio"),
@@ -89,14 +90,14 @@ def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
         ("batch_size", ACCURACY, "difference"),
         ("lr", ACCURACY, "difference"),
     }
-    asked = effects_in(figures_by_role(run, SPEED))
+    asked = effects_in(asked_figures(run, SPEED))
     assert set(asked["knob"]) == {"num_workers", "batch_size", "lr"}
     assert row(asked, "lr")["verdict"] == Verdict.OPEN  # speed_of() ignores it
     assert row(asked, "num_workers", 3)["verdict"] == Verdict.HIGHER
 
 
 def test_runs_that_composed_figures_share_count_once(factored: RunTables) -> None:
-    found = effects_in(figures_by_role(factored, SPEED))
+    found = effects_in(asked_figures(factored, SPEED))
     assert row(found, "num_workers", 3)["num_pairs"] == 3  # three batch sizes, whatever the lr
     assert bool(row(found, "num_workers", 3)["composed"])
     lr = row(found, "lr")
@@ -161,44 +162,28 @@ def test_two_knobs_that_were_not_tried_together_have_a_row_that_says_so() -> Non
     run.add_runs(config(), [1000.0, 1010, 990])
     run.add_runs(config(num_workers=3), [1300.0])
     run.add_runs(config(batch_size=4000), [1400.0])
-    (row,) = interactions_in(figures_by_role(run.tables, SPEED)).to_dict("records")
+    (row,) = interactions_in(asked_figures(run.tables, SPEED)).to_dict("records")
     assert (row["verdict"], row["num_blocks"]) == (Verdict.NO_BLOCK, 0)
     assert row["to_try"] == "--set batch_size=4000 --set num_workers=3"
     assert math.isnan(row["effect"])
     run.add_runs(config(batch_size=4000, num_workers=3), [1800.0])
-    (block,) = interactions_in(figures_by_role(run.tables, SPEED)).to_dict("records")
+    (block,) = interactions_in(asked_figures(run.tables, SPEED)).to_dict("records")
     assert block["effect"] == pytest.approx(1800 * 1000 / (1400 * 1300), rel=1e-4)
 
 
 def test_composed_figures_of_the_same_runs_make_no_block(factored: RunTables) -> None:
-    found = interactions_in(figures_by_role(factored, SPEED))
+    found = interactions_in(asked_figures(factored, SPEED))
     of_lr = found[(found["knob_a"] == "lr") | (found["knob_b"] == "lr")]
     assert set(of_lr["verdict"]) == {Verdict.SAME_RUNS}
     assert (of_lr["num_blocks"] == 0).all()
 
 
 def test_p_is_corrected_for_all_rows() -> None:
-    table = drawn(0, share=1.0)
-    found = effects_in(figures(table))
-    assert found["p"].to_numpy() == pytest.approx(holm(np.array(_raw_p(table))))
-
-
-def _raw_p(table: pd.DataFrame) -> list[float]:
-    """P of each row without a correction, by scipy."""
-    from scipy import stats
-
-    params = [c for c in table if c.startswith("params.")]
-    logs = np.log(table.set_index(params)[f"metrics.{SPEED}"])
-    raw = []
-    for level, pairs in (
-        ("params.workers", [(0, 3), (0, 6), (3, 6)]),
-        ("params.batch", [(500, 1000)]),
-        ("params.amp", [("off", "on")]),
-    ):
-        for first, second in pairs:
-            differences = logs.xs(second, level=level) - logs.xs(first, level=level)
-            raw.append(float(stats.ttest_1samp(differences, 0).pvalue))
-    return raw
+    (found,) = figures(drawn(0, share=1.0))
+    knobs = ["batch", "amp"]
+    alone = [effects_in([replace(found, asked=[knob])])["p"].item() for knob in knobs]
+    together = effects_in([replace(found, asked=knobs)])
+    assert together["p"].to_numpy() == pytest.approx(holm(np.array(alone)))
 
 
 # -- an.effects, an.interactions, an.importance

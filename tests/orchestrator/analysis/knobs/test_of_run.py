@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.knobs.figures import Figures, Kind, Verdict
-from orchestrator.analysis.knobs.of_run import figures_by_role, figures_of
+from orchestrator.analysis.knobs.of_run import asked_figures, figures_of
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, figures, frame
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY as ACCURACY_COLUMN,
@@ -71,7 +71,7 @@ def test_a_time_that_is_composed_of_probe_and_curve_has_no_interval() -> None:
 
 
 def test_knobs_are_asked_of_by_their_roles() -> None:
-    speed, accuracy = figures_by_role(products_run().tables, None)
+    speed, accuracy = asked_figures(products_run().tables)
     assert speed.knobs == ["batch_size", "num_workers"]
     assert accuracy.knobs == ["lr", "batch_size"]
 

@@ -79,13 +79,6 @@ def test_stopped_trials_are_left_out_unless_there_is_nothing_else() -> None:
     assert select(run.tables).config == config()
 
 
-def test_where_nothing_completed_nothing_is_selected() -> None:
-    run = MadeRun()
-    run.add(config(), state="infeasible", reason="needs 2 GPUs, the largest node has 0")
-    run.add(config(ranks=4), state="not_run")
-    assert select(run.tables).config is None
-
-
 figures = st.tuples(st.floats(100, 10_000), st.floats(0.85, 0.92))
 DRAWN = run_of(*((config(num_workers=n), 1000, 0.9) for n in range(12))).tables
 

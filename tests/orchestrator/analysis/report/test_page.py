@@ -37,7 +37,6 @@ def test_the_page_has_the_question_the_answer_and_its_grounds(page: str) -> None
         "Not the data set that was asked for. ogbn-products is not under data; running on",
         "trains 3.86 times as fast as the baseline (3.75 to 3.99)",
         "95 % interval 3.75 to 3.99",
-        "3.99x in the runs that selected it",
         "--set lr=0.01 --set batch_size=4000 --set num_workers=3",
         "Of 24 completed configs 12 accurate enough to be ranked",
         "needs 2 GPUs, the largest node has 0",

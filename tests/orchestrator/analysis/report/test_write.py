@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.knobs.of_run import figures_by_role
+from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.report.console import summary
 from orchestrator.analysis.report.first_screen import first_screen, numbers_of, to_copy
 from orchestrator.analysis.report.view import View
@@ -241,4 +241,4 @@ def test_every_objective_is_in_the_sentence_the_numbers_and_the_effects() -> Non
     found = findings(run.tables)
     assert "; peak_rss_gib 1.95 GiB (baseline 0.9 GiB)" in found.sentence
     assert [n.figure for n in numbers_of(found) if n.label == "peak_rss_gib"] == ["1.95 GiB"]
-    assert "peak_rss_gib" in {figures.metric for figures in figures_by_role(run.tables)}
+    assert "peak_rss_gib" in {figures.metric for figures in asked_figures(run.tables)}
