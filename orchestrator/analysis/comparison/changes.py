@@ -26,12 +26,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.statistics.intervals import (
-    CONFIDENCE,
-    Floats,
-    df_of_sum,
-    t_quantile,
-)
+from orchestrator.analysis.statistics.intervals import CONFIDENCE, Floats, df_of_sum, t_quantile
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import stage_pool
 from orchestrator.trial import Stage

@@ -31,12 +31,7 @@ from orchestrator.analysis.comparison.pairs import (
     require_alike,
     row_keys,
 )
-from orchestrator.analysis.comparison.words import (
-    HOST,
-    change_text,
-    labels_of,
-    sentence_of,
-)
+from orchestrator.analysis.comparison.words import HOST, change_text, labels_of, sentence_of
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import load_text

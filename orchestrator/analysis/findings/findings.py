@@ -290,7 +290,7 @@ def _speedup(found: Findings) -> dict[str, Any] | None:
         "ratio": known and known.ratio,
         "low": known and known.low,
         "high": known and known.high,
-        "basis": str(speedup.basis),
+        "basis": speedup.basis,
         "num_pairs": speedup.num_pairs,
         "why_not_known": found.why_not_known,
         "text": found.how_sure,

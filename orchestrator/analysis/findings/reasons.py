@@ -10,7 +10,7 @@ import pandas as pd
 from orchestrator.analysis.columns import rows_of, text_of
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.selection import Selection
-from orchestrator.analysis.recommendation.speedup import Basis, Speedup
+from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import Rule, best_of, column_of, unreported
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -106,9 +106,9 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
 
 def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
     """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
-    if speedup.leads or speedup.basis is Basis.SAME:
+    if speedup.leads or speedup.is_same:
         return ()
-    if speedup.basis is Basis.CONFIRM:
+    if speedup.num_pairs:
         return tuple(_why_open(speedup, tables.rule))
     return (_why_no_ratio(speedup, tables),)
 

@@ -15,12 +15,7 @@ import pandas as pd
 from orchestrator.analysis.columns import same_config
 from orchestrator.analysis.findings.answer_figures import Difference
 from orchestrator.analysis.recommendation.choice import Choice
-from orchestrator.analysis.recommendation.speedup import (
-    Basis,
-    Speedup,
-    confirmed_configs,
-    speed_up,
-)
+from orchestrator.analysis.recommendation.speedup import Speedup, confirmed_configs, speed_up
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import shown, shown_difference, times_baseline
@@ -173,7 +168,7 @@ def others_clause(
 
 def how_sure(speedup: Speedup, unknown: Sequence[str], rule: Rule) -> str:
     """Return a speed-up with its evidence, or why it is open: ``unknown``."""
-    if speedup.basis is Basis.SAME:
+    if speedup.is_same:
         return "it is the baseline itself"
     if not speedup.is_known:
         return f"speed-up not known: {'; '.join(unknown)}"

@@ -94,7 +94,10 @@ def select(tables: RunTables) -> Selection:
 def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
     """Return the cheapest of the fastest configs that meet the conditions."""
     rule, sweep = tables.rule, tables.sweep
-    by_speed = _fastest_first(held, rule)
+    others = rule.directions[1:]  # composed configs of a setting have one speed
+    columns = ["ratio_to_best", *map(column_of, others)]
+    ascending = [False, *(each.sign < 0 for each in others)]
+    by_speed = held.sort_values(columns, ascending=ascending, kind="stable")
     is_close = by_speed["ratio_to_best"] >= 1 - rule.tie_margin
     tied = by_speed[is_close & (by_speed["verdict"] != Verdict.WORSE)]
     cheapest = tied.iloc[order_by_cost(tied, rule, sweep)]
@@ -108,14 +111,6 @@ def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -
         tied=tuple(configs_of(by_speed[by_speed.index.isin(as_fast)], sweep)),
         unresolved=tuple(configs_of(unresolved, sweep)),
     )
-
-
-def _fastest_first(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
-    """Return the rows by speed; of one speed, as composed ones of a setting have, by the others."""
-    others = rule.directions[1:]
-    columns = ["ratio_to_best", *map(column_of, others)]
-    ascending = [False, *(each.sign < 0 for each in others)]
-    return configs.sort_values(columns, ascending=ascending, kind="stable")
 
 
 def _of_other_speed(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
@@ -13,10 +12,7 @@ from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor
-from orchestrator.analysis.statistics.pooling import (
-    contaminated,
-    shared_a_round,
-)
+from orchestrator.analysis.statistics.pooling import contaminated, shared_a_round
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
 from orchestrator.search.stages.judge import InterimAnalyses
@@ -24,17 +20,6 @@ from orchestrator.trial import TrialState
 
 MIN_CLEAN_PAIRS: Final = 2
 """With fewer clean pairs the contaminated ones count as well: a single one has no interval."""
-
-
-class Basis(StrEnum):
-    """Evidence of a speed-up, the strongest first."""
-
-    CONFIRM = "confirm"
-    """Pairs of fresh runs, interleaved, that did not select."""
-    SAME = "same"
-    """The config is the baseline."""
-    UNKNOWN = "unknown"
-    """There is no pair of confirm runs, or one without a ratio."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +30,7 @@ class Speedup:
         ratio: How many times as fast, or None where it is not known.
         low: Lower end of the 95 % interval; None where the spread is not known.
         high: Upper end.
-        basis: What ``ratio`` rests on.
+        is_same: True for the baseline itself.
         num_pairs: Pairs of confirm runs that count, one a round.
         num_left_out: Rounds that are left out: a run of the two was contaminated, or they ran under
             other conditions than most did.
@@ -58,12 +43,17 @@ class Speedup:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
-    basis: Basis
+    is_same: bool = False
     num_pairs: int = 0
     num_left_out: int = 0
     num_contaminated: int = 0
     num_open: int = 0
     tie_margin: float = 0.0
+
+    @property
+    def basis(self) -> str:
+        """``same`` for the baseline itself, ``confirm`` with confirm runs, or ``unknown``."""
+        return "same" if self.is_same else "confirm" if self.num_pairs else "unknown"
 
     @property
     def is_known(self) -> bool:
@@ -73,7 +63,7 @@ class Speedup:
     @property
     def is_clean(self) -> bool:
         """True if the ratio rests on confirm runs that no other load disturbed."""
-        return self.basis is Basis.CONFIRM and not self.num_contaminated
+        return self.num_pairs > 0 and not self.num_contaminated
 
     @property
     def leads(self) -> bool:
@@ -123,17 +113,16 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval is wrong in
     as many cases as the interim analyses and the other configs of the stage leave it.
     """
-    unknown = Speedup(basis=Basis.UNKNOWN)
     if tables.confirm_rows.empty:  # spares the driver a tenth of a second while it searches
-        return unknown
+        return Speedup()
     rounds = _rounds(tables, config, reference)
     num_all = len(rounds)
     if not num_all:
-        return unknown
+        return Speedup()
     groups = rounds.index.get_level_values(GROUP)
     rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
     if num_open := int(rounds["ratio"].isna().sum()):
-        return replace(unknown, num_open=num_open)
+        return Speedup(num_open=num_open)
     clean = rounds[~rounds["contaminated"]]
     is_clean = len(clean) >= MIN_CLEAN_PAIRS
     used = clean if is_clean else rounds
@@ -144,7 +133,6 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
         ratio=interval.centre,
         low=interval.low if is_known else None,
         high=interval.high if is_known else None,
-        basis=Basis.CONFIRM,
         num_pairs=len(used),
         num_left_out=num_all - len(used),
         num_contaminated=len(used) - len(clean) if not is_clean else 0,
@@ -196,5 +184,5 @@ def confirmed_configs(tables: RunTables) -> list[Config]:
 def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
     """Return the speed-up of a config over the sweep's baseline, from the confirm stage."""
     if same_config(config, tables.sweep.baseline):
-        return Speedup(ratio=1.0, basis=Basis.SAME)
+        return Speedup(ratio=1.0, is_same=True)
     return pair_up(tables, config, tables.sweep.baseline)

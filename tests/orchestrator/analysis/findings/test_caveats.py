@@ -19,7 +19,7 @@ from orchestrator.analysis.findings.caveats import Caveat, Finding, Health
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.knobs.effects import effects
 from orchestrator.analysis.knobs.figures import Verdict
-from orchestrator.analysis.recommendation.speedup import Basis, Speedup, speed_up
+from orchestrator.analysis.recommendation.speedup import Speedup, speed_up
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.findings.runs import FAST, searched
 from tests.orchestrator.analysis.made_runs import (
@@ -249,7 +249,7 @@ def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
     assert cost["saved_s_per_epoch"] == pytest.approx(epoch_s * (1 - 1 / speedup.ratio))
     assert cost["epochs_to_pay"] == pytest.approx(cost["search_s"] / cost["saved_s_per_epoch"])
     assert (cost["peak_rss_gib"], cost["baseline_peak_rss_gib"]) == pytest.approx((1.95, 0.9))
-    slower = Speedup(ratio=0.8, low=0.79, high=0.81, basis=Basis.CONFIRM, num_pairs=3)
-    wide = Speedup(ratio=2.0, low=0.1, high=40.0, basis=Basis.CONFIRM, num_pairs=2)
+    slower = Speedup(ratio=0.8, low=0.79, high=0.81, num_pairs=3)
+    wide = Speedup(ratio=2.0, low=0.1, high=40.0, num_pairs=2)
     for other in (slower, wide):
         assert "epochs_to_pay" not in cost_of_run(tables, *figures, other)

@@ -13,12 +13,7 @@ from orchestrator.analysis.findings.caveats import Caveat
 from orchestrator.analysis.findings.findings import command_of, findings
 from orchestrator.analysis.findings.words import Change, changes_of, named
 from tests.orchestrator.analysis.findings.runs import RUNS, confirmed, findings_of
-from tests.orchestrator.analysis.made_runs import (
-    ACCURACY,
-    MadeRun,
-    config,
-    content_of,
-)
+from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config, content_of
 
 
 def test_knobs_that_change_the_speed_come_before_those_that_change_learning_alone() -> None:

@@ -13,13 +13,7 @@ from orchestrator.analysis.recommendation.front import (
     with_confirmed,
 )
 from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.made_runs import (
-    ACCURACY,
-    SPEED,
-    MadeRun,
-    config,
-    factored_run,
-)
+from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config, factored_run
 
 
 @pytest.fixture
