@@ -73,7 +73,10 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
 
 def shown_difference(metric: str, value: float) -> str:
     """Return a difference of two figures: in points if they are shown in per cent."""
-    return f"{100 * value:g} points" if is_share(metric) else f"{value:g}"
+    if not is_share(metric):
+        return f"{value:g}"
+    points = f"{100 * value:g}"
+    return f"{points} point{'s' * (points != '1')}"
 
 
 def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
