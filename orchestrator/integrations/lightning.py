@@ -126,7 +126,7 @@ class RunCallback(pl.Callback):
         loader = trainer.train_dataloader
         if not isinstance(loader, TimedLoader):
             raise TypeError(
-                f"the training loader is a {type(loader).__name__}, whose steps are not timed: "
+                f"the training loader is a {type(loader).__name__}, which times no steps: "
                 "give trainer.fit TimedLoader(loader, run)"
             )
         if pl_module.automatic_optimization:

@@ -151,7 +151,7 @@ class TimedLoader(Generic[B]):
         return _Grouped(self._loader, self.batches_per_step, self.num_steps)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Grouped(Generic[B]):
     """Batches of a loader in lists, one for each of its ``length`` optimizer steps."""
 

@@ -93,7 +93,7 @@ class RunCallback(TrainerCallback):
         loader, optimizer = more["train_dataloader"], more["optimizer"]
         if not isinstance(loader, TimedLoader):
             raise TypeError(
-                f"the training loader is a {type(loader).__name__}, whose steps are not timed: "
+                f"the training loader is a {type(loader).__name__}, which times no steps: "
                 "train by TimedTrainer, or by class MyTrainer(Timed, ...)"
             )
         self.loop.loader = loader
@@ -140,7 +140,7 @@ class RunCallback(TrainerCallback):
 
 
 class Timed(_Mixed):
-    """Mixin that has a run time the steps of a trainer of the library; goes before its class.
+    """Mixin by which a run times the steps of a trainer of the library; precedes its class.
 
     Args:
         run: The trial.

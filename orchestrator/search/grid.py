@@ -23,17 +23,17 @@ from orchestrator.space.domains import Choice
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MOST: Final = 1_000_000
-"""Configs that a search can go through, and so the most of anything that it counts."""
+"""Most configs of a search, and the most of anything that it counts."""
 
 Count = Annotated[int, Meta(ge=1, le=MOST, description=f"an int >= 1 and <= {MOST:,}")]
 
 MAX_COMBINATIONS = 1_000_000
 
 MAX_MISSES = 10_000
-"""Draws in a row that give nothing new before a space is gone through, or counts as used up."""
+"""Draws in a row without a new config, after which a space is enumerated, or counts as used up."""
 
 MAX_ENUMERATED = 100_000
-"""Combinations of a finite space that is gone through for what was not drawn."""
+"""Most combinations of a finite space that is enumerated."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Grid(SearchSpec):
         """Return the configs of the grid.
 
         Raises:
-            SweepFileError: There are more combinations than can be gone through.
+            SweepFileError: There are too many combinations.
         """
         candidates = Candidates.of(problem, self.combinations(problem))
         if self.trials is not None and self.trials < len(candidates.keys):

@@ -24,9 +24,9 @@ class Sampler(StrEnum):
     TPE = "tpe"
     """Tree-structured Parzen estimators: learns from a few dozen trials."""
     NSGA2 = "nsga2"
-    """A genetic algorithm: goes generation by generation, and needs hundreds of trials."""
+    """A genetic algorithm: works in generations, and needs hundreds of trials."""
     GP = "gp"
-    """Gaussian processes: learns from few trials, and thinks for a second or more about each."""
+    """Gaussian processes: learns from few trials, and takes a second or more for each."""
     SOBOL = "sobol"
     """Sobol's sequence, scrambled: even over the space, whatever the results."""
 

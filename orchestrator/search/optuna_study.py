@@ -43,6 +43,7 @@ class ToldStudy:
         self._bounds = [each for each in objectives if each.bound is not None]
         self._all = [*goals, *self._bounds]
         self._worst: list[float] | None = None  # figure of each objective
+        self._cannot_run: list[optuna.Trial] = []
         self.signs = [goal.sign for goal in goals]
         directions = [optuna.study.StudyDirection[goal.goal.name] for goal in goals]
         self.study = optuna.create_study(directions=directions, sampler=sampler)
@@ -66,6 +67,7 @@ class ToldStudy:
             pairs = zip(self._worst or means, means, self._all, strict=True)
             self._worst = [o.sign * min(o.sign * old, o.sign * new) for old, new, o in pairs]
             self._tell(trial, means, can_run=True)
+            self._tell_waiting()
 
     def tell_infeasible(self, trial: optuna.Trial) -> None:
         """Tell that a config cannot run or is not wanted.
@@ -73,10 +75,14 @@ class ToldStudy:
         It is COMPLETE with a violated constraint, at the worst figures seen, once there are any:
         samplers ignore trials that FAIL and would suggest the same region for ever (optuna#3472).
         """
-        if self._worst is None:
-            self.study.tell(trial, state=OptunaState.FAIL)
-        else:
-            self._tell(trial, self._worst, can_run=False)
+        self._cannot_run.append(trial)
+        self._tell_waiting()
+
+    def _tell_waiting(self) -> None:
+        if self._worst is not None:
+            waiting, self._cannot_run = self._cannot_run, []
+            for trial in waiting:
+                self._tell(trial, self._worst, can_run=False)
 
     def _tell(self, trial: optuna.Trial, figures: Sequence[float], *, can_run: bool) -> None:
         """Tell the figures of all objectives; Optuna asks for all constraints of every trial."""

@@ -72,11 +72,6 @@ class Asha:
             return (self.metric,)
         return tuple(self.metric)
 
-    def unknown(self, objectives: Sequence[Objective]) -> list[str]:
-        """Return the names stated that are no objective of the sweep."""
-        known = {objective.metric for objective in objectives if objective.bound is None}
-        return [each for each in self.metrics if isinstance(each, str) and each not in known]
-
     def goals(self, objectives: Sequence[Objective]) -> list[Objective]:
         """Return the metrics that trials are compared by, given the sweep's objectives."""
         goals = {o.metric: o for o in objectives if o.bound is None}

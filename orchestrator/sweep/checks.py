@@ -28,7 +28,7 @@ Finding = tuple[str, str, str]
 PRICES: Final = ("cpu_hour", "gpu_hour")
 _INFINITE: Final = float("inf")
 _CHECK_THEMSELVES: Final = ("trainable", "objectives", "target", "stopping")
-"""Fields whose values have refused what is wrong with their own fields."""
+"""Fields with values that have refused what is wrong with their own fields."""
 
 _ALLOWED: Final = {
     "cores_per_trial": "NODE, or an int >= 1",
@@ -46,7 +46,7 @@ _ALLOWED: Final = {
     "target": "a fraction of 1, at_least(...), or maximize(..., tolerance=...)",
     "trial_s": "a mapping of names of data sets to seconds > 0",
 }
-"""What is allowed, for a field whose type alone does not say it."""
+"""What is allowed, for the fields that take more than a type."""
 
 
 def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
@@ -224,7 +224,7 @@ def rule_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
             yield "rule", text, f"allowed: {', '.join(metrics)}"
     if bool(rule.metric) != (rule.tolerance is not None) or (rule.relative and not rule.metric):
         text = ": an objective and its tolerance are stated together"
-        yield "rule", text, 'allowed: both, fastest_within("val_acc", 0.01) say, or none of it'
+        yield "rule", text, 'allowed: both, as in fastest_within("val_acc", 0.01), or neither'
     if rule.metric:
         objective = Objective(rule.metric, sweep.objectives[0].goal, rule.tolerance, rule.relative)
         for _, text, allowed in _of_objective("rule", objective, sweep):
@@ -280,11 +280,12 @@ def stopping_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         text = f": no trial of epochs={sweep.epochs} can end early"
         yield "stopping", text, "allowed: epochs of at least 2 and a smaller grace, or None"
     goals = [o.metric for o in sweep.objectives if o.bound is None]
-    if unknown := stopping.unknown(sweep.objectives):
+    unknown = [each for each in stopping.metrics if isinstance(each, str) and each not in goals]
+    for name in unknown:
+        text = f": {name!r} is no objective of the sweep{nearest(name, goals)}"
         allowed = f"allowed: {', '.join(goals)}, or another as maximize(...) or minimize(...)"
-        for name in unknown:
-            text = f": {name!r} is no objective of the sweep{nearest(name, goals)}"
-            yield "stopping", text, allowed
+        yield "stopping", text, allowed
+    if unknown:
         return
     known, derived = known_metrics(sweep.trainable), {metric.name for metric in DERIVED}
     for goal in stopping.goals(sweep.objectives):
@@ -293,4 +294,4 @@ def stopping_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
             yield "stopping", text, f"allowed: {', '.join(known)}"
         elif goal.metric in derived or goal.metric.startswith("test_"):
             text = f": {goal.metric} is in no report of a trial that still trains"
-            yield "stopping", text, 'allowed: name what is, Asha("val_acc") say'
+            yield "stopping", text, 'allowed: a metric that is, as in Asha("val_acc")'

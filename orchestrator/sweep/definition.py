@@ -50,7 +50,7 @@ NODE: Final = Cores.NODE
 """Cores per trial: the whole node, or its part per GPU."""
 
 _OBJECTIVES: Final = (maximize("samples_per_s"), maximize("val_acc"))
-"""Objectives where none are given, and the trainable does not say what else it reports."""
+"""Objectives where none are given, and the trainable names no other reports."""
 
 
 _Count = Annotated[int, Meta(ge=1, description="an int >= 1")]

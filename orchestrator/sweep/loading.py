@@ -14,7 +14,7 @@ import pickle
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -31,9 +31,7 @@ from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 from orchestrator.trainable import IF_POSSIBLE, Trainable
 
 _NUM_NAMES = 12
-_PARSES: Final = (
-    "put what ends it, parse_args() of a command line say, under if __name__ == '__main__'"
-)
+_PARSES: Final = "put what ends it, such as parse_args(), under if __name__ == '__main__'"
 _UNKNOWN_ARGUMENT = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
 )
@@ -65,31 +63,19 @@ def load_sweep(path: Path) -> Sweep[Any]:
         try:
             module = run_sweep_file(path)
         except SweepFileError as error:
-            raise_all(_in_order([*problems, error]))
+            raise_all([*problems, error])
     sweep: Any = vars(module).get("SWEEP")
     if not isinstance(sweep, Sweep):
-        raise_all(_in_order([*problems, _no_sweep(path, vars(module))]))
+        raise_all([*problems, _no_sweep(path, vars(module))])
     checked: Sweep[Any] = sweep
-    raise_all(_in_order([*problems, *_of_fields(checked, path, problems)]))
-    return checked
-
-
-def _of_fields(
-    sweep: Sweep[Any], path: Path, problems: Sequence[SweepError]
-) -> Sequence[SweepError]:
-    """Return what is wrong with a sweep's fields.
-
-    Parts that were refused have values that no check expects; then only these refusals are
-    returned.
-    """
     try:
-        return sweep_problems(sweep, path)
-    except SweepError as error:
-        return () if problems else [error]
+        wrong = sweep_problems(checked, path)
     except Exception:
-        if problems:
-            return ()
-        raise
+        if not problems:
+            raise
+        wrong = []  # parts that were refused have values that no check expects
+    raise_all([*problems, *wrong])
+    return checked
 
 
 def require_modules(trainable: Trainable[Any]) -> None:
@@ -105,16 +91,6 @@ def require_modules(trainable: Trainable[Any]) -> None:
                 f"{trainable.name} preloads {top}, which is not installed here",
                 f"install it for {sys.executable}, or the extra that brings it: docs/install.md",
             )
-
-
-def _in_order(problems: Sequence[SweepError]) -> list[SweepError]:
-    """Return the problems by line of the file."""
-
-    def line(problem: SweepError) -> int:
-        match = re.match(r".*?:(\d+): ", problem.message)
-        return int(match[1]) if match else 0
-
-    return sorted(problems, key=line)
 
 
 def _no_sweep(path: Path, names: dict[str, Any]) -> SweepError:

@@ -45,7 +45,11 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
     """
     config_class = sweep.trainable.config
     metrics = {objective.metric for objective in sweep.objectives}
-    _require_prices(sweep)
+    if "cost" in metrics and not sweep.prices:
+        raise SweepFileError(
+            "the sweep's objective cost has no prices",
+            "give them: --cost cpu_hour=0.04,gpu_hour=2.50, or prices={...} in the sweep file",
+        )
 
     def reason_against(values: Mapping[str, Any]) -> str | None:
         config = built(config_class, values)
@@ -85,14 +89,6 @@ def target_of(sweep: Sweep[Any]) -> Objective:
         accuracy_tolerance=sweep.rigor.accuracy_tolerance,
         tie_margin=sweep.rigor.tie_margin,
     )
-
-
-def _require_prices(sweep: Sweep[Any]) -> None:
-    if not sweep.prices and any(objective.metric == "cost" for objective in sweep.objectives):
-        raise SweepFileError(
-            "the sweep's objective cost has no prices",
-            "give them: --cost cpu_hour=0.04,gpu_hour=2.50, or prices={...} in the sweep file",
-        )
 
 
 def _require_some(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache, wraps
+from functools import wraps
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
@@ -122,11 +122,6 @@ class RigorField:
         vars(sweep)["rigor"] = PRESETS.get(value, value) if isinstance(value, str) else value
 
 
-@cache
-def _types() -> dict[str, Any]:
-    return get_type_hints(Rigor, include_extras=True)
-
-
 def rigor_findings(rigor: object) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a sweep's rigor, and what is allowed, one field after the other."""
     if isinstance(rigor, Rigor):
@@ -158,11 +153,12 @@ def with_setting(rigor: Rigor, setting: str) -> Rigor:
             f"--set {setting}: rigor has no {name!r}{nearest(name, NAMES)}",
             f"allowed: {', '.join(NAMES)}",
         )
+    kind = get_type_hints(Rigor, include_extras=True)[name]
     try:
         text = "null" if text.lower() == "none" else text
-        value = msgspec.convert(text, _types()[name], strict=False)
+        value = msgspec.convert(text, kind, strict=False)
     except msgspec.ValidationError:
-        allowed = _types()[name].__metadata__[-1].description
+        allowed = kind.__metadata__[-1].description
         raise SweepFileError(f"--set {setting}: not allowed", f"allowed: {allowed}") from None
     return replace(rigor, **{name: value})
 

@@ -47,8 +47,13 @@ def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
     for knob, pair in suspects(findings).items():
         margin = findings.goals.tolerances[0] / 2 if findings.goals.learned else 0.0
         differences = list[float]()
-        if margin:
-            differences = yield from _paired_curves(findings, pair, margin)
+        for num_seeds in SEEDS if margin else ():
+            differences = yield from _differences(findings, pair, num_seeds)
+            # Two more seeds, but only where they would show it.
+            if len(differences) < 2 or not (
+                _bound(differences, SEEDS[-1]) < margin <= _bound(differences)
+            ):
+                break
         compared = ""
         if len(differences) > 1:
             metric = findings.goals.learned[0].metric
@@ -170,24 +175,6 @@ def _responsible(
     gaps = {k: abs(each.figures[0] - reference[0]) for k, each in curves.items() if each.figures}
     most = max(gaps, key=gaps.__getitem__, default="")
     return [most] if gaps and gaps[most] > size / 2 else differing
-
-
-def _paired_curves(
-    findings: Findings, pair: Pair, margin: float
-) -> Generator[list[Proposal], None, list[float]]:
-    """Train the pair, three seeds and then two more where these would do.
-
-    Returns:
-        The difference of each pair without a lost curve.
-    """
-    differences: list[float] = []
-    for num_seeds in SEEDS:
-        differences = yield from _differences(findings, pair, num_seeds)
-        if len(differences) < 2 or _bound(differences) < margin:
-            break
-        if _bound(differences, SEEDS[-1]) >= margin:
-            break
-    return differences
 
 
 def _differences(

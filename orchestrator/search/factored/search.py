@@ -85,11 +85,7 @@ class Factored(SearchSpec):
         require_types(self)
 
     def start(self, problem: SearchProblem) -> Search:
-        """Return a fresh search over ``problem``.
-
-        Raises:
-            SweepFileError: There are more combinations than can be gone through.
-        """
+        """Return a fresh search over ``problem``."""
         return FactoredSearch(self.factors(problem), self)
 
     def num_seeds(self, problem: SearchProblem) -> int:
@@ -100,7 +96,7 @@ class Factored(SearchSpec):
         """Return the groups of configs, as they are known beforehand.
 
         Raises:
-            SweepFileError: There are more combinations than can be gone through.
+            SweepFileError: There are too many combinations.
         """
         return Factors(Candidates.of(problem, self.combinations(problem)))
 
@@ -119,10 +115,10 @@ class Factored(SearchSpec):
 
 
 class FactoredSearch(Search):
-    """Probes, curves and seeds, each in batches whose trials do not wait for each other.
+    """Probes, curves and seeds, each in batches of trials that do not wait for each other.
 
     The stages are one generator of batches. It continues when the last trial of a batch has its
-    result, never when it is asked: so what comes next depends on the results alone.
+    result, not at a question: so the next batch depends on the results alone.
 
     Attributes:
         probe_budget: Budget of a probe: of speed alone.
@@ -185,9 +181,17 @@ class FactoredSearch(Search):
             if num_probes == 1 and findings.factors.has_choice:
                 yield from check_systems(findings)
         yield from check_baseline(findings)
-        curves, assigned, goals = self._curves(), self._assigned, findings.goals
+        self._assigned = assigned = self._chosen()
+        goals = findings.goals
+        curves = [findings.curve(key) for _, key in assigned]
         if goals.are_final:
-            yield from self._train(curves)
+            by_group: dict[Group, list[Curve]] = {}
+            for (group, _), curve in zip(assigned, curves, strict=True):
+                # If the best figure alone counts (a target is relative to it), all are one group.
+                of = assigned[0][0] if goals.is_best_all else group
+                by_group.setdefault(of, []).append(curve)
+            kept = () if goals.is_best_all else curves[:1]  # the baseline's
+            yield from train_in_rungs(findings, by_group, kept)
         if goals.target is not None:
             yield from settle_speeds(findings, lambda: findings.factors.groups, probe_budget)
             yield from self._race(goals.target, curves)
@@ -201,8 +205,8 @@ class FactoredSearch(Search):
                 probe_budget,
             )
 
-    def _curves(self) -> list[Curve]:
-        """Return the curves to train, each with the group's pick where it may be."""
+    def _chosen(self) -> list[tuple[Group, Key]]:
+        """Return the curves to train: each with its group, and the group's pick where it may be."""
         findings = self._findings
         found = [
             (group, findings.trained_with(group, curve))
@@ -214,20 +218,7 @@ class FactoredSearch(Search):
         if limit is not None and limit < len(assigned):
             rng = random.Random(f"factored of {self._problem.seed}")
             assigned[1:] = rng.sample(assigned[1:], limit - 1)
-        self._assigned = assigned
-        return [findings.curve(key) for _, key in assigned]
-
-    def _train(self, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
-        """Train in rungs; the baseline's curve, the first, to the end.
-
-        All curves are one group if the best figure alone counts: a target is relative to it.
-        """
-        one = self._findings.goals.is_best_all
-        by_group: dict[Group, list[Curve]] = {}
-        for (group, _), curve in zip(self._assigned, curves, strict=True):
-            by_group.setdefault(self._assigned[0][0] if one else group, []).append(curve)
-        kept = curves[:1] if not one else ()
-        yield from train_in_rungs(self._findings, by_group, kept)
+        return assigned
 
     def _race(self, target: Objective, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
         """Train on the composed clock, then the winner and what is near it with further seeds."""

@@ -198,20 +198,28 @@ class Confirming(Phase):
     def _is_allowed(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if the allowance has room for another round and the test run.
 
-        A run lasts as long as those before, the test run as the longest training: with all parts
-        of a curve that was paused.
+        A run lasts as long as those before, the test run as its config's own training or else the
+        longest one: with all parts of a curve that was paused.
         """
         if self.allowance is None:
             return True
-        took = [(t, (r.wall_s or 0.0) * (r.cores or 1)) for t, r in ledger.results]
-        confirmed = [core_s for trial, core_s in took if trial.stage is Stage.CONFIRM]
-        curves: dict[tuple[Key, int], float] = defaultdict(float)
-        for trial, core_s in took:
+        compared, spent, before = list[float](), 0.0, 0.0
+        curves, ended = defaultdict[tuple[Key, int], float](float), set[tuple[Key, int]]()
+        for trial, result in ledger.results:
+            core_s = (result.wall_s or 0.0) * (result.cores or 1)
+            if trial.stage is Stage.CONFIRM:
+                spent += core_s
+                compared += [] if trial.evaluate_test else [core_s]
+                continue
+            before += core_s
             if trial.stage is Stage.TRAIN:
-                curves[key_of(ledger.problem, trial.config), trial.repeat] += core_s
-        before = sum(core_s for _, core_s in took) - sum(confirmed)
-        ahead = len(configs) * fmean(confirmed) + max(curves.values(), default=0.0)
-        return sum(confirmed) + ahead <= self.allowance * before
+                curve = key_of(ledger.problem, trial.config), trial.repeat
+                curves[curve] += core_s
+                ended |= {curve} if result.state is TrialState.COMPLETED else set()
+        tested = key_of(ledger.problem, configs[0])
+        own = [curves[curve] for curve in ended if curve[0] == tested]
+        whole = fmean(own) if own else max((curves[curve] for curve in ended), default=0.0)
+        return spent + len(configs) * fmean(compared) + whole <= self.allowance * before
 
     def _round(self, configs: Sequence[Config], ledger: Ledger) -> Iterator[Proposal | Pause]:
         repeat = self._next_repeat

@@ -89,21 +89,20 @@ class InterferenceCheck(Phase):
         yield from ledger.wait()
         keys, numbers = self._chosen(ledger), count()
         self._left = self._planned(keys, ledger)
+        ahead, others = 0, self.capacity - 1
         while self._left:
-            run, ahead, others = self._left[0], 0, self.capacity - 1
-            while self._left and self._left[0] is run:
-                # A node with less room than expected gets no endless row of background trials.
-                may_ask = not run.isolated and (self._is_out or ahead < others)
-                if may_ask and ledger.num_out - self._is_out < others:
-                    number, ahead = next(numbers), ahead + 1
-                    config = config_of(ledger.problem, keys[number % len(keys)])
-                    repeat = ROUNDS + 1 + number
-                    yield ledger.run(config, Stage.PROBE, repeat, isolated=False)
-                elif self._is_out or (run.isolated and ledger.num_out):
-                    yield WAIT
-                else:
-                    self._is_out = True
-                    yield run
+            run = self._left[0]
+            # A node with less room than expected gets no endless row of background trials.
+            may_ask = not run.isolated and (self._is_out or ahead < others)
+            if may_ask and ledger.num_out - self._is_out < others:
+                number, ahead = next(numbers), ahead + 1
+                config = config_of(ledger.problem, keys[number % len(keys)])
+                yield ledger.run(config, Stage.PROBE, ROUNDS + 1 + number, isolated=False)
+            elif self._is_out or (run.isolated and ledger.num_out):
+                yield WAIT
+            else:
+                self._is_out, ahead = True, 0
+                yield run
         yield from ledger.wait()
         ledger.notes += [BACKGROUND_FAILED] if self._background_failed else []
         yield from self._to_train_again(ledger)

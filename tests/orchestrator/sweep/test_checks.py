@@ -97,7 +97,7 @@ BAD_FIELDS = [
      "or another as maximize(...) or minimize(...)"),
     ("stopping=Asha(maximize('val_accc'))", "stopping: unknown metric 'val_accc'", "val_acc"),
     ("stopping=Asha(maximize('time_to_accuracy_s'))",
-     "time_to_accuracy_s is in no report of a trial that still trains", 'Asha("val_acc") say'),
+     "time_to_accuracy_s is in no report of a trial that still trains", 'as in Asha("val_acc")'),
     ("stopping=Asha(factor=1)", "Asha: factor = 1 is not allowed", "an int >= 2"),
     ("stopping=Asha(grace='1')", "Asha: grace = '1' is not allowed", "an int >= 1"),
     ("stopping=Asha", "stopping = Asha is a class", "allowed: Asha()"),
