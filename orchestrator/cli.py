@@ -8,7 +8,8 @@ import platform
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import Any, Final
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
 from orchestrator.driver.options.declaration import Group, Option, as_today, flag
@@ -19,6 +20,15 @@ from orchestrator.storage.files import RunFile
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED = 130
+COMMANDS: Final = {
+    "init": "orchestrator.templates.init.main",
+    "judge": "orchestrator.judge.command.main",
+    "list": "orchestrator.runs.main",
+    "train": "orchestrator.train.main",
+}
+"""Commands besides ``run`` and ``plan``, each with its function."""
+OF_ANALYSIS: Final = ("show", "front", "export", "open", "compare")
+"""Those of ``python -m orchestrator.analysis``."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,20 +40,17 @@ def main(arguments: Sequence[str]) -> int:
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
     try:
-        if arguments[:1] == ["train"]:
-            from orchestrator.train import main as train
-
+        word, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
+        if word in COMMANDS:
             with refusing_os_errors():
-                return train(arguments[1:])
-        if arguments[:1] == ["init"]:
-            from orchestrator.templates.init import main as init
+                code: int = resolve_name(COMMANDS[word])(rest)
+                return code
+        if word in OF_ANALYSIS:
+            from orchestrator.analysis.__main__ import main as analysis
 
-            return init(arguments[1:])
-        if arguments[:1] == ["judge"]:
-            from orchestrator.judge.command import main as judge
-
-            with refusing_os_errors():
-                return judge(arguments[1:])
+            return analysis([word, *rest])
+        if word in ("run", "plan"):
+            arguments = [*rest, "--plan"] if word == "plan" else rest
         _require_file(arguments[0] if arguments else "")
         options = parse(arguments)
         from orchestrator.driver.planning.text import print_plan
@@ -65,7 +72,8 @@ def _require_file(word: str) -> None:
             f"{word} is the folder of a run, not a sweep file",
             f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
-    if (close := nearest(word, ("init", "judge", "train"))) and not os.path.exists(word):  # noqa: PTH110
+    known = ("run", "plan", *COMMANDS, *OF_ANALYSIS)
+    if (close := nearest(word, known)) and not os.path.exists(word):  # noqa: PTH110
         raise SweepError(f"{word}: no such command or file{close}")
 
 
@@ -92,9 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="python -m orchestrator",
         description="Finds which settings train a model fastest without costing accuracy.",
-        epilog="To begin with: python -m orchestrator init writes a sweep and a trainable that "
-        "run. To train with the settings that a run recommends, and keep the weights: "
-        "python -m orchestrator train RUN_DIR",
+        epilog="Commands, each with its own --help: run SWEEP.py (as without it), plan SWEEP.py, "
+        "list, show, front, export, open, compare, train, judge, init. Of a finished run the last "
+        "one is meant where none is named.",
         argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST
-from orchestrator.driver.options.declaration import DEFAULT_RUNS, flag
+from orchestrator.driver.options.declaration import flag
 from orchestrator.driver.options.options import DECLARATIONS
 from orchestrator.errors import SweepError, nearest
+from orchestrator.runs import DEFAULT_RUNS
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import PICKLED

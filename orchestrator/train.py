@@ -15,6 +15,7 @@ from orchestrator.driver.request import chosen_data
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
+from orchestrator.runs import last_runs
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
 from orchestrator.standalone import add_options, train_once
 from orchestrator.storage.files import RunFile, read_recommended
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         SweepError: The run recommends nothing, its sweep file is gone, or has another trainable.
     """
     options = _parser().parse_args(arguments)
-    run_dir: Path = options.run_dir
+    run_dir: Path = options.run_dir or last_runs(1)[0]
     if run_dir.suffix == ".py":
         return _train_baseline(run_dir, options)
     record = read_sweep(run_dir)
@@ -88,8 +89,9 @@ def _parser() -> argparse.ArgumentParser:
         "keeps the weights.",
     )
     parser.add_argument(
-        "run_dir", metavar="RUN_DIR", type=a_path,
-        help="runs/<sweep>/<time>; or a sweep file, to train with its baseline",
+        "run_dir", metavar="RUN_DIR", type=a_path, nargs="?",
+        help="runs/<sweep>/<time> (default: the last one); or a sweep file, whose baseline it "
+        "trains",
     )  # fmt: skip
     parser.add_argument(
         "--set", metavar="KNOB=VALUE", action="append", default=[],

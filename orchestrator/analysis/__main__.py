@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
+from orchestrator.runs import last_runs
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED: Final = 130
@@ -34,7 +35,11 @@ _COMPARE: Final = (
     "changes. Exit code 1: a regression is shown; 0: none is."
 )
 
-_RUN: Final[dict[str, Any]] = {"metavar": "RUN_DIR", "help": "folder of a run: runs/SWEEP/TIME"}
+_RUN: Final[dict[str, Any]] = {
+    "metavar": "RUN_DIR",
+    "nargs": "?",
+    "help": "folder of a run: runs/SWEEP/TIME (default: the last one)",
+}
 _ARGUMENTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "show": {
         "run": _RUN,
@@ -65,8 +70,12 @@ _ARGUMENTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     },
     "open": {"run": _RUN},
     "compare": {
-        "run": {"metavar": "FIRST", "help": "run that changes are counted from"},
-        "second": {"metavar": "SECOND", "help": "the other run"},
+        "run": {
+            "metavar": "FIRST",
+            "nargs": "?",
+            "help": "run that changes are counted from (default: the last two of a sweep)",
+        },
+        "second": {"metavar": "SECOND", "nargs": "?", "help": "the other run"},
         "--tolerance": {
             "metavar": "SHARE",
             "type": float,
@@ -136,7 +145,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         if close and not Path(first).exists():
             parser.error(f"{first!r} is neither a command nor a folder{close}")
         words = ["show", *words]
-    return commands.choices[words[0]].parse_args(words[1:])
+    options = commands.choices[words[0]].parse_args(words[1:])
+    if options.command == "compare" and options.run is not None and options.second is None:
+        parser.error("compare: the following arguments are required: SECOND")
+    return options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -149,6 +161,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(list(sys.argv[1:] if arguments is None else arguments))
     try:
         with refusing_os_errors():
+            if options.run is None:
+                names = ("run", "second") if options.command == "compare" else ("run",)
+                for name, run in zip(names, last_runs(len(names)), strict=True):
+                    setattr(options, name, str(run))
             from orchestrator.analysis.commands import ACTIONS  # pandas takes a second
 
             return ACTIONS[options.command](options)

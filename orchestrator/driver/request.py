@@ -16,7 +16,7 @@ from orchestrator.data import (
     is_path,
 )
 from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.options.declaration import DEFAULT_RUNS, contradictions
+from orchestrator.driver.options.declaration import contradictions
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.warm import WarmStart, kept_warm_start, warm_start_of
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, raise_all
@@ -26,6 +26,7 @@ from orchestrator.locations import named_path
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
 from orchestrator.replay.setup import Replay, read_replay
+from orchestrator.runs import DEFAULT_RUNS
 from orchestrator.search.own import require_start
 from orchestrator.storage.files import (
     RunDirectory,

@@ -159,7 +159,7 @@ def overridden(
     elif search is not None:
         meant = nearest(search, SEARCHES)
         if search.lower() in ("asha", "hyperband"):
-            meant = "; it is stopping=Asha() of the sweep file, with any search"
+            meant = "; it is --stopping asha, with any search"
         problem = f"--search {search}: unknown search{meant}"
         problems.append(SweepFileError(problem, f"allowed: {', '.join(SEARCHES)}"))
     if trials is not None:

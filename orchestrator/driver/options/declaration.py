@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.arguments import MOST, a_path, one_of, some_text, whole_number
@@ -32,8 +31,6 @@ EXECUTORS: Final[Mapping[str, tuple[str, str]]] = {
 """The executors by name, the default first: meaning, and the class, which takes the fork servers;
 ``make_executor`` makes those without one."""
 DEFAULT_EXECUTOR: Final = "ray"
-DEFAULT_RUNS: Final = Path("runs")
-"""Folder of run directories, ``runs/SWEEP/TIME``."""
 
 
 class Group(StrEnum):

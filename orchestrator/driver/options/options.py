@@ -30,13 +30,14 @@ from orchestrator.driver.options.declaration import (
     replay_settings,
     setting,
 )
-from orchestrator.search import SEARCHES
+from orchestrator.search import SEARCHES, Asha
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import overridden
 from orchestrator.trial import Isolation
 
 _TRAINED, _SEARCHED, _PLACE, _RESULTS = Group
 *_OTHERS, _LAST = SEARCHES
+_STOPPING: Final = {"asha": Asha(), "none": None}
 _EXECUTORS = ", or ".join(f"{name}: {text}" for name, (text, _) in EXECUTORS.items())
 
 
@@ -63,6 +64,9 @@ class Options:
     )
     search: str | None = option(
         _SEARCHED, f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's", "NAME"
+    )
+    stopping: str | None = option(
+        _SEARCHED, "asha ends trials at rungs, none trains all", "NAME", read=one_of(*_STOPPING)
     )
     trials: int | None = count("configs to try at most")
     seed: int | None = count(
@@ -128,6 +132,9 @@ class Options:
         "NAME",
     )
     no_mlflow: bool = option(_RESULTS, "do not write to MLflow")
+    on_end: str | None = option(
+        _RESULTS, "run this in a shell at the end, with $SWEEP_RUN and $SWEEP_EXIT_CODE", "CMD"
+    )
 
     @property
     def executor_name(self) -> str:
@@ -153,7 +160,10 @@ class Options:
             settings=self.settings,
             search=self.search,
             trials=self.trials,
-            fields={name: value for name, value in replaced.items() if value is not None},
+            fields={
+                **{name: value for name, value in replaced.items() if value is not None},
+                **({"stopping": _STOPPING[self.stopping]} if self.stopping else {}),
+            },
         )
 
     def given(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from statistics import median
 from typing import Any
 
 from orchestrator.driver.budgets import LEAST_CONFIGS, Amount, Budgets
-from orchestrator.driver.options.declaration import DEFAULT_RUNS
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import Request
@@ -21,6 +20,7 @@ from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import Candidates
 from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
+from orchestrator.runs import DEFAULT_RUNS
 from orchestrator.search.grid import combinations
 from orchestrator.search.own import with_trials
 from orchestrator.search.stages.confirm import Confirming, FirstRounds

@@ -80,7 +80,6 @@ def test_the_tolerance_is_that_of_the_comparison() -> None:
     ("words", "message"),
     [
         (["compre", "a", "b"], "neither a command nor a folder; did you mean 'compare'?"),
-        ([], "the following arguments are required: RUN_DIR"),
         (["compare", "a"], "the following arguments are required: SECOND"),
         (["a", "b"], "unrecognized arguments: b"),
         (["compare", "a", "b", "--again", "c"], "argument --again: expected 2 arguments"),
