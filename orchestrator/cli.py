@@ -73,7 +73,8 @@ def _require_file(word: str) -> None:
             f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
     known = ("run", "plan", *COMMANDS, *OF_ANALYSIS)
-    if (close := nearest(word, known)) and not os.path.exists(word):  # noqa: PTH110
+    close = "" if word.startswith("-") else nearest(word, known)
+    if close and not os.path.exists(word):  # noqa: PTH110
         raise SweepError(f"{word}: no such command or file{close}")
 
 
