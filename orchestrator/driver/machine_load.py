@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from typing import Final
 
-from orchestrator.execution.telemetry.contamination import (
-    CORE_PART,
-    SHARE,
-    CounterSample,
-    read_core_times,
-)
+from orchestrator.execution.telemetry.contamination import CORE_PART, SHARE, read_core_times
 from orchestrator.formats import counted
 from orchestrator.system.processes import ProcessTree
 from orchestrator.tracking.console.view import Load
@@ -41,7 +37,7 @@ class MachineLoad:
     def read(self) -> Load | None:
         """Return the load since the last reading; the same again within :data:`PERIOD_S`."""
         before = self._before
-        if before is not None and time.monotonic() >= before.at + PERIOD_S:
+        if before and time.monotonic() >= before["at"] + PERIOD_S:
             self._before = self._counters()
             self._last = self._between(before, self._before)
         return self._last
@@ -49,7 +45,7 @@ class MachineLoad:
     def busy_note(self) -> str:
         """Return a note where other processes have kept the machine busy, else nothing."""
         before, self._before = self._before, self._counters()
-        if before is None or (load := self._between(before, self._before)) is None:
+        if (load := self._between(before, self._before)) is None:
             return ""
         if load.others < max(CORE_PART, SHARE * load.num_cores):
             return ""
@@ -59,19 +55,17 @@ class MachineLoad:
             "machine"
         )
 
-    def _between(self, before: CounterSample, now: CounterSample | None) -> Load | None:
-        if now is None or now.at <= before.at:
+    def _between(self, before: Mapping[str, float], now: Mapping[str, float]) -> Load | None:
+        if not before or not now or now["at"] <= before["at"]:
             return None
-        passed_s = now.at - before.at
-        own = now.own - before.own
+        spent = {name: now[name] - before[name] for name in now}
         # Processes and cores are counted in separate ticks: a difference may be just below 0.
-        others = max(0.0, now.cores.busy - before.cores.busy - own)
-        own_cores, others_cores = max(0.0, own) / passed_s, others / passed_s
-        return Load(num_cores=len(self._cores), own=own_cores, others=others_cores)
+        own, others = max(0.0, spent["own"]), max(0.0, spent["busy"] - spent["own"])
+        passed_s = spent["at"]
+        return Load(num_cores=len(self._cores), own=own / passed_s, others=others / passed_s)
 
-    def _counters(self) -> CounterSample | None:
-        cores = read_core_times(self._cores)
-        if cores is None:
-            return None
-        own = self._tree.read([self._root]).cpu_s
-        return CounterSample(at=time.monotonic(), cores=cores, own=own, waited=None)
+    def _counters(self) -> dict[str, float]:
+        """Return the counters by name; none where they cannot be read."""
+        if (cores := read_core_times(self._cores)) is None:
+            return {}
+        return {**cores, "own": self._tree.read([self._root]).cpu_s, "at": time.monotonic()}

@@ -22,6 +22,7 @@ from orchestrator.driver.warm import WarmStart, kept_warm_start, warm_start_of
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
+from orchestrator.execution.telemetry.sampler import PackageEnergy
 from orchestrator.locations import named_path
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
@@ -37,7 +38,6 @@ from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep, require_modules
 from orchestrator.sweep.problem import search_problem
-from orchestrator.system.energy import PackageEnergy
 from orchestrator.tracking.mlflow import checked_uri, default_uri
 from orchestrator.tracking.mlflow.uris import HIDDEN, OPTION, in_full, shown
 
@@ -167,10 +167,8 @@ def _require_counters(sweep: Sweep[Any], machine: Machine) -> None:
     asked = {objective.metric for objective in sweep.objectives} - reported
     lacking = [f"{each} is measured on GPUs, and none is here" for each in asked & {*OF_GPUS}]
     if "energy_j" in asked:
-        packages = PackageEnergy()
-        packages.read()
         no_counter = "energy_j has no counter here: no GPU, and /sys/class/powercap cannot be read"
-        lacking += [no_counter] * (packages.joules is None)
+        lacking += [no_counter] * (PackageEnergy().read() is None)
     if lacking and not machine.gpus:
         hint = "leave it out, or run where it can be measured"
         raise SweepFileError(f"the sweep's objective {min(lacking)}", hint)

@@ -109,10 +109,10 @@ class CoreLocks:
             self.folder.chmod(0o1777)
 
     def take(self, locks: ExitStack, name: str, *, shared: bool = False) -> bool:
-        """Take a lock into ``locks``, which releases it; return False if another process holds it.
+        """Take a lock into ``locks``, which releases it; return False if another process has it.
 
         It never blocks: ``flock`` knows no time limit, and a process that waits for one lock
-        while it holds others can be part of a deadlock.
+        while it has others can be part of a deadlock.
 
         Raises:
             OSError: The lock file cannot be opened, or its file system has no locks.

@@ -103,21 +103,21 @@ class InlineExecutor(Executor):
             sweep is resumed.
         """
         began = reported_at = time.monotonic()
-        while not running.acquire_cores(timeout_s=TICK_S):
+        while True:
+            is_leased = running.acquire_cores(timeout_s=TICK_S)
             conductor.tick()
             if conductor.interrupted:
                 return None
             if too_late := launch.not_run():
                 return too_late
+            if is_leased:
+                break
             now = time.monotonic()
             if now >= reported_at + (LEASE_REPORT_S if reported_at > began else FIRST_REPORT_S):
                 reported_at = now
                 what = self._leases.what_for(launch.num_cores)
                 for trial in launch.trials:
                     conductor.waiting(trial, now - began, what)
-        # The time budget may have run out meanwhile.
-        if too_late := launch.not_run():
-            return too_late
         while not (conductor.interrupted or running.has_ended):
             news = running.next_update(TICK_S)
             for note in host.take_notes():

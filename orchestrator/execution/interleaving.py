@@ -17,6 +17,9 @@ from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.kernel.executor import Launch, SliceEnd, TrialUpdate
 from orchestrator.trial import Isolation, TrialResult
 
+POLL_S = 0.25
+"""Longest wait for a message before the processes themselves are looked at."""
+
 
 class Interleaving:
     """Runs the trials of a launch, each with its supervisor."""
@@ -70,13 +73,10 @@ class Interleaving:
         """
         deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
         while not self._updates:
-            if self._current is None:
-                self._begin_slice()
-                continue
-            left_s = deadline - time.monotonic()
-            if left_s < 0:
+            current = self._current = self._current or self._begin_slice()
+            self._follow(current, min(max(deadline - time.monotonic(), 0.0), POLL_S))
+            if not self._updates and time.monotonic() >= deadline:
                 return None
-            self._follow(self._current, left_s)
         return self._updates.popleft()
 
     def stop(self) -> None:
@@ -93,30 +93,32 @@ class Interleaving:
         # A launch that still waits is in the queue: others wait for that.
         self._place.leave()
         if self._lease is not None:
-            # Last: another trial must not get cores on which these processes still run.
+            # Another trial must not get cores on which these processes still run.
             self._lease.release()
+        self._host.close()
 
-    def _begin_slice(self) -> None:
+    def _begin_slice(self) -> Supervisor:
         """Start or resume the trial with the least progress; on a tie, the longest waiting."""
         assert self._lease is not None, "cores are acquired first"
-        self._current = min(self._left, key=lambda each: (each.progress, each.last_slice))
+        chosen = min(self._left, key=lambda each: (each.progress, each.last_slice))
         self._num_slices += 1
-        self._current.last_slice = self._num_slices
-        if self._current.has_started:
-            self._current.resume()
+        chosen.last_slice = self._num_slices
+        if chosen.has_started:
+            chosen.resume()
         else:
-            self._current.start(self._lease)
+            chosen.start(self._lease)
+        return chosen
 
     def _follow(self, supervisor: Supervisor, timeout_s: float) -> None:
-        """Wait for the next update of the trial that has the time slice."""
-        update = supervisor.next_update(timeout_s)
-        if isinstance(update, SliceEnd):
-            supervisor.progress = update.progress
-            self._current = None
-        elif update is not None:
+        """Wait for updates of the trial that has the time slice."""
+        for update in supervisor.next_events(timeout_s):
+            if isinstance(update, SliceEnd):
+                supervisor.progress = update.progress
+                self._current = None
+                continue
             self._updates.append((supervisor.trial, update))
-        if isinstance(update, TrialResult):
-            self._current = None
-            self._left.remove(supervisor)
-            if self._left:  # the next slice is to find its processes gone
-                supervisor.close()
+            if isinstance(update, TrialResult):
+                self._current = None
+                self._left.remove(supervisor)
+                if self._left:  # the next slice is to find its processes gone
+                    supervisor.close()

@@ -147,7 +147,7 @@ class CoreLeases:
         return f"{cores} of this node, held by {self.owners()}: wait for its end, or end it"
 
     def owners(self) -> str:
-        """Return the processes that hold cores, or the node, with these and their start."""
+        """Return the processes that have locked cores, or the node, with these and their start."""
         held = sorted(self._locks.held(self._cores).items())
         others = [(pid, cores) for pid, cores in held if pid > 0 and pid != os.getpid()]
         having = [other for other in others if other[1]] or others
@@ -233,7 +233,7 @@ def trial_cores() -> tuple[int, ...]:
     topology = read_topology(usable)
     threads = Counter(topology[core].physical for core in usable)
     num_kept = min(threads.values()) if len(threads) >= DRIVER_FROM_CORES else 1
-    # What it leaves is kept: it takes whole physical cores, those with the most threads first.
+    # The rest is kept: the choice takes whole physical cores, those with the most threads first.
     return choose(usable, len(usable) - num_kept, topology) or usable
 
 
@@ -249,7 +249,7 @@ def leasable_cores() -> tuple[int, ...]:
 
 
 def _shown(pid: int, cores: Collection[int]) -> str:
-    """Return a process with its cores and its start: since when it holds them is not known."""
+    """Return a process with its cores and its start; the time of its lease is not known."""
     held = f", cores {node_cores.text_of(sorted(cores))}" if cores else ""
     with suppress(psutil.Error):
         process = psutil.Process(pid)

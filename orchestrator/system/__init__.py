@@ -3,10 +3,9 @@
 cores: cores that a process may run on, their topology, and a choice among them
 cgroup: limits of control groups and the node, the order of kills, imports without collection
 processes: CPU time, memory and waiting of process trees
-lifeline: processes that end with their parent, and leave signals to the driver
+lifeline: processes that end with their parent or trial, and leave signals to the driver
 allocators: environment variables of memory allocators
 gpus: GPUs by UUID
-energy: energy of the CPU packages
 private_folder: files outside of run directories: private folders, and lock files for all users
 streams: standard output that outlasts its reader, in UTF-8
 """

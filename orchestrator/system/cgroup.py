@@ -116,7 +116,7 @@ def keep_from_kernel() -> None:
     """Let the kernel kill this process after those that train.
 
     Ray gives its workers the highest score, which is also a trial's. A supervisor that is killed
-    in its trial's place could not say why the trial ended.
+    in its trial's place could not report why the trial ended.
     """
     with suppress(OSError):
         # Without privileges it goes down to what a privileged process has set last, no further.

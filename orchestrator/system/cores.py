@@ -41,7 +41,7 @@ Topology = Mapping[int, Core]
 
 
 def read_topology(cores: Iterable[int], system: Path = _SYSTEM) -> dict[int, Core]:
-    """Return the topology of ``cores``: flat where the system does not tell."""
+    """Return the topology of ``cores``: flat where the system reports none."""
     nodes = _nodes(system / "node")
     return {
         core: Core(physical=_siblings(system, core)[0], node=nodes.get(core, 0)) for core in cores

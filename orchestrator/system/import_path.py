@@ -100,7 +100,7 @@ class _InOrder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the user's folder called ``fullname``; None for what Python finds by itself."""
+        """Return the user's folder called ``fullname``; None where Python's own finders suffice."""
         if fullname not in _BESIDE:
             return None
         for entry in map(Path, sys.path):

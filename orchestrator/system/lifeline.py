@@ -1,11 +1,16 @@
-"""Lifeline: processes that end with the process that started them (Linux, ``prctl(2)``).
+"""Lifeline: processes that end with the process that started them, in any session.
 
 A signal handler or ``atexit`` cannot do that: a parent that is killed runs neither. The kernel
-signals the children itself (``PR_SET_PDEATHSIG``). Two properties matter here:
+signals the children itself (``PR_SET_PDEATHSIG``, ``prctl(2)``). Two properties matter here:
 
 - It fires when the parent *thread* ends that forked the child, not the parent process. A child that
   was forked by a short-lived thread would die with that thread.
 - A child's children do not inherit it: it is set anew after each fork.
+
+Leftovers outlive the trial that has started them. The kernel makes a trial the parent of its own
+orphans (``PR_SET_CHILD_SUBREAPER``), and the fork server the parent of an ended trial's orphans. So
+every child that the server has not forked is a leftover. If the server has died as well, leftovers
+are found by their environment.
 """
 
 from __future__ import annotations
@@ -13,7 +18,18 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
+
+import psutil
+
+from orchestrator.system.processes import children_of
+
+MARK = "SWEEP_FORK_SERVER"
+"""Environment variable of a fork server and all below it: the path of its socket. For other
+processes that end with the owner of the server's folder it is that folder."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -63,3 +79,58 @@ def heed_again() -> None:
     """Have them end this process again, but not Ctrl-C."""
     for number in JOB_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+
+
+# -- leftovers
+
+
+def kill_group(pid: int) -> None:
+    """Kill a process and its process group.
+
+    The group alone is not enough: a child that has not called ``setsid`` yet has none.
+    """
+    kill_groups([pid])
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_groups(groups: Iterable[int]) -> None:
+    """Kill all processes of those process groups that exist."""
+    for group in groups:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def end_leftovers(kept: Container[int]) -> None:
+    """Kill and wait for all children of this process but ``kept``, and all below them.
+
+    The children of a killed process become this process's children: hence the loop. It blocks
+    only while the kernel cleans up, since a SIGKILL is not delayed.
+    """
+    while left := [pid for pid in children_of(os.getpid()) if pid not in kept]:
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def end_marked(place: Path) -> None:
+    """Kill all processes of a fork server or an owner that has died, by their environment.
+
+    Args:
+        place: The server's socket, or the owner's folder.
+    """
+    mark = f"{MARK}={place}".encode()
+    while left := [pid for pid in psutil.pids() if mark in _environment_of(pid)]:
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _environment_of(pid: int) -> list[bytes]:
+    """Return the entries of a process's environment; none if it has ended or may not be read."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -59,17 +59,25 @@ class ProcessTree:
         CPU time and faults never decrease. A process that ends between the reading of its parent
         and its own is in neither: it is missed once, and counted with its parent the next time.
         """
-        sample = TreeSample()
+        pids: list[int] = []
+        cpu, faults, resident, anonymous = 0.0, 0, 0, 0
         for pid in _family(roots):
             with suppress(OSError, ValueError, IndexError):
-                sample = _with_process(sample, pid)
+                fields = _stat(pid)  # see proc_pid_stat(5) for the positions
+                # RssShmem too: the kernel cannot drop shared memory as it drops a file's pages.
+                anonymous += _bytes_in(_PROC / f"{pid}/status", "RssAnon:", "RssShmem:")
+                cpu += _cpu_s(fields, with_ended=True)
+                faults += int(fields[9]) + int(fields[10])
+                resident += int(fields[21]) * _PAGE_BYTES
+                pids.append(pid)
                 self._read_threads(pid)
-        last = self._last
-        self._last = replace(
-            sample,
-            cpu_s=max(sample.cpu_s, last.cpu_s),
-            major_faults=max(sample.major_faults, last.major_faults),
+        self._last = TreeSample(
+            pids=tuple(pids),
+            cpu_s=max(cpu, self._last.cpu_s),
+            major_faults=max(faults, self._last.major_faults),
             waited_s=sum(self._waited_ns.values()) / 1e9 if self._waited_ns else None,
+            resident_bytes=resident,
+            anonymous_bytes=anonymous,
         )
         return self._last
 
@@ -115,7 +123,7 @@ def children_of(pid: int) -> list[int]:
     children: list[int] = []
     for thread in _threads(pid):
         try:
-            # The list is a thread's: a child stands in that of the thread that forked it.
+            # The list is a thread's: a child is in the list of the thread that forked it.
             text = (_PROC / f"{pid}/task/{thread}/children").read_text()
         except OSError:  # the thread has ended
             continue
@@ -129,23 +137,8 @@ def _threads(pid: int) -> list[int]:
     return []
 
 
-def _with_process(sample: TreeSample, pid: int) -> TreeSample:
-    """Return the sample with one process more; see ``proc_pid_stat(5)`` for the positions."""
-    fields = _stat(pid)
-    return replace(
-        sample,
-        pids=(*sample.pids, pid),
-        cpu_s=sample.cpu_s + _cpu_s(fields, with_ended=True),
-        major_faults=sample.major_faults + int(fields[9]) + int(fields[10]),
-        resident_bytes=sample.resident_bytes + int(fields[21]) * _PAGE_BYTES,
-        # RssShmem too: the kernel cannot drop shared memory as it drops a file's pages.
-        anonymous_bytes=sample.anonymous_bytes
-        + _bytes_in(_PROC / f"{pid}/status", "RssAnon:", "RssShmem:"),
-    )
-
-
 def cpu_s_of(pid: int, *, with_ended: bool) -> float:
-    """Return the CPU time of one process, with that of its ended children if asked for.
+    """Return the CPU time of one process, with its ended children's if asked for.
 
     Raises:
         OSError: There is no such process.
@@ -154,7 +147,7 @@ def cpu_s_of(pid: int, *, with_ended: bool) -> float:
 
 
 def _stat(pid: int) -> list[str]:
-    """Return the fields behind the name, which is in parentheses and may hold any character."""
+    """Return the fields behind the name, which is in parentheses and may have any character."""
     return (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()
 
 

@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from typing import BinaryIO, Final, TextIO, cast
+from typing import Final, TextIO
 
 _NO_READER: Final = (errno.EPIPE, errno.EIO)
 """Errors of a pipe without a reader and of a terminal that was closed."""
@@ -15,7 +15,7 @@ _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def outlast_readers() -> None:
-    """Discard output whose reader has gone, or whose disk is full, instead of failing.
+    """Discard output without a reader, or for a full disk, instead of failing.
 
     A sweep of hours is worth more than its lines. A character that the encoding lacks is escaped.
     """
@@ -30,16 +30,9 @@ def require_written(stream: TextIO) -> None:
         OSError: Some of it was discarded, since the disk is full.
     """
     stream.flush()
-    binary = getattr(stream, "buffer", None)
-    if (lost := getattr(getattr(binary, "raw", binary), "lost", None)) is not None:
+    raw = getattr(getattr(stream, "buffer", None), "raw", None)
+    if (lost := getattr(raw, "lost", None)) is not None:
         raise OSError(lost.errno, lost.strerror)
-
-
-def _discard(number: int) -> None:
-    """Put the null device in the place of a descriptor, for all that writes to it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, number)
-    os.close(nowhere)
 
 
 def _outlasting(stream: TextIO) -> TextIO:
@@ -51,14 +44,11 @@ def _outlasting(stream: TextIO) -> TextIO:
         return stream
     stream.flush()  # else it would come after newer lines
     # The descriptor stays open: the old stream lives on as sys.__stdout__.
-    file = _File(number, "w", closefd=False)
-    is_unbuffered = isinstance(stream.buffer, io.RawIOBase)
     return io.TextIOWrapper(
-        cast("BinaryIO", file if is_unbuffered else io.BufferedWriter(file)),
+        io.BufferedWriter(_File(number, "w", closefd=False)),
         encoding=stream.encoding,
         errors="backslashreplace" if stream.errors == "strict" else stream.errors,
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
+        line_buffering=stream.line_buffering or stream.write_through,
     )
 
 
@@ -72,7 +62,10 @@ class _File(io.FileIO):
             return super().write(data)  # type: ignore[arg-type] # a buffer, as FileIO takes it
         except OSError as error:
             if error.errno in _NO_READER:
-                _discard(self.fileno())
+                # The null device takes the descriptor's place, for all that writes to it.
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self.fileno())
+                os.close(nowhere)
             elif error.errno in _NO_ROOM:
                 self.lost = error
             else:

@@ -91,8 +91,7 @@ def _send_last(pipe: PipeChannel, message: Mapping[str, Any]) -> None:
 
 def _failed(error: BaseException, num_steps: int | None) -> dict[str, Any]:
     """Return the outcome of ``error``, see :func:`failure`; print its traceback."""
-    with suppress(Exception):  # the output may be closed
-        traceback.print_exc()
+    traceback.print_exc()
     return failure(error, num_steps)
 
 
@@ -194,8 +193,7 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
     try:
         ceilings = measure_ceilings(lambda again: trainable.train(config, again), run)
     except BaseException as error:  # noqa: BLE001 - the trial itself has completed
-        with suppress(Exception):
-            traceback.print_exc()
+        traceback.print_exc()
         return {"tags": {"no_ceilings": described(error)}}
     if ceilings is None:
         return {}

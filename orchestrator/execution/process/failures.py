@@ -32,10 +32,13 @@ _OF_THE_MACHINE = re.compile(
 """Messages of errors that a machine may cause at times."""
 
 _OF_OTHER_RANKS = re.compile(
-    "gloo|nccl|connection (was )?(closed|reset|refused|aborted)|broken pipe|monitoredbarrier",
+    "gloo|nccl|connection (was )?(closed|reset|refused|aborted)|broken pipe|monitoredbarrier"
+    "|waiting for clients",
     re.IGNORECASE,
 )
-"""Messages of ``torch.distributed`` in a rank that has lost its connection to another rank."""
+"""Messages of ``torch.distributed`` in a ``RuntimeError`` of a rank that has lost another one: the
+connections of the rank that failed first end with it, and the others fail in their next collective
+operation."""
 
 
 class OverMemoryLimit(BaseException):
@@ -55,7 +58,8 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
     Returns:
         ``state``, ``reason``, ``at``: its position in the training, in words, ``again``: True
         where another attempt may end otherwise, see :func:`may_end_otherwise`, ``lost_a_rank``:
-        see :func:`lost_a_rank`, and ``failed_at``: now, in seconds since the epoch.
+        True if it shows that another rank has ended, and ``failed_at``: now, in seconds since the
+        epoch.
     """
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
     reason, state = _with_worker(error), TrialState.FAILED
@@ -69,7 +73,7 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
         "reason": bounded(reason, REASON_LENGTH),
         "at": at,
         "again": may_end_otherwise(error, num_steps),
-        "lost_a_rank": lost_a_rank(error),
+        "lost_a_rank": isinstance(error, RuntimeError) and bool(_OF_OTHER_RANKS.search(reason)),
         "failed_at": time.time(),
     }
 
@@ -115,31 +119,12 @@ def may_end_otherwise(error: BaseException, num_steps: int | None) -> bool:
         error: The exception.
         num_steps: Steps done by then; None if training had not begun.
     """
-    of_files = (OSError, EOFError)
-    if num_steps or any(isinstance(each, of_files) or is_memory(each) for each in _chain(error)):
+    if num_steps or _OF_THE_MACHINE.search(described(error, REASON_LENGTH)):
         return True
-    return bool(_OF_THE_MACHINE.search(described(error, REASON_LENGTH)))
-
-
-def lost_a_rank(error: BaseException) -> bool:
-    """Return True if ``error``, or its cause, shows that another rank has ended.
-
-    The connections of the rank that failed first end with it: the others fail in their
-    next collective operation, with an error of ``torch.distributed``.
-    """
-    return any(
-        type(each).__module__.startswith("torch.distributed")
-        or (isinstance(each, RuntimeError) and _OF_OTHER_RANKS.search(described(each)))
-        for each in _chain(error)
-    )
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """Return an exception, and the exceptions that it was raised from or while handling."""
-    chain = [error]
-    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
-        chain.append(cause)
-    return chain
+    cause: BaseException | None = error
+    while cause is not None and not (isinstance(cause, (OSError, EOFError)) or is_memory(cause)):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def lost_a_worker(reason: str) -> bool:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from orchestrator.execution.process.leftovers import MARK, end_marked
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.import_path import IMPORT_PATH, first_here, last_here, package_path
+from orchestrator.system.lifeline import MARK, end_marked
 from orchestrator.system.private_folder import private_folder
 
 

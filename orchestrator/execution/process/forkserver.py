@@ -1,7 +1,7 @@
 """Fork server: the process that training processes are forked from, one a node and allocator.
 
 It imports torch and the like once, then forks: a fresh process in 17 ms instead of 6 s of
-imports. A fork copies only the calling thread, while locks that other threads hold stay locked
+imports. A fork copies only the calling thread, while locks of other threads stay locked
 in the child for ever. So the server starts no thread, runs no OpenMP region (its thread pool
 would be missing in the child) and touches no GPU (a CUDA context does not survive a fork).
 
@@ -22,12 +22,15 @@ import gc
 import importlib
 import io
 import json
+import multiprocessing
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import warnings
 from contextlib import suppress
@@ -37,21 +40,25 @@ from multiprocessing.reduction import recv_handle
 from pathlib import Path
 from typing import Any, NoReturn
 
-from orchestrator.execution.process.leftovers import (
-    end_leftovers,
-    end_marked,
-    keep_temporary_files,
-    kill_group,
-    remove_folder,
-)
 from orchestrator.system.cgroup import without_collecting
 from orchestrator.system.import_path import IMPORT_PATH, import_from
-from orchestrator.system.lifeline import adopt_orphans, die_with_parent, heed_again, leave_to_driver
+from orchestrator.system.lifeline import (
+    adopt_orphans,
+    die_with_parent,
+    end_leftovers,
+    end_marked,
+    heed_again,
+    kill_group,
+    leave_to_driver,
+)
 from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 
 POLL_S = 0.05
 """Period of polling children where the kernel gives no pidfd (before Linux 5.3, seccomp)."""
+
+REMOVE_S = 20.0
+"""Longest time of trying to remove a folder: the kernel ends the processes that write to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +71,9 @@ class _Child:
 class ForkServer:
     """Forks a child for each request, and kills it when its client hangs up."""
 
-    def __init__(self, listener: socket.socket, path: Path, files: list[io.IOBase]) -> None:
-        """Serve on ``listener``, which is bound at ``path``; modules have opened ``files``."""
-        self._listener, self._path, self._files = listener, path, files
+    def __init__(self, listener: socket.socket, path: Path) -> None:
+        """Serve on ``listener``, which is bound at ``path``."""
+        self._listener, self._path = listener, path
         self._children: dict[int, _Child] = {}
         # A module may have started a process when it was imported.
         self._of_modules = set(children_of(os.getpid()))
@@ -154,7 +161,7 @@ class ForkServer:
             from orchestrator.execution.process.child import run_child
 
             status = run_child(*request, channel)
-            _end_as_python_does(self._files)
+            _end_as_python_does()
         except BaseException:
             traceback.print_exc()
             raise
@@ -196,6 +203,14 @@ class ForkServer:
         end_leftovers(self._of_modules)
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a folder in which processes that are being killed may still create files."""
+    deadline = time.monotonic() + REMOVE_S
+    while folder.exists() and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.01)
+
+
 def _send(client: Connection, message: int | str) -> None:
     with suppress(OSError):
         client.send(message)
@@ -205,18 +220,14 @@ def _has_ended(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _open_files() -> list[io.IOBase]:
-    """Return the file objects that the garbage collector knows: none of frozen modules."""
-    return [each for each in gc.get_objects() if issubclass(type(each), io.IOBase)]
-
-
-def _end_as_python_does(files: list[io.IOBase]) -> None:
+def _end_as_python_does() -> None:
     """Wait for threads, run exit handlers, write buffered files; the supervisor limits the time."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for file in (*files, *_open_files()):
+    for each in gc.get_objects():
         with suppress(Exception):  # it may be closed, or only read
-            file.flush()
+            if issubclass(type(each), io.IOBase):
+                each.flush()
 
 
 def _import(module: str) -> None:
@@ -246,7 +257,10 @@ def main(arguments: list[str]) -> NoReturn:
     # Some services start their jobs with it ignored: no child could be waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     adopt_orphans()
-    keep_temporary_files(Path(path).with_suffix(".tmp"))
+    # multiprocessing removes its files, but not those of a loader worker that is killed.
+    temporary_files = Path(path).with_suffix(".tmp")
+    temporary_files.mkdir(exist_ok=True)
+    multiprocessing.current_process()._config["tempdir"] = str(temporary_files)  # type: ignore[attr-defined]
     _import_as_owner()
     # The driver has warned of a sweep's old fields.
     warnings.filterwarnings("ignore", ".*now of a sweep's rigor", FutureWarning)
@@ -256,7 +270,6 @@ def main(arguments: list[str]) -> NoReturn:
         # Modules that every child needs, whatever it trains.
         for module in ("orchestrator.execution.process.child", "orchestrator.sweep.loading"):
             importlib.import_module(module)
-        files = _open_files()
     # Bound under another name and renamed once it listens: a client that finds the socket can
     # connect to it, and the rename replaces the socket of a server that died.
     temporary = f"{path}.{os.getpid()}"
@@ -264,7 +277,7 @@ def main(arguments: list[str]) -> NoReturn:
     listener.bind(temporary)
     listener.listen(64)
     Path(temporary).rename(path)
-    ForkServer(listener, Path(path), files).serve()
+    ForkServer(listener, Path(path)).serve()
 
 
 if __name__ == "__main__":

@@ -36,10 +36,6 @@ class RankProcess(Protocol):
         """Kill it and everything it has started."""
 
 
-StartRank = Callable[[Launch, Rank], RankProcess]
-"""Starts a rank other than 0."""
-
-
 def ranks_of(
     launch: Launch,
     lease: Lease,
@@ -124,7 +120,11 @@ class RankGroup(ForkedProcess):
     """
 
     def __init__(
-        self, launch: Launch, ranks: Sequence[Rank], server: Path, start_rank: StartRank
+        self,
+        launch: Launch,
+        ranks: Sequence[Rank],
+        server: Path,
+        start_rank: Callable[[Launch, Rank], RankProcess],
     ) -> None:
         """Start a process for each rank.
 

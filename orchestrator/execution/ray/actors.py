@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
@@ -61,7 +61,6 @@ class TrialSupervisor(tune.Trainable):
         """Take the launch from ``config``."""
         keep_from_kernel()
         self._running: Interleaving | None = None
-        self._nodes: Nodes | None = None
         self._launch: Launch = config["launch"]
         self._way: ServerWay = config["way"]
         self._sent_at = time.monotonic()
@@ -92,8 +91,8 @@ class TrialSupervisor(tune.Trainable):
 
     def _step(self) -> dict[str, Any]:
         if self._running is None:
-            self._nodes = Nodes(self._launch, self._way)
-            self._running = Interleaving(self._launch, self._nodes.host)
+            self._host = Nodes(self._launch, self._way)
+            self._running = Interleaving(self._launch, self._host)
             if self._launch.failed_attempts:
                 # Its start is reported with its first figures. Until then this shows it.
                 return Message().to_tune()
@@ -105,33 +104,27 @@ class TrialSupervisor(tune.Trainable):
             if not is_leased:
                 what = CoreLeases().what_for(self._launch.num_cores)
                 return Message(waiting=what).to_tune()
-        assert self._nodes is not None, "made with what runs"
-        message = self._next_message(self._running, self._nodes)
+        message = self._next_message(self._running)
         self._sent_at = time.monotonic()
         if not self._running.has_ended:
             return message.to_tune()
         # In a thread: meanwhile the driver has the trial's row and chooses the next one.
-        self._closing = Thread(target=_close, args=(self._running, self._nodes))
+        self._closing = Thread(target=self._running.close)
         self._closing.start()
-        self._running = self._nodes = None
+        self._running = None
         return message.to_tune(is_last=True)
 
-    def _next_message(self, running: Interleaving, nodes: Nodes) -> Message:
+    def _next_message(self, running: Interleaving) -> Message:
         """Wait for reports until it is time for a message, or until a start or an end."""
         updates = []
         news = running.next_update()
         while news is not None:
-            trial, update = news
-            if isinstance(update, TrialResult):
-                update = nodes.on_all(update)
-            elif isinstance(update, Update):
-                update = replace(update, so_far=nodes.on_all(update.so_far))
-            updates.append((trial, update))
+            updates.append(news)
             left_s = self._sent_at + GATHER_S - time.monotonic()
-            if left_s <= 0 or not isinstance(update, Update):
+            if left_s <= 0 or not isinstance(news[1], Update):
                 break
             news = running.next_update(left_s)
-        return Message(updates=tuple(updates), notes=nodes.host.take_notes())
+        return Message(updates=tuple(updates), notes=self._host.take_notes())
 
     def halt(self) -> None:
         """Stop the trial early. The driver calls this between two steps."""
@@ -144,18 +137,12 @@ class TrialSupervisor(tune.Trainable):
         if self._closing is not None:
             # The actor's next launch is to find the cores free.
             self._closing.join()
-        _close(self._running, self._nodes)
-        self._running = self._nodes = None
+        if self._running is not None:
+            self._running.close()
+        self._running = None
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Do nothing: a trial keeps its own checkpoints."""
 
     def load_checkpoint(self, checkpoint: object) -> None:
         """Do nothing: see :meth:`save_checkpoint`."""
-
-
-def _close(running: Interleaving | None, nodes: Nodes | None) -> None:
-    if running is not None:
-        running.close()
-    if nodes is not None:
-        nodes.close()

@@ -22,7 +22,6 @@ from ray.tune.execution import class_cache
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
-from ray.tune.search import Searcher
 
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.actors import KEY, Message, TrialSupervisor
@@ -32,10 +31,10 @@ from orchestrator.execution.ray.connection import (
     connect,
     shut_down,
 )
-from orchestrator.execution.ray.in_flight import LaunchesInFlight, Unpickled
+from orchestrator.execution.ray.in_flight import LaunchesInFlight
 from orchestrator.execution.ray.local_ray import start_local
 from orchestrator.execution.ray.nodes import ServerWay, node_servers, problems_of_nodes
-from orchestrator.execution.ray.watchdog import Processes, Watched
+from orchestrator.execution.ray.watchdog import Watchdog
 from orchestrator.kernel.executor import Conductor, Executor, Launch, Needs
 from orchestrator.machine import Machine
 
@@ -88,8 +87,7 @@ class RayExecutor(Executor):
             self._release = start_local(self._folder, is_over=is_over)
         else:
             connect(address, runtime_env)
-        self._processes = Processes(is_our_own=self._owns_cluster)
-        self._watched = Watched(self._processes)
+        self._watchdog = Watchdog(is_our_own=self._owns_cluster)
         self._follow_nodes()
 
     def machine(self) -> Machine:
@@ -105,8 +103,8 @@ class RayExecutor(Executor):
         if self._owns_cluster:
             return ()
         found: list[str] = []
-        watched = self._watched = Watched(self._processes)
-        watched.run(lambda: found.extend(problems_of_nodes(needs, watched.is_over)))
+        is_over = self._watchdog.is_over
+        self._watchdog.run(lambda: found.extend(problems_of_nodes(needs, is_over)))
         return found
 
     def run(self, conductor: Conductor) -> None:
@@ -115,22 +113,23 @@ class RayExecutor(Executor):
         Raises:
             ExecutorLost: A process of Ray has died.
         """
-        watched = self._watched = Watched(self._processes)
-        watched.run(lambda: self._tune(conductor, watched.is_over))
+        self._watchdog.run(lambda: self._tune(conductor))
 
-    def _tune(self, conductor: Conductor, is_over: Callable[[], bool]) -> None:
+    def _tune(self, conductor: Conductor) -> None:
         """Run everything through one ``Tuner``; nothing that it writes is read again."""
         # Ray would write credentials of a cloud to its logs; its processes have them anyway.
         class_cache.ENV_VARS_TO_PROPAGATE = {"RAY_CHDIR_TO_TRIAL_DIR"}
         # Its errors are trials' failures, which have rows.
         logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-        in_flight = LaunchesInFlight(conductor, self._resources, is_over, self._keep_up)
+        in_flight = LaunchesInFlight(
+            conductor, self._resources, self._way, self._watchdog.is_over, self._keep_up
+        )
         tuner = tune.Tuner(
             tune.with_resources(TrialSupervisor, lambda config: _bundles(config["launch"])),
             tune_config=tune.TuneConfig(
-                search_alg=_AskingSearcher(in_flight, self._way),
+                search_alg=in_flight,
                 scheduler=_TellingScheduler(in_flight),
-                # Without a limit: the searcher returns FINISHED.
+                # Without a limit: it returns FINISHED.
                 num_samples=-1,
                 # A trial takes 3.2 s in a fresh actor on two cores, and 0.4 s in a reused one.
                 reuse_actors=True,
@@ -183,15 +182,15 @@ class RayExecutor(Executor):
 
     def close(self) -> None:
         """End the node servers, and the local Ray if it is our own."""
-        if self._processes.lost() or self._watched.is_stuck:
+        if self._watchdog.lost() or self._watchdog.is_stuck:
             # Without a call of Ray, which could wait for ever.
-            self._processes.kill()
+            self._watchdog.kill()
             atexit.unregister(ray.shutdown)
         elif ray.is_initialized():
             self._close_servers()
             shut_down()
         self._release()
-        self._processes.close()
+        self._watchdog.close()
         self._own_servers.close()
 
     def _close_servers(self) -> None:
@@ -201,35 +200,6 @@ class RayExecutor(Executor):
             ray.wait(closing, num_returns=len(closing), timeout=CLOSE_LIMIT_S)
         for servers in everywhere:
             ray.kill(servers)
-
-
-class _AskingSearcher(Unpickled, Searcher):
-    """Tune's searcher that hands out what the control loop asks for."""
-
-    def __init__(self, in_flight: LaunchesInFlight, way: Callable[[Launch], ServerWay]) -> None:
-        super().__init__()
-        self._in_flight = in_flight
-        self._way = way
-
-    def suggest(self, trial_id: str) -> Any:  # noqa: ANN401 - Tune's own mix
-        """Return the next trial's config, ``FINISHED``, or None to be asked again later."""
-        launch = self._in_flight.next_launch(trial_id)
-        if launch is None:
-            return Searcher.FINISHED
-        if not isinstance(launch, Launch):
-            return None
-        return {"launch": launch, "way": self._way(launch)}
-
-    def on_trial_complete(
-        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
-    ) -> None:
-        """Do nothing: the scheduler passes it on."""
-
-    def save(self, checkpoint_path: str) -> None:
-        """Do nothing: the journal remembers."""
-
-    def restore(self, checkpoint_path: str) -> None:
-        """Do nothing: the journal remembers."""
 
 
 class _TellingScheduler(FIFOScheduler):

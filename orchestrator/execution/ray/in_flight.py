@@ -13,6 +13,7 @@ from typing import Any
 
 import ray
 from ray.tune.experiment import Trial as RayTrial
+from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
 from orchestrator.execution.ray.actors import Message
@@ -58,24 +59,17 @@ class InFlight:
         return time.monotonic() >= (self.wait_reported_at or self.waits_from) + WAIT_REPORT_S
 
 
-class Unpickled:
-    """Object that Tune pickles, for a restore that is not used."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return nothing."""
-        return {}
-
-
-class LaunchesInFlight(Unpickled, Stopper):
+class LaunchesInFlight(Searcher, Stopper):
     """The control loop's launches by the ids of Tune's trials, and their ends.
 
-    As Tune's stopper it is called several times a second.
+    Tune asks it for trials as its searcher, and several times a second as its stopper.
     """
 
     def __init__(
         self,
         conductor: Conductor,
         cluster: Mapping[str, float],
+        way: Callable[[Launch], object],
         is_over: Callable[[], bool] = lambda: False,
         keep_up: Callable[[], None] = lambda: None,
     ) -> None:
@@ -84,12 +78,13 @@ class LaunchesInFlight(Unpickled, Stopper):
         Args:
             conductor: The control loop.
             cluster: CPUs and GPUs of all nodes together, as Ray names them.
+            way: Returns a launch's way to its fork server.
             is_over: Whether Ray has died, or Tune is abandoned: then nothing reaches the control
                 loop, and each call from Tune raises :class:`Abandoned`.
             keep_up: Keeps up the fork servers.
         """
-        self._conductor = conductor
-        self._cluster = cluster
+        super().__init__()
+        self._conductor, self._cluster, self._way = conductor, cluster, way
         self._is_over, self._keep_up = is_over, keep_up
         self._launches: dict[str, InFlight] = {}
         self._to_repeat: list[Launch] = []
@@ -97,16 +92,17 @@ class LaunchesInFlight(Unpickled, Stopper):
 
     # -- out to Tune
 
-    def next_launch(self, ray_id: str) -> Launch | Pause | None:
-        """Return the control loop's next launch; ``WAIT`` while enough launches wait already."""
+    def suggest(self, trial_id: str) -> Any:  # noqa: ANN401 - Tune's own mix
+        """Return a config with the next launch; ``FINISHED``, or None to be asked again later."""
         self._require_life()
         launch = self._next_launch()
-        if isinstance(launch, Launch):
-            trials = {trial.id: trial for trial in launch.trials}
-            self._launches[ray_id] = InFlight(
-                launch=launch, unfinished=trials, waits_from=time.monotonic()
-            )
-        return launch
+        if not isinstance(launch, Launch):
+            return self.FINISHED if launch is None else None
+        trials = {trial.id: trial for trial in launch.trials}
+        self._launches[trial_id] = InFlight(
+            launch=launch, unfinished=trials, waits_from=time.monotonic()
+        )
+        return {"launch": launch, "way": self._way(launch)}
 
     def _next_launch(self) -> Launch | Pause | None:
         if self._to_repeat:
@@ -198,6 +194,21 @@ class LaunchesInFlight(Unpickled, Stopper):
         for trial_id in list(flight.unfinished):
             assert result is not None, "some have not ended"
             self._end_trial(flight, trial_id, result)
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+    ) -> None:
+        """Do nothing: the scheduler passes it on."""
+
+    def save(self, checkpoint_path: str) -> None:
+        """Do nothing: the journal remembers."""
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Do nothing: the journal remembers."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return nothing: Tune pickles it for a restore that is not used."""
+        return {}
 
     # -- whenever Tune's loop comes round
 

@@ -11,7 +11,7 @@ import secrets
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -20,10 +20,10 @@ from unittest.mock import patch
 import ray
 
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.process.leftovers import MARK, kill_groups
 from orchestrator.execution.ray.connection import init_in_thread, private_to_driver
 from orchestrator.execution.ray.watchdog import first_processes
 from orchestrator.system.gpus import visible_gpus
+from orchestrator.system.lifeline import MARK, kill_groups
 
 _LOOPBACK: Final = "127.0.0.1"
 _OBJECT_STORE_BYTES: Final = 128 * 2**20
@@ -93,8 +93,6 @@ def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) ->
 @contextmanager
 def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
     private = ray._private
-    changes = {**_token(folder), **({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})}
-    changes[MARK] = str(folder.parent)  # if the driver is killed its fork servers end them
     parameters = private.parameter.RayParams
     # Without an autoscaler and a reader of the workers' logs: one machine has nothing to scale, and
     # the logs go nowhere. Both would poll during the trials. The sockets have short names: those
@@ -113,8 +111,15 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         # Without its pages Ray would start the dashboard's process all the same, and wait for it.
         patch.object(private.services, "start_api_server", lambda *_, **_more: (None, None)),
         patch.object(private.node, "wait_for_persisted_port", _await_port),
-        environment(changes),
+        patch.dict(os.environ),
     ):
+        # The user's tokens are for another Ray. Without a mode Ray expects a token for a local one.
+        for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_MODE"):
+            os.environ.pop(name, None)
+        os.environ["RAY_AUTH_TOKEN_PATH"] = _new_token(folder)
+        os.environ[MARK] = str(folder.parent)  # if the driver is killed its fork servers end them
+        if gpus:
+            os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
         yield
 
 
@@ -147,30 +152,11 @@ def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN40
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _token(folder: Path) -> dict[str, str | None]:
-    """Return the environment in which Ray takes a new token, which this user alone can read."""
+def _new_token(folder: Path) -> str:
+    """Return the file of a new token for Ray, which this user alone can read."""
     path = folder / "token"
     path.touch(0o600, exist_ok=False)
     path.write_text(secrets.token_hex(32))
     raylet: Any = ray._raylet
     raylet.AuthenticationTokenLoader.instance().reset_cache()
-    # The user's tokens are for another Ray. Without a mode Ray expects a token for a local one.
-    return {"RAY_AUTH_TOKEN_PATH": str(path), "RAY_AUTH_TOKEN": None, "RAY_AUTH_MODE": None}
-
-
-@contextmanager
-def environment(changes: Mapping[str, str | None]) -> Iterator[None]:
-    """Change environment variables for a while; None removes one."""
-    before = {name: os.environ.get(name) for name in changes}
-    _change(changes)
-    try:
-        yield
-    finally:
-        _change(before)
-
-
-def _change(variables: Mapping[str, str | None]) -> None:
-    for name, value in variables.items():
-        os.environ.pop(name, None)
-        if value is not None:
-            os.environ[name] = value
+    return str(path)

@@ -18,6 +18,7 @@ from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, ServerError
 from orchestrator.execution.process.ranks import (
     LOOPBACK,
+    RankProcess,
     cores_of_rank,
     gpus_of_ranks,
     interface_of,
@@ -26,7 +27,6 @@ from orchestrator.execution.ray.nodes import ServerWay
 from orchestrator.execution.supervision.attempt import Host
 from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.system.gpus import in_full
-from orchestrator.trial import TrialResult
 
 LEASE_S: Final = 60.0
 """Longest wait for cores of another node, while the cores of the first are leased."""
@@ -119,12 +119,8 @@ class RemoteRank:
         self._actor.hang_up.remote(self._index)
 
 
-class Nodes:
-    """The nodes of a launch: this one, and others, on which actors start the ranks.
-
-    Attributes:
-        host: This node, with all ranks' GPUs.
-    """
+class Nodes(Host):
+    """The nodes of a launch: this one, and others, on which actors start the ranks."""
 
     def __init__(self, launch: Launch, way: ServerWay) -> None:
         """Start an actor on each of the other nodes, and wait for them.
@@ -142,43 +138,39 @@ class Nodes:
             )
         except ray.exceptions.RayActorError as error:
             raise RanksLost("its ranks on another node died as they were started") from error
-        self._names = [name for name, _ in places]
-        on_nodes = [gpus_of_actor(), *(gpus for _, gpus in places)]
-        self.host = Host(
+        self._names = [os.uname().nodename, *(name for name, _ in places)]
+        super().__init__(
             leases=CoreLeases(),
             server=way.socket_for,
-            gpus=gpus_of_ranks(on_nodes, self._here),
-            start_rank=self._start,
+            gpus=gpus_of_ranks([gpus_of_actor(), *(gpus for _, gpus in places)], self._here),
             address=ray.util.get_node_ip_address() if places else LOOPBACK,
+            name="+".join(self._names),
         )
 
-    def on_all(self, result: TrialResult) -> TrialResult:
-        """Return a row with the names of all of the trial's nodes."""
-        return replace(result, node="+".join([result.node, *self._names]))
-
-    def close(self) -> None:
-        """End the actors on the other nodes."""
-        for actor in self._actors:
-            ray.kill(actor)
-
-    def _start(self, launch: Launch, rank: Rank) -> ForkedProcess | RemoteRank:
-        """Start a rank on its node.
+    def start(self, launch: Launch, rank: Rank) -> RankProcess:
+        """Start a rank other than 0 on its node.
 
         Raises:
             RanksLost: The actor there has died.
             ServerError: It gets no cores, or no process from its fork server.
         """
-        if rank.index < self._here:
-            return ForkedProcess(self._way.socket_for(launch), launch, rank)
-        number = rank.index // self._here - 1
-        started: ray.ObjectRef[None] = self._actors[number].start.remote(launch, rank, self._way)
+        node = rank.index // self._here
+        if node == 0:
+            return super().start(launch, rank)
+        actor = self._actors[node - 1]
+        started: ray.ObjectRef[None] = actor.start.remote(launch, rank, self._way)
         try:
             ray.get(started)
         except ray.exceptions.RayActorError as error:
-            raise RanksLost(f"its ranks on node {self._names[number]} died") from error
+            raise RanksLost(f"its ranks on node {self._names[node]} died") from error
         except ray.exceptions.RayTaskError as error:
             raise ServerError(f"rank {rank.index}: {error.cause}") from error
-        return RemoteRank(self._actors[number], rank.index)
+        return RemoteRank(actor, rank.index)
+
+    def close(self) -> None:
+        """End the actors on the other nodes."""
+        while self._actors:
+            ray.kill(self._actors.pop())
 
 
 def _start_actor(bundle: int, launch: Launch, gpus: int) -> ActorHandle[Any]:

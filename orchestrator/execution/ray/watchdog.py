@@ -17,8 +17,8 @@ from typing import Final
 import psutil
 import ray
 
-from orchestrator.execution.process.leftovers import kill_groups
 from orchestrator.kernel.executor import ExecutorLost
+from orchestrator.system.lifeline import kill_groups
 from orchestrator.system.processes import children_of
 
 LOOK_S = 0.5
@@ -57,13 +57,22 @@ def _is_worker(pid: int) -> bool:
         return True  # it has ended: no agent
 
 
-class Processes:
-    """Processes of Ray that a sweep needs.
+class Abandoned(BaseException):
+    """Raised in Tune's thread to end it. Tune would catch an :class:`Exception`, and ask Ray."""
+
+
+class Watchdog:
+    """Watches the processes of Ray that a sweep needs, while Tune runs in a thread.
 
     For our own Ray: GCS, raylet and its agents. A raylet ends with its agents, and ends the
     supervisors first: their trials would fail. For a cluster: GCS and the raylet of the driver's
     node, which are queried over the network.
+
+    Attributes:
+        is_stuck: True if the thread has been abandoned, and is still within Ray.
     """
+
+    is_stuck = False
 
     def __init__(self, *, is_our_own: bool) -> None:
         """Find the processes; Ray must have started, or be connected."""
@@ -76,6 +85,7 @@ class Processes:
         self._addresses = {} if is_our_own else _addresses_of_cluster()
         self._failures = dict.fromkeys(self._addresses, 0)
         self._asked_at, self._asking = time.monotonic(), Lock()
+        self._is_abandoned = Event()
 
     def lost(self) -> str:
         """Return which of them has died, as a sentence; empty while all are alive."""
@@ -105,6 +115,46 @@ class Processes:
         """Watch nothing any more."""
         self._watched = {}
 
+    def is_over(self) -> bool:
+        """Return True if the thread is abandoned, or Ray has died."""
+        return self._is_abandoned.is_set() or bool(self.lost())
+
+    def run(self, body: Callable[[], None]) -> None:
+        """Run ``body`` in the thread, to its end.
+
+        Raises:
+            ExecutorLost: Ray has died meanwhile.
+            BaseException: What ``body`` has raised, or a signal's handler.
+        """
+        raised: list[BaseException] = []
+
+        def keep_error() -> None:
+            try:
+                body()
+            except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
+                raised.append(error)
+
+        thread = Thread(target=keep_error, name="tune", daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(LOOK_S)
+                if thread.is_alive():
+                    self._require_life()
+        except BaseException:
+            self._is_abandoned.set()
+            thread.join(ABANDON_S)
+            self.is_stuck = thread.is_alive()
+            raise
+        if raised:
+            self._require_life()  # a death may be the cause
+            raise raised[0]
+
+    def _require_life(self) -> None:
+        if reason := self.lost():
+            self.kill()  # the others would only log the death
+            raise ExecutorLost(reason)
+
 
 def _has_ended(process: psutil.Process) -> bool:
     """Return True for a zombie too, and where its number belongs to another process."""
@@ -122,62 +172,3 @@ def _addresses_of_cluster() -> dict[str, tuple[str, int]]:
         if node["NodeID"] == context.get_node_id():
             found["raylet"] = node["NodeManagerAddress"], int(node["NodeManagerPort"])
     return found
-
-
-class Abandoned(BaseException):
-    """Raised in Tune's thread to end it. Tune would catch an :class:`Exception`, and ask Ray."""
-
-
-class Watched:
-    """A thread for Tune, awaited as long as Ray is alive.
-
-    Attributes:
-        is_stuck: True if it has been abandoned, and is still within Ray.
-    """
-
-    is_stuck = False
-
-    def __init__(self, processes: Processes) -> None:
-        """Run nothing yet."""
-        self._processes = processes
-        self._is_abandoned = Event()
-        self._raised: list[BaseException] = []
-
-    def is_over(self) -> bool:
-        """Return True if the thread is abandoned, or Ray has died."""
-        return self._is_abandoned.is_set() or bool(self._processes.lost())
-
-    def run(self, body: Callable[[], None]) -> None:
-        """Run ``body`` in the thread, to its end.
-
-        Raises:
-            ExecutorLost: Ray has died meanwhile.
-            BaseException: What ``body`` has raised, or a signal's handler.
-        """
-
-        def keep_error() -> None:
-            try:
-                body()
-            except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
-                self._raised.append(error)
-
-        thread = Thread(target=keep_error, name="tune", daemon=True)
-        thread.start()
-        try:
-            while thread.is_alive():
-                thread.join(LOOK_S)
-                if thread.is_alive():
-                    self._require_life()
-        except BaseException:
-            self._is_abandoned.set()
-            thread.join(ABANDON_S)
-            self.is_stuck = thread.is_alive()
-            raise
-        if self._raised:
-            self._require_life()  # a death may be the cause
-            raise self._raised[0]
-
-    def _require_life(self) -> None:
-        if reason := self._processes.lost():
-            self._processes.kill()  # the others would only log the death
-            raise ExecutorLost(reason)

@@ -1,6 +1,6 @@
 """Attempt: one try at a trial, from the start of its processes to one outcome.
 
-Whatever happens to a training process (an exit, a signal, no memory, a stall) becomes a
+Whatever happens to a training process (an exit, a signal, no memory) becomes a
 :class:`TrialResult`. So one trial cannot hurt another or the sweep.
 """
 
@@ -14,13 +14,7 @@ from typing import Any
 
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, tail_of
-from orchestrator.execution.process.ranks import (
-    LOOPBACK,
-    RankGroup,
-    RankProcess,
-    StartRank,
-    ranks_of,
-)
+from orchestrator.execution.process.ranks import LOOPBACK, RankGroup, RankProcess, ranks_of
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.attempt_monitor import ActiveClock, AttemptMonitor
 from orchestrator.kernel.executor import Launch, Rank, SliceEnd, Update
@@ -33,7 +27,7 @@ LAST_RESULT_S = 0.5
 """Longest wait for the last figures of a trial that is ended for its memory."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Host:
     """A node, as the trials of a launch use it.
 
@@ -41,22 +35,20 @@ class Host:
         leases: Its cores.
         server: Returns the socket of the fork server of a launch.
         gpus: For each rank, the GPUs that it may use.
-        start_rank: Starts ranks other than 0; by default from the same server.
         address: Its address for ranks on other nodes.
+        name: Its name in the rows of trials.
         notes: Texts for the user that were not taken yet.
     """
 
     leases: CoreLeases
     server: Callable[[Launch], Path]
     gpus: Sequence[Sequence[str]] = ((),)
-    start_rank: StartRank | None = None
     address: str = LOOPBACK
+    name: str = field(default_factory=platform.node)
     notes: list[str] = field(default_factory=list)
 
     def start(self, launch: Launch, rank: Rank) -> RankProcess:
         """Start a rank other than 0."""
-        if self.start_rank is not None:
-            return self.start_rank(launch, rank)
         return ForkedProcess(self.server(launch), launch, rank)
 
     def take_notes(self) -> tuple[str, ...]:
@@ -64,6 +56,9 @@ class Host:
         notes = tuple(self.notes)
         self.notes.clear()
         return notes
+
+    def close(self) -> None:
+        """Give back what the launch has taken of other nodes."""
 
 
 @dataclass(kw_only=True)
@@ -121,7 +116,6 @@ class Attempt:
         self._group = RankGroup(launch, ranks, host.server(launch), host.start)
         # After the fork: the server may have had its imports to do first.
         progress.clock.start()
-        self._monitor.start()
 
     def next_event(self, timeout_s: float) -> Update | SliceEnd | TrialResult | None:
         """Wait for the next report, the end of the time slice, or the outcome.
@@ -134,10 +128,7 @@ class Attempt:
         if reason := self._monitor.overdue():  # checked first: a trial may report all the time
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
         message = self._group.receive(timeout_s)
-        if message is None:
-            return self._exited()
-        self._monitor.message_arrived()
-        return self._handled(message)
+        return self._exited() if message is None else self._handled(message)
 
     def resume(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
@@ -211,7 +202,7 @@ class Attempt:
     # -- ends
 
     def _exited(self) -> Update | SliceEnd | TrialResult | None:
-        """Return the outcome if no message came because a process has ended or is stuck."""
+        """Return the outcome if no message came because a process has ended."""
         if (code := self._group.poll()) is not None:
             # Its last message may have come after the wait for one and before it exited.
             if last := self._group.receive(0):
@@ -222,8 +213,7 @@ class Attempt:
             return self._ended(self._row(*ending))
         if self._group.failed_ranks():
             return self._lost_a_rank()
-        reason = self._monitor.stalled()
-        return self._ended(self._row(TrialState.FAILED, reason)) if reason else None
+        return None
 
     def _lost_a_rank(self) -> TrialResult | None:
         """Return the row if a rank other than 0 has failed.
@@ -288,7 +278,7 @@ class Attempt:
             tags=tags,
             started_at=progress.clock.began_at,
             wall_s=round(progress.clock.now(), 3),
-            node=platform.node(),
+            node=self._host.name,
             device=telemetry.gpus.device,
             cores=len(self._lease.cores),
             isolation=str(self._lease.isolation),

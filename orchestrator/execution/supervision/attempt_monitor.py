@@ -1,4 +1,4 @@
-"""Attempt monitor: telemetry of one attempt, its limits of memory and time, and its stalls.
+"""Attempt monitor: telemetry of one attempt, and its limits of memory and time.
 
 It counts memory without a file behind it: the trial's private pages, and those that
 its loader workers share, each counted once. Pages of data sets that are mapped from disk do
@@ -32,26 +32,17 @@ from orchestrator.trial import Isolation
 USABLE_SHARE = 0.9
 """Share of the node's memory for trials; the rest is for the driver, Ray and the page cache."""
 
-READ_AGAIN_S = 2.0
-"""Period of reading the exact figure. A process that writes to a page which it has shared so far
-gets a copy: that adds to the exact figure, and nothing to the sum."""
-_EXACT_SHARE = 0.02
-"""Largest share of the time that reading the exact figure may take: the kernel walks every page
-table entry, which takes 66 ms for a process of 5 GB."""
-
-STALL_LIMIT_S = 3600.0
-"""Longest time without a message while the process does next to nothing. An epoch may take longer,
-a download or a lock that never comes free should not."""
-WORKS_FROM = 0.01
-"""Least cores in use by a process that works; idle threads of libraries use less."""
+READ_AGAIN_S = 4.0
+"""Period of reading the exact figure, which takes 66 ms for a process of 5 GB. A process that
+writes to a page which it has shared so far gets a copy: that adds to the exact figure, and nothing
+to the sum."""
 
 _SERVER = b"orchestrator.execution.process.forkserver"
 _OWN = (_SERVER, b"orchestrator.tracking", b"/ray/", b"ray::")
 """Parts of the command lines of fork servers, of the mirror to MLflow, and of Ray."""
 
-_SEARCH_PERIOD_S, _FIRST_PERIOD_S = 5.0, 0.4
-"""Period of the search for processes, later and at first: some start during a sweep's first
-trials."""
+_SEARCH_PERIOD_S = 1.0
+"""Period of the search for processes: some start during a sweep's first trials."""
 
 
 class AttemptMonitor:
@@ -88,41 +79,13 @@ class AttemptMonitor:
         self._exact_from_s = float("-inf")
         self._lease = lease
         self._has_paused = False
-        self._clock, self._limit_s = clock, launch.time_limit_s
-        self._cpu_s = 0.0
-        # So that it can be read at any time. The start that counts comes with the processes.
-        self.start()
-
-    def start(self) -> None:
-        """Count the time limit and the time without a message from now on."""
-        self._began = self._clock()
-        self.message_arrived()
-
-    def message_arrived(self) -> None:
-        """Count the time without a message from now on."""
-        # CPU time is as of the last sample, which is at most a period of telemetry old.
-        self._quiet_from, self._cpu_s_then = self._clock(), self._cpu_s
+        self._clock, self._limit_s, self._began = clock, launch.time_limit_s, clock()
 
     def overdue(self) -> str:
         """Return why the trial has taken too long, or an empty string."""
         if self._limit_s is None or self._clock() - self._began <= self._limit_s:
             return ""
         return f"took longer than its time limit of {self._limit_s:g} s"
-
-    def stalled(self) -> str:
-        """Return why the process is taken to be stuck, or an empty string.
-
-        A process that worked during the limit gets the same time again.
-        """
-        quiet_s = self._clock() - self._quiet_from
-        if quiet_s <= STALL_LIMIT_S:
-            return ""
-        works = self._cpu_s - self._cpu_s_then >= WORKS_FROM * quiet_s
-        self.message_arrived()
-        if works:
-            return ""
-        used = f"in which it used under {WORKS_FROM:.0%} of a core"
-        return f"no report for {STALL_LIMIT_S:g} s, {used}"
 
     def excess(self, pids: Sequence[int], *, pauses: bool = False) -> str:
         """Sample once a period, and compare the trial's memory with its limit.
@@ -138,7 +101,6 @@ class AttemptMonitor:
         sample = self.telemetry.pause(pids) if pauses else self.telemetry.sample(pids)
         if sample is None:
             return ""
-        self._cpu_s = sample.cpu_s
         num_bytes = self._exact_bytes(sample)
         if num_bytes is None or num_bytes <= self._most_bytes:
             return ""
@@ -152,13 +114,11 @@ class AttemptMonitor:
         times. The exact figure is read only above the limit, and read again at times. It is None
         where the processes have ended, or may not be read: the kernel's limits remain.
         """
-        began = time.monotonic()
-        if sample.anonymous_bytes <= self._most_bytes or began < self._exact_from_s:
+        now = time.monotonic()
+        if sample.anonymous_bytes <= self._most_bytes or now < self._exact_from_s:
             return None
-        exact = unshared_bytes(sample.pids)
-        ended = time.monotonic()
-        self._exact_from_s = ended + max(READ_AGAIN_S, (ended - began) / _EXACT_SHARE)
-        return exact
+        self._exact_from_s = now + READ_AGAIN_S
+        return unshared_bytes(sample.pids)
 
     def tags(self) -> dict[str, str]:
         """Return the telemetry's verdicts, the leased cores, and whether it was interleaved."""
@@ -201,14 +161,12 @@ class OwnOverhead:
         self._root = root or _root()
         self._members: dict[int, bool] = {}
         self._searched_s = float("-inf")
-        self._period_s = _FIRST_PERIOD_S / 2
         self._cpu_s = 0.0
 
     def cpu_s(self) -> float:
         """Return the CPU time that they have used so far, in seconds. It never decreases."""
-        if time.monotonic() > self._searched_s + self._period_s:
+        if time.monotonic() > self._searched_s + _SEARCH_PERIOD_S:
             self._searched_s = time.monotonic()
-            self._period_s = min(2 * self._period_s, _SEARCH_PERIOD_S)
             self._members = _members(self._root)
         total = 0.0
         for pid, with_ended in self._members.items():
@@ -265,9 +223,8 @@ class ActiveClock:
     def __init__(self) -> None:
         """Stand at 0 until :meth:`start`."""
         self.began_at: float | None = None
-        self._began = self._paused_at = time.monotonic()
-        self._is_paused = True
-        self._paused_s = 0.0
+        self._active_s = 0.0
+        self._since: float | None = None
 
     def start(self) -> None:
         """Begin to count. A clock that counts already, as at a retry, continues."""
@@ -278,16 +235,12 @@ class ActiveClock:
 
     def now(self) -> float:
         """Return the seconds since the start, without those of pauses."""
-        until = self._paused_at if self._is_paused else time.monotonic()
-        return until - self._began - self._paused_s
+        return self._active_s + (0.0 if self._since is None else time.monotonic() - self._since)
 
     def pause(self) -> None:
         """Stop counting: the time slices of other trials begin."""
-        self._paused_at = time.monotonic()
-        self._is_paused = True
+        self._active_s, self._since = self.now(), None
 
     def resume(self) -> None:
         """Count again. No effect on a clock that counts."""
-        if self._is_paused:
-            self._paused_s += time.monotonic() - self._paused_at
-            self._is_paused = False
+        self._since = time.monotonic() if self._since is None else self._since

@@ -9,11 +9,9 @@ its supervisor has died as well, the next one continues from the last checkpoint
 
 from __future__ import annotations
 
-import math
 import platform
 import shutil
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,9 +24,6 @@ from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, SliceEnd, Update
 from orchestrator.texts import first_line
 from orchestrator.trial import TrialResult, TrialState
-
-POLL_S = 0.25
-"""Longest wait for a message before the processes themselves are looked at."""
 
 FORK_AGAIN_S = 0.5
 """Wait before the next try of a fork: a node without memory or processes may have some then."""
@@ -55,7 +50,7 @@ class Supervisor:
         self._num_retries = 0
         self._first_run: TrialResult | None = None  # of two, the first being contaminated
         self._is_announced = False
-        self._events = deque[Event]()
+        self._events: list[Event] = []
 
     @property
     def has_started(self) -> bool:
@@ -75,20 +70,18 @@ class Supervisor:
         else:
             self._start_run()
 
-    def next_update(self, timeout_s: float | None = None) -> Event | None:
+    def next_events(self, timeout_s: float) -> list[Event]:
         """Wait for a start, a report, the end of the time slice, or the trial's row.
 
         The trial trains on meanwhile: what the caller does with a report costs it nothing.
 
         Returns:
-            None where nothing came in time.
+            Nothing where nothing came in time.
         """
-        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        while True:
-            left_s = max(deadline - time.monotonic(), 0.0)
-            event = self._next_event(min(left_s, POLL_S))
-            if event is not None or time.monotonic() >= deadline:
-                return event
+        if not self._events:
+            self._follow(timeout_s)
+        taken, self._events = self._events, []
+        return taken
 
     def resume(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
@@ -107,26 +100,21 @@ class Supervisor:
 
     # -- from attempts to one row
 
-    def _next_event(self, timeout_s: float) -> Event | None:
-        if self._events:
-            return self._events.popleft()
+    def _follow(self, timeout_s: float) -> None:
         attempt = self._current
         event: Event | None = attempt.next_event(timeout_s)
         if isinstance(event, TrialResult):
             event = self._fold(event)
         # If the event has started another attempt, that attempt has no figures yet.
-        if self._is_announced or attempt is not self._attempt:
-            return event
-        # An attempt that continues is announced with its first figures: only they show what was
-        # restored, and so which reports before it are void. Without any, these stay valid.
-        restored_epochs = attempt.restored_epochs
-        if restored_epochs is None and isinstance(event, TrialResult):
-            restored_epochs = attempt.progress.last.epoch if attempt.progress.last else 0
-        if restored_epochs is None:
-            return event
-        self._announce(restored_epochs)
+        if not self._is_announced and attempt is self._attempt:
+            # An attempt that continues is announced with its first figures: only they show what
+            # was restored, and so which reports before it are void. Without any, these stay valid.
+            restored_epochs = attempt.restored_epochs
+            if restored_epochs is None and isinstance(event, TrialResult):
+                restored_epochs = attempt.progress.last.epoch if attempt.progress.last else 0
+            if restored_epochs is not None:
+                self._announce(restored_epochs)
         self._events += [] if event is None else [event]
-        return self._events.popleft()
 
     def _announce(self, restored_epochs: int) -> None:
         start = Started(

@@ -1,6 +1,6 @@
 """Telemetry: a trial's processes, cores and GPUs, read from outside.
 
-sampler: all of them, twice a second
+sampler: all of them and energy, twice a second
 contamination: load of others on the trial's cores
 gpu_sampler: GPUs, by NVML
 """

@@ -91,7 +91,7 @@ class GpuSampler:
     """Readings of the GPUs of one trial."""
 
     def __init__(self, gpus: Sequence[str]) -> None:
-        """Open the GPUs named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID."""
+        """Open the GPUs with these UUIDs."""
         self._asked = tuple(gpus)
         self._cards: list[_Card] = []
         self._settings = ""
@@ -160,11 +160,7 @@ class GpuSampler:
         with suppress(nvml.NVMLError):
             nvml.nvmlInit()
             for gpu in self._asked:
-                by_index = gpu.isdecimal()
-                find = (
-                    nvml.nvmlDeviceGetHandleByIndex if by_index else nvml.nvmlDeviceGetHandleByUUID
-                )
-                handle = find(int(gpu) if by_index else gpu)
+                handle = nvml.nvmlDeviceGetHandleByUUID(gpu)
                 uuid, name = nvml.nvmlDeviceGetUUID(handle), nvml.nvmlDeviceGetName(handle)
                 self._cards.append(_Card(handle=handle, uuid=str(uuid), name=str(name)))
             limits = {_read(_power_limit, card) for card in self._cards} - {None}

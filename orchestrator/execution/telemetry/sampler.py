@@ -1,25 +1,80 @@
-"""Sampler: reads a trial's processes, cores and GPUs from outside, twice a second."""
+"""Sampler: reads a trial's processes, cores, GPUs and energy from outside, twice a second."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
+from typing import Final
 
-from orchestrator.execution.telemetry.contamination import (
-    Contamination,
-    CounterSample,
-    read_core_times,
-)
+from orchestrator.execution.telemetry.contamination import Contamination, read_core_times
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
 from orchestrator.system.cgroup import Cgroups
-from orchestrator.system.energy import PackageEnergy
 from orchestrator.system.processes import ProcessTree, TreeSample
 
 PERIOD_S = 0.5
 
 _LEAST_S = 0.05
 """Least time between two samples: counters in ticks of 10 ms resolve nothing shorter."""
+
+POWERCAP: Final = Path("/sys/class/powercap")
+
+
+class PackageEnergy:
+    """Energy of this node's CPU packages, by their own counters (RAPL, through Linux' powercap).
+
+    The counters are the whole node's, of everything that runs on it, and since Linux 5.10 root
+    alone may read them.
+
+    Args:
+        root: Folder of the counters.
+    """
+
+    def __init__(self, root: Path = POWERCAP) -> None:
+        # AMD's packages have the same name. A second colon is a part of a package.
+        found = sorted(root.glob("intel-rapl:[0-9]*"))
+        self._zones = [path for path in found if path.name.count(":") == 1]
+        self._last: list[int] = []
+        self._total_uj = 0
+
+    def read(self) -> float | None:
+        """Return the joules since the first reading; None where a counter cannot be read."""
+        try:
+            now = [int((zone / "energy_uj").read_text()) for zone in self._zones]
+            ranges = [int((zone / "max_energy_range_uj").read_text()) for zone in self._zones]
+        except (OSError, ValueError):
+            return None
+        # A counter goes back to 0 after its range: within minutes on a busy package.
+        steps = zip(now, self._last or now, ranges, strict=True)
+        self._total_uj += sum((new - old) % (most + 1) for new, old, most in steps)
+        self._last = now
+        return self._total_uj / 1e6 if now else None
+
+
+class Growth:
+    """Growth of counters from sample to sample, without the gaps.
+
+    Attributes:
+        total: Growth so far, by name.
+        last: Newest sample; empty at the beginning and after a gap.
+    """
+
+    def __init__(self) -> None:
+        """Begin without a sample."""
+        self.total: defaultdict[str, float] = defaultdict(float)
+        self.last: Mapping[str, float] = {}
+
+    def add(self, now: Mapping[str, float]) -> None:
+        """Add the growth since the last sample."""
+        for name in now.keys() & self.last.keys():
+            self.total[name] += now[name] - self.last[name]
+        self.last = now
+
+    def skip(self) -> None:
+        """Leave out the time until the next sample, which is the time slice of other trials."""
+        self.last = {}
 
 
 class Telemetry:
@@ -29,6 +84,7 @@ class Telemetry:
 
     Attributes:
         gpus: Sampler of its GPUs.
+        peak_gib: Largest sum of the processes' resident memory in any sample.
     """
 
     def __init__(
@@ -43,30 +99,20 @@ class Telemetry:
 
         Args:
             cores: Cores that it is bound to; empty if it is not bound.
-            gpus: Its GPUs, named as in ``CUDA_VISIBLE_DEVICES``, by index or UUID.
+            gpus: UUIDs of its GPUs.
             num_others: Counts the cores that others have leased on this node now.
             overhead_s: CPU time of the sweep's own driver and servers on the cores.
         """
         self._cores = tuple(cores)
-        self._tree = ProcessTree()
-        self._contamination = Contamination(len(self._cores))
+        self._tree, self._packages = ProcessTree(), PackageEnergy()
         self.gpus = GpuSampler(gpus)
-        self._packages = PackageEnergy()
         self._num_others, self._overhead_s = num_others, overhead_s
         self._others: list[int] = []
         self._others_s: float | None = None
         self._sampled_s = float("-inf")
-        self._first: TreeSample | None = None
-        self._last: tuple[float, TreeSample] | None = None
-        self._is_paused = False
-        self._busy_s = self._sampled_for_s = 0.0
-        self._peak_bytes = 0
+        self._growth = Growth()
+        self.peak_gib = 0.0
         self._kills_before = Cgroups().memory_kills()
-
-    @property
-    def peak_gib(self) -> float:
-        """Largest sum of the processes' resident memory in any sample."""
-        return self._peak_bytes / 2**30
 
     def sample(self, pids: Sequence[int], *, now: bool = False) -> TreeSample | None:
         """Read the processes below ``pids``, the cores and the GPUs.
@@ -80,7 +126,7 @@ class Telemetry:
         """
         at = time.monotonic()
         # The end of a pause is a new origin, however soon: earlier counts do not matter.
-        least_s = PERIOD_S if not now else 0.0 if self._is_paused else _LEAST_S
+        least_s = PERIOD_S if not now else _LEAST_S if self._growth.last else 0.0
         if at < self._sampled_s + least_s:
             return None
         self._sampled_s = at
@@ -89,36 +135,25 @@ class Telemetry:
         sample = self._tree.read(pids)
         if not sample.pids:
             return None  # they have ended
-        was_paused = self._is_paused
-        self._count(at, sample)
-        self._peak_bytes = max(self._peak_bytes, sample.resident_bytes)
-        if cores is not None:
-            counters = CounterSample(
-                at=at,
-                cores=cores,
-                own=sample.cpu_s,
-                waited=sample.waited_s,
-                overhead=self._overhead_s(),
-            )
-            self._contamination.add(counters)
+        known = {
+            "waited": sample.waited_s,
+            "overhead": None if cores is None else self._overhead_s(),
+            "packages_j": self._packages.read(),
+        }
+        self._growth.add({
+            "at": at, "own": sample.cpu_s, "major_faults": float(sample.major_faults),
+            **(cores or {}), **{name: value for name, value in known.items() if value is not None},
+        })  # fmt: skip
+        self.peak_gib = max(self.peak_gib, sample.resident_bytes / 2**30)
         self.gpus.sample(sample.pids)
-        self._packages.read(skip=was_paused)
         self._sample_others(at)
         return sample
 
     def pause(self, pids: Sequence[int]) -> TreeSample | None:
         """Sample at the end of a time slice; the time until the next sample does not count."""
         sample = self.sample(pids, now=True)
-        self._is_paused = True
-        self._contamination.skip()
+        self._growth.skip()
         return sample
-
-    def _count(self, at: float, sample: TreeSample) -> None:
-        if self._last is not None and not self._is_paused:
-            before_s, before = self._last
-            self._busy_s += sample.cpu_s - before.cpu_s
-            self._sampled_for_s += at - before_s
-        self._first, self._last, self._is_paused = self._first or sample, (at, sample), False
 
     def _sample_others(self, at: float) -> None:
         """Count others' leases once a period, and never at the start: it may take 10 ms."""
@@ -131,17 +166,17 @@ class Telemetry:
     def figures(self) -> dict[str, float]:
         """Return figures by metric name."""
         figures: dict[str, float] = {}
-        if self._peak_bytes:
+        total = self._growth.total
+        if self.peak_gib:
             figures["peak_rss_gib"] = self.peak_gib
-        if self._first is not None and self._last is not None and self._sampled_for_s:
-            figures["busy_cores"] = self._busy_s / self._sampled_for_s
-            figures["major_faults"] = self._last[1].major_faults - self._first.major_faults
+        if total["at"]:
+            figures["busy_cores"] = total["own"] / total["at"]
+            figures["major_faults"] = total["major_faults"]
         if self._others:
             figures["others_cores"] = fmean(self._others)
-        figures |= self._contamination.figures() | self.gpus.figures()
-        of_packages, of_gpus = self._packages.joules, figures.get("gpu_energy_j")
-        if of_packages is not None or of_gpus is not None:
-            figures["energy_j"] = (of_packages or 0.0) + (of_gpus or 0.0)
+        figures |= self._of_cores().figures() | self.gpus.figures()
+        if "packages_j" in total or "gpu_energy_j" in figures:
+            figures["energy_j"] = total.get("packages_j", 0.0) + figures.get("gpu_energy_j", 0.0)
         return figures
 
     def tags(self) -> dict[str, str]:
@@ -153,8 +188,11 @@ class Telemetry:
 
     def contamination(self) -> list[str] | None:
         """Return what contaminated the trial, in words; None where that is not known."""
-        known = [f for f in (self._contamination.findings(), self.gpus.findings()) if f is not None]
+        known = [f for f in (self._of_cores().findings(), self.gpus.findings()) if f is not None]
         return [finding for findings in known for finding in findings] if known else None
+
+    def _of_cores(self) -> Contamination:
+        return Contamination(len(self._cores), self._growth.total)
 
     def out_of_memory(self) -> bool:
         """Return True if the kernel has killed for memory in this control group meanwhile."""

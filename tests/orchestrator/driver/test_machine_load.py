@@ -9,7 +9,6 @@ import pytest
 
 from orchestrator.driver import machine_load
 from orchestrator.driver.machine_load import MachineLoad
-from orchestrator.execution.telemetry.contamination import CoreTimes
 from orchestrator.system.processes import ProcessTree, TreeSample
 
 NUM_CORES = len(os.sched_getaffinity(0))
@@ -21,11 +20,7 @@ class Counted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at = self.busy = self.own = 0.0
         monkeypatch.setattr(time, "monotonic", lambda: self.at)
-        monkeypatch.setattr(
-            machine_load,
-            "read_core_times",
-            lambda _: CoreTimes(busy=self.busy, nice=0.0, stolen=0.0),
-        )
+        monkeypatch.setattr(machine_load, "read_core_times", lambda _: {"busy": self.busy})
         monkeypatch.setattr(ProcessTree, "read", lambda _, __: TreeSample(cpu_s=self.own))
 
     def after(self, seconds: float, *, own: float, others: float) -> None:

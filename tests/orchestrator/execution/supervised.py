@@ -16,9 +16,8 @@ from orchestrator import DataFolders, Demand, Isolation
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.ranks import StartRank
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
-from orchestrator.execution.supervision.supervisor import Supervisor
+from orchestrator.execution.supervision.supervisor import Event, Supervisor
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, Needs, Rank, SliceEnd, Source, Update
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
@@ -97,30 +96,32 @@ def run(
     supervisor = Supervisor(launch, host)
     try:
         supervisor.start(lease)
-        while not isinstance(update := supervisor.next_update(), TrialResult):
+        for update in events_of(supervisor):
             if isinstance(update, Update):
                 reports.append(update.report.epoch)
             elif isinstance(update, Started):
                 if starts:
                     on_restart()
                 starts.append(update)
-        return Course(result=update, starts=starts, reports=reports, notes=host.notes)
+            elif isinstance(update, TrialResult):
+                return Course(result=update, starts=starts, reports=reports, notes=host.notes)
+        raise AssertionError("it has a row")
     finally:
         supervisor.close()
         lease.release()
 
 
+def events_of(supervisor: Supervisor) -> Iterator[Event]:
+    while True:
+        yield from supervisor.next_events(0.25)
+
+
 @contextmanager
-def attempt_at(
-    launch: Launch,
-    servers: ForkServers,
-    leases: CoreLeases,
-    start_rank: StartRank | None = None,
-) -> Iterator[Attempt]:
+def attempt_at(launch: Launch, servers: ForkServers, leases: CoreLeases) -> Iterator[Attempt]:
     """Start one attempt at a trial."""
     lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
     assert lease is not None
-    host = host_of(servers, leases, start_rank)
+    host = host_of(servers, leases)
     attempt = None
     try:
         attempt = Attempt(launch, lease, host, Progress(), {"attempts": "1"})
@@ -151,11 +152,11 @@ def newest_process() -> psutil.Process:
     return max(found, key=psutil.Process.create_time)
 
 
-def host_of(servers: ForkServers, leases: CoreLeases, start_rank: StartRank | None = None) -> Host:
+def host_of(servers: ForkServers, leases: CoreLeases) -> Host:
     def server(launch: Launch) -> Path:
         return servers.socket_for(launch.demand.allocator, launch.preload)
 
-    return Host(leases=leases, server=server, start_rank=start_rank)
+    return Host(leases=leases, server=server)
 
 
 # -- processes forked from a server, and the server

@@ -40,13 +40,11 @@ def faults_per_allocation(allocator: str) -> float:
     return int(done.stdout) / NUM_ALLOCATIONS
 
 
-def test_the_tuned_allocator_keeps_its_memory() -> None:
-    assert faults_per_allocation("tuned") < MIB * 2**20 / 4096 / 10
-
-
-@pytest.mark.skipif(find_jemalloc() is None, reason="jemalloc is not installed")
-def test_jemalloc_keeps_its_memory() -> None:
-    assert faults_per_allocation("jemalloc") < MIB * 2**20 / 4096 / 10
+@pytest.mark.parametrize("allocator", ["tuned", "jemalloc"])
+def test_an_allocator_keeps_its_memory(allocator: str) -> None:
+    if allocator == "jemalloc" and find_jemalloc() is None:
+        pytest.skip("jemalloc is not installed")
+    assert faults_per_allocation(allocator) < MIB * 2**20 / 4096 / 10
 
 
 USERS_OWN = {

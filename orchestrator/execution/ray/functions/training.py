@@ -174,7 +174,7 @@ def _in_own_folder(made: Any) -> Any:  # noqa: ANN401 - any such class
 def _own_folder(run: Run) -> Iterator[Path]:
     """Work in a new folder, as under Ray Tune: parallel functions share no file.
 
-    The user is told where files are left in it.
+    A note names the files that are left in it.
 
     Yields:
         A folder next to it, which is removed as well.

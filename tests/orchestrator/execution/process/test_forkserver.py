@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.process.leftovers import remove_folder
+from orchestrator.execution.process.forkserver import remove_folder
 from orchestrator.kernel.executor import Rank
 from tests.leaks import alive_after
 from tests.orchestrator.execution.supervised import (

@@ -109,25 +109,6 @@ def test_each_other_rank_that_failed_is_found(servers: ForkServers, launch: Laun
     assert [other.is_killed for other in others] == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("code", "state", "has_failed"),
-    [
-        (0, "completed", False),
-        (0, "stopped", False),
-        (0, "failed", True),
-        (0, "infeasible", True),
-        (0, None, True),
-        (-9, None, True),
-    ],
-)
-def test_a_rank_has_failed_unless_its_training_has_ended(
-    code: int, state: str | None, has_failed: bool
-) -> None:
-    end = MadeRank(11, code, state).end()
-    assert end is not None
-    assert end.has_failed is has_failed
-
-
 def test_ranks_are_hung_up_on_where_one_cannot_start(servers: ForkServers, launch: Launch) -> None:
     started: list[RankProcess] = []
     socket = servers.socket_for("tuned", PRELOAD)

@@ -37,7 +37,7 @@ class Tune:
 
     def ask(self, ray_id: str) -> bool:
         """Return True if a launch was handed out."""
-        return isinstance(self.launches.next_launch(ray_id), Launch)
+        return isinstance(self.launches.suggest(ray_id), dict)
 
     def trial(self, ray_id: str) -> Any:  # noqa: ANN401 - what is used of Tune's class
         halt = SimpleNamespace(remote=lambda: self.halted.append(ray_id))
@@ -57,18 +57,25 @@ class Tune:
         self.say(ray_id, updates=((trial_called(trial_id), start),))
 
 
+def launches_of(
+    conductor: Recorder, is_over: Callable[[], bool] = lambda: False
+) -> LaunchesInFlight:
+    """Launches on a cluster of two cores."""
+    return LaunchesInFlight(conductor, {"CPU": 2.0}, lambda launch: launch, is_over)
+
+
 StartTune = Callable[..., Tune]
 
 
 @pytest.fixture
 def tune_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StartTune:
-    """Make Tune's side for these launches, on a cluster of two cores."""
+    """Make Tune's side for these launches."""
 
     def make(*launches: Launch, **options: Any) -> Tune:  # noqa: ANN401 - of the conductor
         conductor = Recorder(list(launches), **options)
         error_file = tmp_path / "error.txt"
         error_file.write_text("first line\nthe actor died\n")
-        tune = Tune(conductor, LaunchesInFlight(conductor, {"CPU": 2.0}), error_file)
+        tune = Tune(conductor, launches_of(conductor), error_file)
         monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: tune.now))
         monkeypatch.setattr(ray, "kill", lambda actor: tune.killed.append(actor.ray_id))
         monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0})
@@ -145,19 +152,18 @@ def test_what_a_supervisors_death_has_ended_is_tried_again(
     reason = "the trial's supervisor died: the actor died"
     assert tune.conductor.notes == [f"trial a is tried again, since it failed: {reason}"]
 
-    again = tune.launches.next_launch("2")
-    assert isinstance(again, Launch)
+    again = tune.launches.suggest("2")["launch"]
     assert (again.trial.id, again.failed_attempts) == ("a", 1)
     tune.launches.fail(tune.trial("2"))
     assert tune.conductor.results["a"].reason == reason
-    assert tune.launches.next_launch("3") is None
+    assert tune.launches.suggest("3") == LaunchesInFlight.FINISHED
 
 
 def test_a_ray_that_has_died_has_no_rows(tune_of: StartTune, launch_of: LaunchOf) -> None:
     """Its workers die with it, which would else be failed trials."""
     conductor = tune_of(launch_of("a")).conductor
     is_over: list[bool] = []
-    launches = LaunchesInFlight(conductor, {"CPU": 2.0}, lambda: bool(is_over))
+    launches = launches_of(conductor, lambda: bool(is_over))
     tune = Tune(conductor, launches, Path())
     tune.ask("1")
     is_over.append(True)

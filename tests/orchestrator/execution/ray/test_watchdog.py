@@ -11,19 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any
 
 import psutil
 import pytest
 import ray
 
 from orchestrator.execution.ray import watchdog
-from orchestrator.execution.ray.watchdog import (
-    MOST_FAILURES,
-    Abandoned,
-    Processes,
-    Watched,
-)
+from orchestrator.execution.ray.watchdog import MOST_FAILURES, Abandoned, Watchdog
 from orchestrator.kernel.executor import ExecutorLost
 
 
@@ -48,7 +42,7 @@ def made_ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, psutil.Proce
 def test_all_live_until_one_dies_and_the_others_are_killed(
     made_ray: dict[str, psutil.Process],
 ) -> None:
-    processes = Processes(is_our_own=True)
+    processes = Watchdog(is_our_own=True)
     try:
         assert processes.lost() == ""
         made_ray["agent"].kill()
@@ -70,7 +64,7 @@ def test_a_process_of_a_cluster_is_dead_after_several_missing_answers(
     monkeypatch.setattr(ray, "get_runtime_context", lambda: context)
     monkeypatch.setattr(ray, "nodes", list)
     monkeypatch.setattr(watchdog, "ASK_S", 0.0)
-    processes = Processes(is_our_own=False)
+    processes = Watchdog(is_our_own=False)
     assert processes.lost() == ""
     listener.close()
     answers = [processes.lost() for _ in range(MOST_FAILURES)]
@@ -87,9 +81,14 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "ABANDON_S", 0.2)
 
 
-def watched(lost: Callable[[], str] = lambda: "") -> Watched:
-    processes: Any = SimpleNamespace(lost=lost, kill=lambda: None)
-    return Watched(processes)
+class Watched(Watchdog):
+    """A watchdog of no process, which a test has die."""
+
+    def __init__(self, lost: Callable[[], str] = lambda: "") -> None:
+        self._groups, self._is_abandoned, self._lost = {}, threading.Event(), lost
+
+    def lost(self) -> str:
+        return self._lost()
 
 
 def test_an_error_of_tunes_is_the_callers_unless_ray_has_died() -> None:
@@ -97,15 +96,15 @@ def test_an_error_of_tunes_is_the_callers_unless_ray_has_died() -> None:
         raise OSError("no room")
 
     with pytest.raises(OSError, match="no room"):
-        watched().run(body)
+        Watched().run(body)
     with pytest.raises(ExecutorLost, match="raylet has died"):
-        watched(lambda: "Ray's raylet has died").run(body)
+        Watched(lambda: "Ray's raylet has died").run(body)
 
 
 @pytest.mark.parametrize("is_within_ray", [False, True])
 def test_a_death_ends_tune_or_abandons_it_within_ray(is_within_ray: bool) -> None:
     dead, within_ray = threading.Event(), threading.Event()
-    tune = watched(lambda: "Ray's GCS has died" if dead.is_set() else "")
+    tune = Watched(lambda: "Ray's GCS has died" if dead.is_set() else "")
 
     def body() -> None:
         dead.set()
@@ -130,7 +129,7 @@ def test_a_second_interrupt_abandons_tune() -> None:
             raise KeyboardInterrupt
         return ""
 
-    tune = watched(lost)
+    tune = Watched(lost)
 
     def body() -> None:
         interrupted.wait(60)

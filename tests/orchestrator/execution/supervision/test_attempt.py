@@ -10,7 +10,6 @@ import pytest
 
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.supervision import attempt as attempts
-from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt import Attempt
 from orchestrator.kernel.executor import SliceEnd, Update
 from orchestrator.trial import TrialResult, TrialState
@@ -69,15 +68,6 @@ def test_a_process_that_was_not_asked_to_leave_is_not_waited_for(
     assert time.monotonic() - began < 30
 
 
-def test_a_process_without_a_message_is_stuck(
-    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(attempt_monitor, "STALL_LIMIT_S", 0.8)
-    result = ended(launch_of(tmp_path, act="wait", duration_s=2.0), servers, tmp_path)
-    assert result.state is TrialState.FAILED
-    assert "used under 1% of a core" in result.reason
-
-
 def test_a_trial_over_its_memory_limit_keeps_what_it_measured(
     servers: ForkServers, tmp_path: Path
 ) -> None:
@@ -89,14 +79,6 @@ def test_a_trial_over_its_memory_limit_keeps_what_it_measured(
     )
     assert result.metrics["steps"] > 3, "its last figures, which it sent when asked to leave"
     assert result.metrics["peak_rss_gib"] > 0.5
-
-
-def test_an_allocation_that_is_refused_makes_the_trial_infeasible(
-    servers: ForkServers, tmp_path: Path
-) -> None:
-    result = ended(launch_of(tmp_path, act="refused"), servers, tmp_path)
-    assert result.state is TrialState.INFEASIBLE
-    assert result.reason.startswith("out of memory at step 4: MemoryError")
 
 
 def test_a_slice_ends_with_all_processes_stopped(servers: ForkServers, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt_monitor import (
     READ_AGAIN_S,
-    STALL_LIMIT_S,
     ActiveClock,
     AttemptMonitor,
     OwnOverhead,
@@ -63,9 +62,8 @@ def monitor(
 
 def test_the_time_limit_counts_from_the_start(tmp_path: Path) -> None:
     clock = Clock()
+    clock.now_s = 5.0  # of an earlier attempt
     made = monitor(tmp_path, clock, time_limit_s=10.0)
-    clock.now_s = 5.0  # of the server's imports
-    made.start()
     clock.now_s = 15.0
     assert made.overdue() == ""
     clock.now_s = 15.1
@@ -165,23 +163,6 @@ def test_the_clock_stands_still_while_paused_and_starts_once(now: SimpleNamespac
     clock.start()
     now.s += 2
     assert (clock.now(), clock.began_at) == (3.0, 1e9 + 100)
-
-
-def test_a_process_is_stuck_after_a_limit_in_which_it_did_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = Clock()
-    made = monitor(tmp_path, clock)
-    clock.now_s = STALL_LIMIT_S
-    assert made.stalled() == ""
-    monkeypatch.setattr(Telemetry, "sample", lambda *_, **__: TreeSample(cpu_s=1000.0))
-    made.excess(PIDS)
-    clock.now_s = STALL_LIMIT_S + 1
-    assert made.stalled() == ""
-    clock.now_s = 2 * STALL_LIMIT_S
-    assert made.stalled() == ""
-    clock.now_s = 2 * STALL_LIMIT_S + 3
-    assert made.stalled() != "", "what it did in the first hour does not count in the second"
 
 
 # -- the sweep's own load

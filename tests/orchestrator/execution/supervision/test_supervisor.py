@@ -17,6 +17,7 @@ from orchestrator.kernel.executor import Launch, Update
 from orchestrator.trial import Budget, TrialState
 from tests.orchestrator.execution.supervised import (
     Course,
+    events_of,
     host_of,
     launch_of,
     leases_in,
@@ -78,8 +79,7 @@ def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(
     assert lease is not None
     died = Supervisor(launch, host_of(servers, leases_in(tmp_path)))
     died.start(lease)
-    while not isinstance(update := died.next_update(), Update) or update.report.epoch < 2:
-        pass
+    next(e for e in events_of(died) if isinstance(e, Update) and e.report.epoch >= 2)
     newest_process().kill()  # as its fork server does when its supervisor has gone
     lease.release()
 
@@ -106,6 +106,7 @@ def test_a_retry_that_ends_without_figures_is_announced_with_its_row(
 def test_an_infeasible_trial_is_not_retried(servers: ForkServers, tmp_path: Path) -> None:
     course = course_of(launch_of(tmp_path, act="refused", retries=1), servers, tmp_path)
     assert course.result.state is TrialState.INFEASIBLE
+    assert course.result.reason.startswith("out of memory at step 4: MemoryError")
     assert course.result.tags["attempts"] == "1"
 
 

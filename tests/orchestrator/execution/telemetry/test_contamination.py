@@ -7,35 +7,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.telemetry.contamination import (
-    SHARE,
-    Contamination,
-    CoreTimes,
-    CounterSample,
-    read_core_times,
-)
+from orchestrator.execution.telemetry.contamination import SHARE, Contamination, read_core_times
 from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.execution.supervised import core_of_this_test, launch_of, leases_in, run
 
-
-def sample(at: float, **seconds: float) -> CounterSample:
-    known = {"busy": 0.0, "nice": 0.0, "stolen": 0.0, "own": 0.0, "waited": 0.0, **seconds}
-    cores = CoreTimes(busy=known["busy"], nice=known["nice"], stolen=known["stolen"])
-    return CounterSample(at=at, cores=cores, own=known["own"], waited=known["waited"])
+NOTHING = {"busy": 0.0, "nice": 0.0, "stolen": 0.0, "own": 0.0, "waited": 0.0, "overhead": 0.0}
 
 
-def after(num_cores: int = 2, seconds: float = 10.0, **spent: float) -> Contamination:
-    """Contamination after so many seconds in which so much was spent."""
-    contamination = Contamination(num_cores)
-    contamination.add(sample(100.0))
-    contamination.add(sample(100.0 + seconds, **spent))
-    return contamination
+def after(num_cores: int = 2, **spent: float) -> Contamination:
+    """Contamination after ten seconds in which so much was spent."""
+    return Contamination(num_cores, {**NOTHING, "at": 10.0, **spent})
 
 
 @pytest.mark.parametrize(
@@ -72,18 +58,16 @@ def test_a_neighbour_on_one_core_of_many_is_found_where_it_is_no_noise(
 
 
 def test_nothing_is_known_without_cores_of_its_own() -> None:
-    assert Contamination(0).findings() is None
-    assert Contamination(0).figures() == {}
+    nothing = Contamination(0, {"at": 10.0, "own": 5.0})
+    assert (nothing.findings(), nothing.figures()) == (None, {})
 
 
 def test_where_waiting_is_not_known_its_share_is_empty_and_others_count_in_full() -> None:
     """A kernel without statistics of its scheduler."""
     spent = {"busy": 20.0, "own": 15.0, "nice": 5.0}
-    contamination = Contamination(2)
-    for at, seconds in ((100.0, {}), (110.0, spent)):
-        contamination.add(replace(sample(at, **seconds), waited=None))
-    assert "run_queue_share" not in contamination.figures()
-    assert contamination.figures()["foreign_share"] == pytest.approx(0.25)
+    known = {name: seconds for name, seconds in NOTHING.items() if name != "waited"}
+    contamination = Contamination(2, {**known, "at": 10.0, **spent})
+    assert contamination.figures() == {"foreign_share": 0.25, "steal_share": 0.0}
     assert contamination.findings() == ["25 % of its cores' time went to other processes"]
     assert after(**spent).findings() == [], "no thread has waited for what took idle time"
 
@@ -99,10 +83,8 @@ def test_reads_the_cores_that_it_is_asked_for(tmp_path: Path) -> None:
     ]
     stat.write_text("\n".join(lines))
     tick_s = 1 / os.sysconf("SC_CLK_TCK")
-    assert read_core_times([0, 10], stat) == CoreTimes(
-        busy=pytest.approx(400 * tick_s),
-        nice=pytest.approx(50 * tick_s),
-        stolen=pytest.approx(20 * tick_s),
+    assert read_core_times([0, 10], stat) == pytest.approx(
+        {"busy": 400 * tick_s, "nice": 50 * tick_s, "stolen": 20 * tick_s}
     )
     assert read_core_times([0, 11], stat) is None, "never a part for the whole"
     assert read_core_times([], stat) is None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from orchestrator.execution.telemetry import sampler
-from orchestrator.execution.telemetry.contamination import CoreTimes
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
-from orchestrator.execution.telemetry.sampler import PERIOD_S, Telemetry
+from orchestrator.execution.telemetry.sampler import PERIOD_S, PackageEnergy, Telemetry
+from orchestrator.system.gpus import visible_gpus
 from orchestrator.system.processes import ProcessTree, TreeSample
 from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
@@ -36,7 +37,7 @@ def counters(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
     monkeypatch.setattr(ProcessTree, "read", read)
     monkeypatch.setattr(
-        sampler, "read_core_times", lambda _: CoreTimes(busy=counters.busy, nice=0, stolen=0)
+        sampler, "read_core_times", lambda _: {"busy": counters.busy, "nice": 0.0, "stolen": 0.0}
     )
     return counters
 
@@ -116,6 +117,41 @@ def test_another_process_on_the_gpu_contaminates(
     assert telemetry.tags()["contaminated"] == "another process was on GPU-aaaa 100 % of the time"
 
 
+# -- energy, from counters as Linux shows them
+
+
+def package(root: Path, name: str, energy_uj: int) -> None:
+    zone = root / name
+    zone.mkdir(exist_ok=True)
+    (zone / "energy_uj").write_text(f"{energy_uj}\n")
+    (zone / "max_energy_range_uj").write_text("9999999\n")
+
+
+def test_packages_are_summed_without_their_parts_and_may_begin_anew(tmp_path: Path) -> None:
+    package(tmp_path, "intel-rapl:0", 1_000_000)
+    package(tmp_path, "intel-rapl:1", 9_000_000)
+    package(tmp_path, "intel-rapl:0:0", 0)
+    energy = PackageEnergy(tmp_path)
+    assert energy.read() == 0.0
+    package(tmp_path, "intel-rapl:0", 3_000_000)
+    package(tmp_path, "intel-rapl:1", 1_000_000)
+    package(tmp_path, "intel-rapl:0:0", 900_000)
+    assert energy.read() == 4.0
+
+
+def test_energy_is_absent_without_a_counter_and_in_a_gap(
+    tmp_path: Path, now: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert PackageEnergy(tmp_path / "absent").read() is None
+    readings = iter([0.0, 1.0, 8.0, 9.0])
+    monkeypatch.setattr(PackageEnergy, "read", lambda _: next(readings))
+    telemetry = Telemetry()
+    for act in (telemetry.sample, telemetry.pause, telemetry.sample, telemetry.sample):
+        act(PIDS)
+        now.s += PERIOD_S
+    assert telemetry.figures()["energy_j"] == 2.0
+
+
 # -- GPUs of a made-up NVML; a real one where there is a GPU
 
 
@@ -126,7 +162,7 @@ def sampled(
     monkeypatch: pytest.MonkeyPatch, *gpus: Gpu, num_samples: int = 4, broken: str = ""
 ) -> GpuSampler:
     monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(*gpus, broken=broken))
-    made = GpuSampler([str(index) for index in range(max(len(gpus), 1))])
+    made = GpuSampler([gpu.uuid for gpu in gpus] or ["GPU-aaaa"])
     for _ in range(num_samples):
         made.sample([OWN])
     return made
@@ -202,13 +238,13 @@ def test_without_nvml_figures_are_absent_and_the_device_is_named(
     sampler = sampled(monkeypatch, broken="NVML Shared Library Not Found")
     assert sampler.figures() == {}
     assert sampler.tags() == {}
-    assert sampler.device == "GPU 0"
+    assert sampler.device == "GPU GPU-aaaa"
 
 
 @pytest.mark.gpu
 def test_a_real_gpu_is_read() -> None:
     pytest.importorskip("pynvml")
-    sampler = GpuSampler(["0"])
+    sampler = GpuSampler([gpu.uuid for gpu in visible_gpus()])
     for _ in range(2):
         sampler.sample([])
     assert 0 <= sampler.figures()["gpu_util"] <= 1
