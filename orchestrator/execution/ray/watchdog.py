@@ -126,7 +126,9 @@ class Watchdog:
             ExecutorLost: Ray has died meanwhile.
             BaseException: What ``body`` has raised, or a signal's handler.
         """
+        # Kept: the frames of an error have Tune's objects, which ask Ray when they are collected.
         raised: list[BaseException] = []
+        self._raised = raised
 
         def keep_error() -> None:
             try:
