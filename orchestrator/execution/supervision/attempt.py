@@ -1,6 +1,6 @@
 """Attempt: one try at a trial, from the start of its processes to one outcome.
 
-Whatever happens to a training process (an exit, a signal, no memory) becomes a
+Whatever happens to a training process (an exit, a signal, no memory, a stall) becomes a
 :class:`TrialResult`. So one trial cannot hurt another or the sweep.
 """
 
@@ -128,7 +128,10 @@ class Attempt:
         if reason := self._monitor.overdue():  # checked first: a trial may report all the time
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
         message = self._group.receive(timeout_s)
-        return self._exited() if message is None else self._handled(message)
+        if message is None:
+            return self._exited()
+        self._monitor.message_arrived()
+        return self._handled(message)
 
     def resume(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
@@ -202,7 +205,7 @@ class Attempt:
     # -- ends
 
     def _exited(self) -> Update | SliceEnd | TrialResult | None:
-        """Return the outcome if no message came because a process has ended."""
+        """Return the outcome if no message came because a process has ended or is stuck."""
         if (code := self._group.poll()) is not None:
             # Its last message may have come after the wait for one and before it exited.
             if last := self._group.receive(0):
@@ -213,7 +216,8 @@ class Attempt:
             return self._ended(self._row(*ending))
         if self._group.failed_ranks():
             return self._lost_a_rank()
-        return None
+        reason = self._monitor.stalled()
+        return self._ended(self._row(TrialState.FAILED, reason)) if reason else None
 
     def _lost_a_rank(self) -> TrialResult | None:
         """Return the row if a rank other than 0 has failed.

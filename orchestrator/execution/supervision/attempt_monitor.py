@@ -1,4 +1,4 @@
-"""Attempt monitor: telemetry of one attempt, and its limits of memory and time.
+"""Attempt monitor: telemetry of one attempt, its limits of memory and time, and its stalls.
 
 It counts memory without a file behind it: the trial's private pages, and those that
 its loader workers share, each counted once. Pages of data sets that are mapped from disk do
@@ -37,12 +37,19 @@ READ_AGAIN_S = 4.0
 writes to a page which it has shared so far gets a copy: that adds to the exact figure, and nothing
 to the sum."""
 
+STALL_LIMIT_S = 3600.0
+"""Longest time without a message while the process does next to nothing. An epoch may take longer,
+a download or a lock that never comes free should not."""
+WORKS_FROM = 0.01
+"""Least cores in use by a process that works; idle threads of libraries use less."""
+
 _SERVER = b"orchestrator.execution.process.forkserver"
 _OWN = (_SERVER, b"orchestrator.tracking", b"/ray/", b"ray::")
 """Parts of the command lines of fork servers, of the mirror to MLflow, and of Ray."""
 
-_SEARCH_PERIOD_S = 1.0
-"""Period of the search for processes: some start during a sweep's first trials."""
+_SEARCH_PERIOD_S, _FIRST_PERIOD_S = 5.0, 0.4
+"""Period of the search for processes, later and at first: some start during a sweep's first
+trials."""
 
 
 class AttemptMonitor:
@@ -80,12 +87,34 @@ class AttemptMonitor:
         self._lease = lease
         self._has_paused = False
         self._clock, self._limit_s, self._began = clock, launch.time_limit_s, clock()
+        self._cpu_s = 0.0
+        self.message_arrived()
+
+    def message_arrived(self) -> None:
+        """Count the time without a message from now on."""
+        # CPU time is as of the last sample, which is at most a period of telemetry old.
+        self._quiet_from, self._cpu_s_then = self._clock(), self._cpu_s
 
     def overdue(self) -> str:
         """Return why the trial has taken too long, or an empty string."""
         if self._limit_s is None or self._clock() - self._began <= self._limit_s:
             return ""
         return f"took longer than its time limit of {self._limit_s:g} s"
+
+    def stalled(self) -> str:
+        """Return why the process is taken to be stuck, or an empty string.
+
+        A process that worked during the limit gets the same time again.
+        """
+        quiet_s = self._clock() - self._quiet_from
+        if quiet_s <= STALL_LIMIT_S:
+            return ""
+        works = self._cpu_s - self._cpu_s_then >= WORKS_FROM * quiet_s
+        self.message_arrived()
+        if works:
+            return ""
+        used = f"in which it used under {WORKS_FROM:.0%} of a core"
+        return f"no report for {STALL_LIMIT_S:g} s, {used}"
 
     def excess(self, pids: Sequence[int], *, pauses: bool = False) -> str:
         """Sample once a period, and compare the trial's memory with its limit.
@@ -101,6 +130,7 @@ class AttemptMonitor:
         sample = self.telemetry.pause(pids) if pauses else self.telemetry.sample(pids)
         if sample is None:
             return ""
+        self._cpu_s = sample.cpu_s
         num_bytes = self._exact_bytes(sample)
         if num_bytes is None or num_bytes <= self._most_bytes:
             return ""
@@ -161,12 +191,14 @@ class OwnOverhead:
         self._root = root or _root()
         self._members: dict[int, bool] = {}
         self._searched_s = float("-inf")
+        self._period_s = _FIRST_PERIOD_S / 2
         self._cpu_s = 0.0
 
     def cpu_s(self) -> float:
         """Return the CPU time that they have used so far, in seconds. It never decreases."""
-        if time.monotonic() > self._searched_s + _SEARCH_PERIOD_S:
+        if time.monotonic() > self._searched_s + self._period_s:
             self._searched_s = time.monotonic()
+            self._period_s = min(2 * self._period_s, _SEARCH_PERIOD_S)
             self._members = _members(self._root)
         total = 0.0
         for pid, with_ended in self._members.items():

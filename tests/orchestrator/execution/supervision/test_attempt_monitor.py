@@ -12,6 +12,7 @@ from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt_monitor import (
     READ_AGAIN_S,
+    STALL_LIMIT_S,
     ActiveClock,
     AttemptMonitor,
     OwnOverhead,
@@ -163,6 +164,23 @@ def test_the_clock_stands_still_while_paused_and_starts_once(now: SimpleNamespac
     clock.start()
     now.s += 2
     assert (clock.now(), clock.began_at) == (3.0, 1e9 + 100)
+
+
+def test_a_process_is_stuck_after_a_limit_in_which_it_did_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    made = monitor(tmp_path, clock)
+    clock.now_s = STALL_LIMIT_S
+    assert made.stalled() == ""
+    monkeypatch.setattr(Telemetry, "sample", lambda *_, **__: TreeSample(cpu_s=1000.0))
+    made.excess(PIDS)
+    clock.now_s = STALL_LIMIT_S + 1
+    assert made.stalled() == ""
+    clock.now_s = 2 * STALL_LIMIT_S
+    assert made.stalled() == ""
+    clock.now_s = 2 * STALL_LIMIT_S + 3
+    assert made.stalled() != "", "what it did in the first hour does not count in the second"
 
 
 # -- the sweep's own load
