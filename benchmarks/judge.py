@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,22 +37,20 @@ def main() -> None:
     parser.add_argument("--ratios", metavar="FILE", help="recorded ratios of equals, one a line")
     options = parser.parse_args()
     rng = np.random.default_rng(0)
-    drawn: dict[str, Callable[[], NDArray[np.float64]]] = {
-        f"drawn, {100 * spread:g} %": (
-            lambda spread=spread: rng.normal(0.0, spread, (options.repeats, MOST))
-        )
+    shape = (options.repeats, MOST)
+    drawn = {
+        f"drawn, {100 * spread:g} %": spread * rng.standard_normal(shape)
         for spread in (0.01, 0.02, 0.029, 0.05)
     }
     if options.ratios:
         logs = np.log(np.loadtxt(options.ratios))
         logs -= logs.mean()
-        name = f"recorded, {100 * logs.std(ddof=1):.1f} %"
-        drawn[name] = lambda: rng.choice(logs, (options.repeats, MOST))
+        drawn[f"recorded, {100 * logs.std(ddof=1):.1f} %"] = rng.choice(logs, shape)
     print("| spread of a pair | change | faster | slower | same | not decided | pairs | one pair |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for name, draw in drawn.items():
+    for name, equals in drawn.items():
         for change in (0.0, 0.03, 0.05):
-            pairs = draw() + math.log1p(change)
+            pairs = equals + math.log1p(change)
             words, used = verdicts(pairs)
             shares = " | ".join(
                 f"{100 * words.count(word) / len(words):.1f} %"
