@@ -177,10 +177,10 @@ def _concluded(trial: TrialHistory) -> Iterator[Point]:
 
 
 def child_name(trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
-    """Return a name for MLflow's list of runs: what differs from the baseline, stage and repeat.
+    """Return a name for MLflow's list of runs: stage, repeat, and what differs from the baseline.
 
-    ``batch_size=2000 lr=0.02, confirm, repeat 1``. The stage ``train`` and the first run have no
-    word of their own; the trial's id is a tag.
+    ``confirm #2 batch_size=2000 lr=0.02``, as on the console: MLflow cuts the ends of long names.
+    The stage ``train`` and the first run have no word; the trial's id is a tag.
     """
     one = trial.trial
     changed = [
@@ -188,12 +188,9 @@ def child_name(trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
         for name, value in one.config.items()
         if name not in baseline or not is_same(value, baseline[name])
     ]
-    words = [" ".join(changed) or BASELINE_ROLE]
-    if one.stage is not Stage.TRAIN:
-        words.append(one.stage)
-    if one.repeat:
-        words.append(f"repeat {one.repeat}")
-    return ", ".join(words)[:250]
+    stage = [] if one.stage is Stage.TRAIN else [str(one.stage)]
+    repeat = [f"#{one.repeat + 1}"] if one.repeat else []
+    return " ".join([*stage, *repeat, *(changed or [BASELINE_ROLE])])[:250]
 
 
 def is_same(value: object, other: object) -> bool:

@@ -83,12 +83,12 @@ def test_children_have_the_roles_of_their_configs(ended: str) -> None:
         "baseline": "baseline",
         "num_workers=3": "recommended, front",
         "num_workers=6": "",
-        "num_workers=3, confirm": "recommended",
+        "confirm num_workers=3": "recommended",
         "lr=0.004 num_workers=3": "",
     }
     tags = {child.data.tags["mlflow.runName"]: child.data.tags for child in runs_of(ended)[1]}
-    assert tags["num_workers=3, confirm"]["stage"] == "confirm"
-    assert tags["num_workers=3, confirm"]["repeat"] == "0"
+    assert tags["confirm num_workers=3"]["stage"] == "confirm"
+    assert tags["confirm num_workers=3"]["repeat"] == "0"
 
 
 def test_an_answer_that_changes_fails_nothing(scribe: Scribe, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_an_answer_that_changes_fails_nothing(scribe: Scribe, tmp_path: Path) ->
         assert data.tags["recommended.num_workers"].startswith(now)
         assert str(data.metrics["speedup"]) == "nan", "it is not known any more"
         assert roles_of(uri)["num_workers=6"] == ("recommended" if now == "6" else "")
-        assert "recommended" not in roles_of(uri)["num_workers=3, confirm"]
+        assert "recommended" not in roles_of(uri)["confirm num_workers=3"]
 
 
 def test_names_that_mlflow_refuses_are_changed(scribe: Scribe, tmp_path: Path) -> None:
