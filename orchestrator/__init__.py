@@ -8,7 +8,6 @@ cli               the command line of ``python -m orchestrator``; its parts are 
 train             ``python -m orchestrator train``: with the settings that a run recommends
 templates         ``python -m orchestrator init``: a sweep and a trainable to begin with
 judge             ``python -m orchestrator judge``: is a revision, config or command faster?
-runs              the runs below a folder
 standalone        command line of a trainable that is trained without a sweep
 driver            one run, from options to report
 search            what to try next

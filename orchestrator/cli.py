@@ -23,7 +23,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS: Final = {
     "init": "orchestrator.templates.init.main",
     "judge": "orchestrator.judge.command.main",
-    "list": "orchestrator.runs.main",
+    "list": "orchestrator.storage.runs.main",
     "train": "orchestrator.train.main",
 }
 """Commands besides ``run`` and ``plan``, each with its function."""

@@ -22,8 +22,8 @@ from orchestrator.arguments import EXIT_WRONG_REQUEST
 from orchestrator.driver.options.declaration import flag
 from orchestrator.driver.options.options import DECLARATIONS
 from orchestrator.errors import SweepError, nearest
-from orchestrator.runs import DEFAULT_RUNS
 from orchestrator.storage.files import RunFile, read_recommended
+from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import PICKLED
 from orchestrator.system.import_path import PROJECT

@@ -15,10 +15,10 @@ from orchestrator.driver.request import chosen_data
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
-from orchestrator.runs import last_runs
 from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
 from orchestrator.standalone import add_options, train_once
 from orchestrator.storage.files import RunFile, read_recommended
+from orchestrator.storage.runs import last_runs
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.problem import overridden

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
-from orchestrator.runs import last_runs
+from orchestrator.storage.runs import last_runs
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED: Final = 130

@@ -27,13 +27,13 @@ from orchestrator.locations import named_path
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
 from orchestrator.replay.setup import Replay, read_replay
-from orchestrator.runs import DEFAULT_RUNS
 from orchestrator.search.own import require_start
 from orchestrator.storage.files import (
     RunDirectory,
     directory_of_this_second,
     require_new,
 )
+from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep, require_modules

@@ -20,7 +20,6 @@ from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import Candidates
 from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
-from orchestrator.runs import DEFAULT_RUNS
 from orchestrator.search.grid import combinations
 from orchestrator.search.own import with_trials
 from orchestrator.search.stages.confirm import Confirming, FirstRounds
@@ -29,6 +28,7 @@ from orchestrator.search.stages.sequence import Searching
 from orchestrator.space.configs import built
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
+from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
