@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import environment_lines, in_fresh_process
+from benchmarks.simulation import play
 from orchestrator import Rigor, Sweep, Trainable, integers, knobs, learning, maximize, systems
 from orchestrator.analysis.tables.load import write_tables
 from orchestrator.arguments import Parser
-from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Random

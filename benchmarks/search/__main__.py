@@ -18,11 +18,11 @@ from benchmarks.search.recorded import LENET_200, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer
 from benchmarks.search.truth import Draws, Truth
+from benchmarks.simulation import play
 from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run, write_tables
 from orchestrator.arguments import Parser
-from orchestrator.driver.simulation import play
 from orchestrator.kernel.events import Asked, Event, Finished
 from orchestrator.kernel.journal import read_journal
 from orchestrator.machine import Machine, Node

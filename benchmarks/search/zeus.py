@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.search.truth import Draws, Timing, Truth
+from benchmarks.simulation import play
 from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run, write_tables
-from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.search import Factored
 

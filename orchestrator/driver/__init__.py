@@ -8,7 +8,6 @@ run             the run from top to bottom, and its exit code
 machine_load    the load of this machine: the sweep's own and others'
 trackers        what follows a run: console, MLflow, outputs; its report and last lines
 signals         the first and the second Ctrl-C or SIGTERM
-simulation      a sweep played on recorded runs of any source, for benchmarks
 assembly        the parts of a run: executor, factory of trials, search
 phases          the search with the stages around it, which a plan counts too
 trials          from a search's proposal to a trial and its launch

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.simulation import play
 from orchestrator.analysis.tables.load import write_run
-from orchestrator.driver.simulation import play
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.executor import Spent
 from orchestrator.replay.recorded import RecordedRun
