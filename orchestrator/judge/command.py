@@ -79,7 +79,7 @@ def _parser() -> Parser:
                         help="change that counts as none (default: 3)")  # fmt: skip
     parser.add_argument("--tolerance", metavar="X", type=float, default=0.005,
                         help="loss of accuracy that is accepted (default: 0.005)")  # fmt: skip
-    parser.add_argument("--pairs", metavar="N", type=whole_number(3), default=MOST,
+    parser.add_argument("--pairs", metavar="N", type=whole_number(2), default=MOST,
                         help=f"pairs at most (default: {MOST})")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser

@@ -24,35 +24,59 @@ SWEEP = Sweep(
 TRAIN = "echo acc=0.9 rate=$1"
 
 
+GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+
+
+def commit(folder: Path, message: str) -> None:
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", message, "--allow-empty"]):
+        subprocess.run([*GIT, *words], cwd=folder, check=True)
+
+
 @pytest.mark.slow
-def test_revisions_configs_and_commands(run_cli: RunCli, tmp_path: Path) -> None:
+@pytest.mark.timeout(300)
+def test_two_revisions(run_cli: RunCli, tmp_path: Path) -> None:
     (tmp_path / "sweep.py").write_text(SWEEP)
     (tmp_path / "train.sh").write_text(TRAIN)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "old"]):
-        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    commit(tmp_path, "old")
     (tmp_path / "train.sh").write_text(f"{TRAIN}9")
-    subprocess.run([*git, "commit", "-qam", "new"], cwd=tmp_path, check=True)
-    few = ("--pairs", "3")
+    commit(tmp_path, "new")
 
-    revisions = run_cli("judge", "HEAD~1", "HEAD", "sweep.py", "--json", *few)
-    configs = run_cli("judge", "speed=200", "baseline", "sweep.py", *few)
-    commands = run_cli("judge", "echo x=1", "echo x=1", "--speed", "x", *few)
+    done = run_cli("judge", "HEAD~1", "HEAD", "sweep.py", "--json", "--pairs", "3", timeout_s=280)
 
-    assert revisions.returncode == 0, revisions.stderr
-    told = json.loads(revisions.stdout)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
     assert (told["verdict"], told["accuracy"], told["keep"]) == ("faster", "same", True)
     assert told["ratio"] == pytest.approx(1009 / 100)
     assert len({run["seed"] for run in told["runs"]}) == 3
-    assert "about 7 pairs for a change of 3 %" in revisions.stderr
-    assert configs.returncode == 3, configs.stderr
-    assert configs.stdout.startswith("slower: baseline against speed=200: rate 0.502x")
-    assert commands.returncode == 3
-    assert commands.stdout.startswith("same within 3 %: echo x=1 against echo x=1: x 1.000x")
-    left = subprocess.run(
-        ["git", "worktree", "list"], cwd=tmp_path, capture_output=True, check=True
-    )
-    assert len(left.stdout.splitlines()) == 1
+    assert "about 7 pairs for a change of 3 %" in done.stderr
+    assert len(list((tmp_path / ".git" / "worktrees").glob("*"))) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("speed=200", "baseline", "sweep.py"),
+            "slower: baseline against speed=200: rate 0.500x (0.500 to 0.500) over 2 pairs",
+        ),
+        (
+            ("echo x=1", "echo x=1", "--speed", "x"),
+            "same within 3 %: echo x=1 against echo x=1: x 1.000x (1.000 to 1.000) over 2 pairs",
+        ),
+    ],
+)
+def test_two_configs_or_commands(
+    run_cli: RunCli, tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    (tmp_path / "sweep.py").write_text(SWEEP)
+    (tmp_path / "train.sh").write_text(TRAIN)
+
+    done = run_cli("judge", *arguments, "--pairs", "2", timeout_s=280)
+
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +93,7 @@ def test_what_cannot_run_is_one_message(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sweep.py").write_text(SWEEP)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    for words in (["init", "-q"], ["commit", "-qm", "old", "--allow-empty"]):
-        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    commit(tmp_path, "old")
 
     done = run_main("judge", *arguments)
 
