@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import os
 import signal
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import PICKLED
-from orchestrator.system.import_path import PROJECT
+from orchestrator.system.import_path import environment_with
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,11 +145,10 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
 
 def _followed(words: list[str]) -> int:
     """Run a command; print its lines as they come, and hand an interrupt on to it."""
-    paths = [*filter(None, sys.path), str(PROJECT)]
     with subprocess.Popen(
         words, text=True, errors="replace", bufsize=1, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        env=environment_with(*sys.path),
     ) as process:  # fmt: skip
         assert process.stdout is not None
         while True:

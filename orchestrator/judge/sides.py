@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -14,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.errors import SweepError
+from orchestrator.system.import_path import environment_with
 
-_PACKAGE: Final = Path(__file__).parents[2]
 _SWEEP: Final = """\
 from orchestrator import Sweep, choice, from_script, maximize
 
@@ -53,12 +52,9 @@ class Side:
         file.unlink(missing_ok=True)
         options = [f"--set={each}" for each in self.settings]
         words = [sys.executable, "-m", "orchestrator", "train", str(self.sweep), *options]
-        # The revision's own modules come first, orchestrator's too if it is in the repository.
-        paths = [str(self.folder), os.environ.get("PYTHONPATH", ""), str(_PACKAGE)]
-        path = os.pathsep.join(filter(None, paths))
         done = subprocess.run(
             [*words, "--seed", str(seed), "--json", str(file)],
-            cwd=self.folder, env={**os.environ, "PYTHONPATH": path}, text=True, errors="replace",
+            cwd=self.folder, env=environment_with(str(self.folder)), text=True, errors="replace",
             capture_output=True, check=False,
         )  # fmt: skip
         if not file.exists():

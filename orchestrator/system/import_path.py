@@ -84,6 +84,12 @@ def package_path() -> list[str]:
     return [] if _is_installed(str(PROJECT)) else [str(PROJECT)]
 
 
+def environment_with(*folders: str) -> dict[str, str]:
+    """Return the environment of a process that imports from ``folders`` first, and this package."""
+    paths = [*folders, os.environ.get("PYTHONPATH", ""), *package_path()]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
 def _is_pythons(folder: str) -> bool:
     archive = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
     path = Path(folder)
