@@ -73,7 +73,13 @@ class TrialFactory:
     reruns: list[bool] = field(default_factory=list)
     note: Callable[[str], None] = lambda text: None
     _epochs: dict[str, tuple[Config, float]] = field(default_factory=dict, init=False)
-    """Config and samples of an epoch by trial."""
+    """Config and samples of an epoch by trial, until it has ended and the baseline too."""
+    _of_base: list[float] = field(default_factory=list, init=False)
+    """Samples of the baseline's epoch, once they are known."""
+    _others: dict[str, tuple[list[str], float]] = field(default_factory=dict, init=False)
+    """Changed knobs and samples of an epoch of trials that have not the baseline's samples."""
+    _neutral: set[str] = field(default_factory=set, init=False)
+    """Knobs that some trial changes without changing the samples."""
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
@@ -203,34 +209,37 @@ class TrialFactory:
 
         Knobs of other roles may change it, unless a trial shows for each that it does not.
         """
-        base, knobs = values_of(self.sweep.baseline), knobs_of(self.sweep.trainable.config)
-        epochs = self._epochs.values()
-        of_base = next((samples for config, samples in epochs if dict(config) == base), None)
-        if of_base is None:
+        for trial in [trial for trial in self._epochs if trial in results]:
+            self._compare(trial, values_of(self.sweep.baseline))
+        if not self._others:
             return {}
-        changes = {
-            trial: [name for name, value in base.items() if config[name] != value]
-            for trial, (config, _) in self._epochs.items()
-        }
-        same = {
-            trial
-            for trial, (_, samples) in self._epochs.items()
-            if math.isclose(of_base, samples, rel_tol=SAME_EPOCH)
-        }
-        neutral = {name for trial in same for name in changes[trial]}
-        found = {}
-        for trial in sorted(changes.keys() & results.keys() - same):
-            changed, result = changes[trial], results[trial]
+        knobs, found = knobs_of(self.sweep.trainable.config), dict[str, TrialResult]()
+        for trial in sorted(self._others.keys() & results.keys()):
+            (changed, samples), result = self._others[trial], results[trial]
             systems = [name for name in changed if knobs[name].role is Role.SYSTEMS]
-            is_shown = neutral.union(systems).issuperset(changed)
+            is_shown = self._neutral.union(systems).issuperset(changed)
             if systems and is_shown and result.state is TrialState.COMPLETED:
                 reason = (
-                    f"its epoch has {self._epochs[trial][1]:,.0f} samples and the baseline's "
-                    f"{of_base:,.0f}: {' or '.join(systems)}, declared systems, changes the data. "
-                    "An IterableDataset is to divide its samples among workers and ranks"
+                    f"its epoch has {samples:,.0f} samples and the baseline's "
+                    f"{self._of_base[0]:,.0f}: {' or '.join(systems)}, declared systems, changes "
+                    "the data. An IterableDataset is to divide its samples among workers and ranks"
                 )
                 found[trial] = replace(result, state=TrialState.INFEASIBLE, reason=reason)
         return found
+
+    def _compare(self, trial: str, base: Config) -> None:
+        """Compare the samples of an epoch of a trial that has ended with the baseline's."""
+        config, samples = self._epochs[trial]
+        if not self._of_base:
+            if dict(config) != base:
+                return
+            self._of_base.append(samples)
+        del self._epochs[trial]
+        changed = [name for name, value in base.items() if config[name] != value]
+        if math.isclose(self._of_base[0], samples, rel_tol=SAME_EPOCH):
+            self._neutral.update(changed)
+        else:
+            self._others[trial] = changed, samples
 
     def _no_figure(self, trial: Trial, result: TrialResult) -> str:
         """Return why a whole training has none of the sweep's figures; empty where it has one.

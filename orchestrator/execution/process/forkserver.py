@@ -149,6 +149,8 @@ class ForkServer:
             # time slices and killed at the end, loader workers included; and a Ctrl-C at the
             # terminal goes to the driver alone.
             os.setsid()
+            # Those of the server's imports are not the trial's, and torch's take 50 ms.
+            atexit._clear()
             # A connection ends when its last descriptor is closed. A client that hangs up waits
             # for the server to end it, and would wait in vain while a sibling has a copy.
             self._selector.close()
