@@ -47,7 +47,9 @@ def source_hash(trainable: Trainable[Any]) -> str:
     digest = hashlib.sha256()
     for name in sorted(sources):
         digest.update(name.encode() + b"\0" + sources[name] + b"\0")
-    if not sources:  # typed in by hand, so there is no file
+    if command := getattr(trainable.train, "command", ""):
+        digest.update(command.encode())
+    elif not sources:  # typed in by hand, so there is no file
         digest.update(source_text(function).encode())
     return digest.hexdigest()[:_HASH_LENGTH]
 

@@ -89,7 +89,8 @@ class ScriptTraining(TrainingOnSpace):
     """Call of a command; the arguments are those of :func:`from_script`.
 
     Attributes:
-        source_files: Files of the command, which count as the code that trains.
+        command: The command and the form of its figures, which count as the code that trains.
+        source_files: Files of the command, which count too.
     """
 
     def __init__(
@@ -102,14 +103,13 @@ class ScriptTraining(TrainingOnSpace):
         name: str,
     ) -> None:
         self._command = Command(command, list(config))
-        self.source_files = self._command.files
+        self.command, self.source_files = f"{command}\n{figures}", self._command.files
         self._names = [o.metric for o in reports if o.metric not in ("samples_per_s", "report_s")]
         is_pattern = "(?P<" in figures
         self._pattern, self._file = (figures, "") if is_pattern else ("", figures)
         Figures(self._names, self._pattern)  # of a wrong pattern it raises
         first = self.source_files[0].stem if self.source_files else command.split()[0]
         super().__init__(name or first, config)
-        self.__wrapped__ = type(self).__call__
 
     def __call__(self, config: Any, run: Run) -> None:  # noqa: ANN401 - of a class made here
         """Run the command once, and report what it prints."""

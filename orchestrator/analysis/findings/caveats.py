@@ -71,11 +71,19 @@ class Caveat(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One check of what the figures of a run rest on: its code, a clause, and its weight."""
+    """One check of what the figures of a run rest on.
+
+    Attributes:
+        code: Its kind.
+        text: A clause.
+        health: Its weight.
+        short: What the answer's sentence has of it; "" for nothing.
+    """
 
     code: Caveat
     text: str
     health: Health = Health.WARNING
+    short: str = ""
 
 
 def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
@@ -206,8 +214,9 @@ def _starts(choice: Choice, tables: RunTables) -> Iterator[Finding]:
             f"{faster if one is unpaid else ''}its start takes {one.excess_s:.1f} s longer than "
             f"that of {named(changes_of(one.other, tables))} and {after}, this training has {of}"
         )
-        is_fine = one is unpaid or one.epochs <= of
-        yield Finding(Caveat.START, text, Health.PASS if is_fine else Health.WARNING)
+        health = Health.PASS if one is unpaid or one.epochs <= of else Health.WARNING
+        whose = "the longer start of a faster config" if one is unpaid else "its longer start"
+        yield Finding(Caveat.START, text, health, f"{whose} {after}, this training has {of}")
 
 
 def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
@@ -225,7 +234,8 @@ def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
         if own and all(own):
             unshown.append(change.knob)
     if unshown:
-        yield Finding(Caveat.EFFECT, f"no effect shown of {' and '.join(unshown)}")
+        text = f"no effect shown of {' and '.join(unshown)}"
+        yield Finding(Caveat.EFFECT, text, short=text)
 
 
 def _is_none(effect: Mapping[Any, Any], rule: Rule) -> bool:

@@ -184,8 +184,7 @@ def findings(tables: RunTables) -> Findings:
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
     theirs = named_figures(baseline, rule)
     sentence += others_clause(rule, figures, None if is_baseline else theirs)
-    said = [one.text for one in caveats if one.code in (Caveat.START, Caveat.EFFECT)]
-    sentence = "; ".join([sentence, *said])
+    sentence = "; ".join([sentence, *(one.short for one in caveats if one.short)])
     return Findings(
         tables=tables,
         choice=choice,

@@ -116,7 +116,10 @@ def test_the_script_counts_as_the_code_that_trains(
     before = source_hash(script("python train.py"))
     (tmp_path / "helper.py").write_text("x = 2")
 
-    assert source_hash(script("python train.py")) != before
+    changed = source_hash(script("python train.py"))
+    others = [source_hash(script("python train.py --fast")), source_hash(script("sh -c true"))]
+    others += [source_hash(script("sh -c false")), source_hash(script("sh -c true", figures="f"))]
+    assert len({before, changed, *others}) == 6
     assert script("python train.py").name == "train"
 
 
