@@ -120,8 +120,8 @@ def read_request(given: Options) -> Request:
     replay: Replay | None = None
     data = data_note = ""
     notes: Sequence[str] = ()
-    if options.table is not None:
-        replay = read_replay(sweep, options.table, options.replay)
+    if (recorded := options.replay).get("table") is not None:
+        replay = read_replay(sweep, **recorded)
         sweep, machine, notes = replay.sweep, replay.machine, replay.notes
         data = replay.record.data
         _check_search(sweep, machine)

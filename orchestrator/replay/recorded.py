@@ -137,10 +137,11 @@ def read_recorded(run_dir: Path) -> tuple[SweepRecord, list[Recording]]:
     Raises:
         RunDirectoryError: It is none, it is a replay itself, or no trial of it has ended.
     """
-    sweep, where = read_sweep(run_dir), f"--table {run_dir}"
+    sweep, where = read_sweep(run_dir), f"--set replay.table={run_dir}"
     if sweep.replayed:
         raise RunDirectoryError(
-            f"{where}: is itself a replay, of {sweep.replayed}", f"give --table {sweep.replayed}"
+            f"{where}: is itself a replay, of {sweep.replayed}",
+            f"give --set replay.table={sweep.replayed}",
         )
     journal = run_dir / RunFile.JOURNAL
     history = read_history(read_journal(journal) if journal.is_file() else ())

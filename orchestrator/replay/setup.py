@@ -6,7 +6,7 @@ grid that were not recorded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -57,7 +57,7 @@ class Replay:
 
     def drawing(self) -> Drawing:
         """Return what hands out its runs."""
-        source, seed = f"--table {self.path}", self.sweep.seed
+        source, seed = f"--set replay.table={self.path}", self.sweep.seed
         return Drawing(self.recordings, source=source, seed=seed, reuse=self.reuse_repeats)
 
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
@@ -70,13 +70,22 @@ class Replay:
         )
 
 
-def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> Replay:
-    """Return the replay of a run directory.
+def read_replay(
+    sweep: Sweep[Any],
+    *,
+    table: Path,
+    cores: int | None = None,
+    nodes: int | None = None,
+    reuse_repeats: bool = False,
+) -> Replay:
+    """Return the replay of a run directory; see also :class:`Replay`.
 
     Args:
         sweep: What to replay it for.
         table: The run directory.
-        settings: Those of the simulated machine: ``cores``, ``nodes``, ``reuse_repeats``.
+        cores: Cores of a simulated node; None: as recorded.
+        nodes: Simulated nodes; None: as recorded.
+        reuse_repeats: True where a run may be drawn again.
 
     Raises:
         RunDirectoryError: It cannot be replayed for this sweep.
@@ -87,17 +96,17 @@ def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> 
     known |= {metric for one in recordings for metric in one.run.metrics}
     if name != sweep.trainable.name:
         raise RunDirectoryError(
-            f"--table {table}: is of the trainable {name}, not {sweep.trainable.name}",
+            f"--set replay.table={table}: is of the trainable {name}, not {sweep.trainable.name}",
             "give a run of the same trainable",
         )
     for objective in sweep.objectives:
         if objective.metric not in known:
             raise RunDirectoryError(
-                f"--table {table}: no run of it has the objective {objective.metric}"
+                f"--set replay.table={table}: no run of it has the objective {objective.metric}"
                 f"{nearest(objective.metric, known)}",
                 f"recorded: {', '.join(sorted(known))}",
             )
-    machine = machine_of(record, cores=settings.get("cores"), nodes=settings.get("nodes"))
+    machine = machine_of(record, cores=cores, nodes=nodes)
     cores, notes = record.cores_per_trial, list[str]()
     if sweep.cores_per_trial is not NODE and sweep.cores_per_trial != cores:
         notes.append(f"trials have {cores} cores each, as the recorded ones had")
@@ -115,7 +124,7 @@ def read_replay(sweep: Sweep[Any], table: Path, settings: Mapping[str, Any]) -> 
         machine=machine,
         sweep=sweep,
         notes=notes,
-        reuse_repeats=settings.get("reuse_repeats", False),
+        reuse_repeats=reuse_repeats,
     )
     candidates = sweep.search.candidates(search_problem(sweep, machine))
     drawing = replay.drawing()

@@ -33,6 +33,7 @@ from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import with_setting
 
 NUM_REASONS = 3
+_PRICES = "prices."
 
 
 def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
@@ -48,7 +49,7 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
     if "cost" in metrics and not sweep.prices:
         raise SweepFileError(
             "the sweep's objective cost has no prices",
-            "give them: --cost cpu_hour=0.04,gpu_hour=2.50, or prices={...} in the sweep file",
+            "give them: --set prices.cpu_hour=0.04, or prices={...} in the sweep file",
         )
 
     def reason_against(values: Mapping[str, Any]) -> str | None:
@@ -131,8 +132,8 @@ def overridden(
 
     Args:
         sweep: The sweep of the file.
-        settings: ``KNOB=VALUE`` each, which fixes a knob, ``rigor=PRESET`` or
-            ``rigor.NAME=VALUE``.
+        settings: ``KNOB=VALUE`` each, which fixes a knob, ``rigor=PRESET``, ``rigor.NAME=VALUE``
+            or ``prices.NAME=VALUE``.
         search: Name of another search, or None.
         trials: Configs to try at most, or None.
         fields: Other fields of the sweep by name, with their new values.
@@ -148,7 +149,11 @@ def overridden(
             if setting.startswith(("rigor=", "rigor.")):
                 rigor = with_setting(rigor, setting)
                 continue
-            name, value = parse_setting(sweep.trainable.config, setting)
+            if setting.startswith(_PRICES):
+                name, _, text = setting.partition("=")
+                value = _number(text)
+            else:
+                name, value = parse_setting(sweep.trainable.config, setting)
             if name in values and values[name] != value:
                 raise SweepError(f"--set {setting}: {name} is also set to {values[name]!r}")
             values[name] = value
@@ -164,6 +169,9 @@ def overridden(
         problems.append(SweepFileError(problem, f"allowed: {', '.join(SEARCHES)}"))
     if trials is not None:
         spec = with_trials(spec, trials)
+    if prices := {n: values.pop(n) for n in list(values) if n.startswith(_PRICES)}:
+        new = {name.removeprefix(_PRICES): price for name, price in prices.items()}
+        fields = {**(fields or {}), "prices": {**sweep.prices, **new}}
     space, baseline = (replaced(each, values) for each in (sweep.space, sweep.baseline))
     changed = replace(sweep, space=space, baseline=baseline, rigor=rigor, search=spec)
     if fields:
@@ -173,13 +181,22 @@ def overridden(
     return changed
 
 
+def _number(text: str) -> float | str:
+    """Return a number; what is none as it is, to be refused with the sweep's other fields."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _problems(
     changed: Sweep[Any], fields: Mapping[str, Any], before: set[Finding]
 ) -> Iterator[SweepError]:
     """Yield what is wrong with the changed sweep alone: also of a field that fits no longer."""
     for name, text, allowed in findings(changed):
         if name in fields:
-            yield SweepFileError(f"--{name.replace('_', '-')}{text}", allowed)
+            option = "set prices" if name == "prices" else name.replace("_", "-")
+            yield SweepFileError(f"--{option}{text}", allowed)
         elif (name, text, allowed) not in before:
             options = ", ".join(f"--{field.replace('_', '-')} {fields[field]}" for field in fields)
             yield SweepFileError(f"{options}: {name}{text}", allowed)

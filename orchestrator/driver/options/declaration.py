@@ -6,13 +6,13 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
 from orchestrator.arguments import MOST, a_path, one_of, some_text, whole_number
 from orchestrator.errors import SweepError, nearest
-from orchestrator.sweep.checks import PRICES
 from orchestrator.trial import Isolation
 
 _MOST_S: Final = 1e9
@@ -103,31 +103,10 @@ def duration_s(text: str) -> float:
 
 def hours(text: str) -> float:
     """Read a number of hours above zero."""
-    if not 0 < (number := _number(text)) < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of hours such as 0.5 or 20")
-    return number
-
-
-def prices(text: str) -> dict[str, float]:
-    """Read prices such as ``cpu_hour=0.04,gpu_hour=2.50``."""
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, price = part.partition("=")
-        number = _number(price)
-        if name not in PRICES or name in found or not 0 <= number < math.inf:
-            meant = "" if name in PRICES else nearest(name, PRICES)
-            raise argparse.ArgumentTypeError(
-                f"{part!r} is not a price{meant}; allowed: cpu_hour=0.04,gpu_hour=2.50, each once"
-            )
-        found[name] = number
-    return dict.fromkeys(PRICES, 0.0) | found
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    with suppress(ValueError):
+        if 0 < (number := float(text)) < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of hours such as 0.5 or 20")
 
 
 def isolation(text: str) -> Isolation:
@@ -171,20 +150,24 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "cores": whole_number(1),
     "nodes": whole_number(1, _MOST_NODES),
     "reuse_repeats": _switch,
+    "table": a_path,
 }
 
 
 # -- options of the last version
 
 _INSTEAD: Final = {
-    "--repeats": "--set rigor.repeats=N",
-    "--confirm": "--set rigor.confirm=N rigor.max_confirm=N",
-    "--retries": "--set rigor.retries=N",
-    "--cores": "--set replay.cores=N",
-    "--nodes": "--set replay.nodes=N",
-    "--reuse-repeats": "--set replay.reuse_repeats=true",
+    "--repeats": "rigor.repeats=N",
+    "--confirm": "rigor.confirm=N rigor.max_confirm=N",
+    "--retries": "rigor.retries=N",
+    "--cores": "replay.cores=N",
+    "--nodes": "replay.nodes=N",
+    "--reuse-repeats": "replay.reuse_repeats=true",
+    "--table": "replay.table=N",
+    "--cost": "prices.N",
 }
-"""Today's form of an option of the last version."""
+"""What ``--set`` takes in the place of an option of the last version, N for its value; several
+prices are divided by commas."""
 
 
 def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -201,10 +184,11 @@ def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:
             kept.append(word)
             continue
         today = _INSTEAD[name]
-        sentences.append(f"{name} is now {today}")
         if not has_value and "N" in today:
             value = next(left, "")
-        added += [each.replace("=N", f"={value}") for each in today.split()[1:]]
+        new = [t.replace("N", each) for each in value.split(",") for t in today.split()]
+        sentences.append(f"{name} is now --set {' '.join(new)}")
+        added += new
     return [*kept, *(["--set", *added] if added else [])], sentences
 
 
@@ -215,11 +199,11 @@ _HINT: Final = "leave one of them out"
 
 def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
     """Yield an error for each two of the options given that contradict each other."""
-    executor, table = given.get("executor") or DEFAULT_EXECUTOR, given.get("table")
+    executor, values = given.get("executor") or DEFAULT_EXECUTOR, given.get("set", ())
+    settings = [f"--set {text}" for text in values if is_of_replay(text)]
     for one, two in (
         ("out", "resume"),
         ("warm_start", "resume"),
-        ("table", "resume"),
         ("tracking_uri", "no_mlflow"),
         ("experiment", "no_mlflow"),
     ):
@@ -228,13 +212,14 @@ def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
     if given.get("address") and executor != "ray":
         yield SweepError(f"--address and --executor {executor} contradict each other", _HINT)
     if executor == "replay":
-        if not table:
-            hint = "give the directory of a run: --table RUN_DIR"
+        if given.get("resume"):
+            yield SweepError("--executor replay and --resume contradict each other", _HINT)
+        if "table" not in replay_settings(values):
+            hint = "give the directory of a run: --set replay.table=RUN_DIR"
             yield SweepError("--executor replay: no table to replay", hint)
         for name in ("download", "data_root", "data", "cores_per_trial"):
             if given.get(name):
                 yield SweepError(f"{flag(name)}: a replay has that of its table", "leave it out")
         return
-    settings = [f"--set {text}" for text in given.get("set", ()) if is_of_replay(text)]
-    for words in ["--table"] * bool(table) + settings:
+    for words in settings:
         yield SweepError(f"{words} is for replays", "give --executor replay with it")

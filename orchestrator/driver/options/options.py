@@ -26,7 +26,6 @@ from orchestrator.driver.options.declaration import (
     is_of_replay,
     isolation,
     option,
-    prices,
     replay_settings,
     setting,
 )
@@ -57,7 +56,7 @@ class Options:
     set: tuple[str, ...] = option(
         _TRAINED,
         "fix a knob, in the space and in the baseline; or rigor=PRESET, rigor.NAME=VALUE, "
-        "replay.NAME=VALUE; may be repeated",
+        "prices.NAME=VALUE, replay.NAME=VALUE; may be repeated",
         "NAME=VALUE",
         read=setting,
         is_list=True,
@@ -89,13 +88,6 @@ class Options:
         "X",
         read=hours,
     )
-    cost: Mapping[str, float] | None = option(
-        _SEARCHED,
-        "prices of a core and of a GPU for one hour",
-        "cpu_hour=0.04,gpu_hour=2.50",
-        read=prices,
-        replaces="prices",
-    )
     max_concurrent: int | None = count("most trials at the same time", _PLACE)
     cores_per_trial: int | None = count(
         "cores of every trial (default: the sweep's, else the node or its part per GPU)",
@@ -112,9 +104,6 @@ class Options:
     no_rerun: bool = option(_PLACE, "run no contaminated trial again")
     executor: str | None = option(
         _PLACE, f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})", "NAME", read=one_of(*EXECUTORS)
-    )
-    table: Path | None = folder(
-        _PLACE, "run directory whose recorded runs --executor replay plays", "RUN_DIR", stored=True
     )
     address: str | None = option(
         _PLACE, "use this existing Ray cluster", "ADDR", read=cluster_address

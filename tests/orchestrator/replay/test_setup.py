@@ -30,7 +30,16 @@ def replayed(
     file: Path | None = None,
     page: bool = False,
 ) -> Finished:
-    arguments = (file or run.file, "--executor", "replay", "--table", run.out, "--out", out, *more)
+    arguments = (
+        file or run.file,
+        "--executor",
+        "replay",
+        "--set",
+        f"replay.table={run.out}",
+        "--out",
+        out,
+        *more,
+    )
     return run_main(*arguments, page=page)
 
 
@@ -90,7 +99,7 @@ def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> N
     again = run_main("--resume", "replay")
     assert again.returncode == 2
     assert "is a replay, which cannot be resumed" in again.stderr
-    nested = run_main(finished_run.file, "--executor", "replay", "--table", "replay")
+    nested = run_main(finished_run.file, "--executor", "replay", "--set", "replay.table=replay")
     assert nested.returncode == 2
     assert "is itself a replay" in nested.stderr
 
@@ -98,20 +107,17 @@ def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--executor", "replay", "--table", "nowhere"], "is not a run directory"),
-        (["--executor", "replay", "--table", "RUN", "--cores-per-trial", "2"], "that of its table"),
-        (["--executor", "replay", "--table", "RUN", "--epochs", "5"], "for 2 epochs, and 5"),
-        (
-            ["--executor", "replay", "--table", "RUN", "--set", "num_workers=3"],
-            "has no run of ",
-        ),
+        (["--set", "replay.table=nowhere"], "is not a run directory"),
+        (["--set", "replay.table=RUN", "--cores-per-trial", "2"], "that of its table"),
+        (["--set", "replay.table=RUN", "--epochs", "5"], "for 2 epochs, and 5"),
+        (["--set", "replay.table=RUN", "num_workers=3"], "has no run of "),
     ],
 )
 def test_what_cannot_be_replayed_is_one_message(
     finished_run: FinishedRun, options: list[str], message: str
 ) -> None:
-    typed = [str(finished_run.out) if word == "RUN" else word for word in options]
-    done = run_main(finished_run.file, "--out", "replay", *typed)
+    typed = [word.replace("RUN", str(finished_run.out)) for word in options]
+    done = run_main(finished_run.file, "--executor", "replay", "--out", "replay", *typed)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("error: ") == 1

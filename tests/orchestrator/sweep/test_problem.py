@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator import knobs, learning
-from orchestrator.errors import Problems, SweepFileError
+from orchestrator.errors import Problems, SweepError, SweepFileError
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, maximize, minimize
 from orchestrator.search import Asha, Grid, Optuna, Random, Sampler
@@ -88,6 +88,22 @@ def test_a_constraint_that_raises_is_named(tmp_path: Path) -> None:
     place = re.escape(f"my_sweep.py:{line_of(tmp_path / 'my_sweep.py', 'lambda c, m')}: ")
     with pytest.raises(SweepFileError, match=f"{place}a constraint raised AttributeError"):
         search_problem(sweep, MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["prices.cpu=1"], "--set prices: unknown price 'cpu'"),
+        (["prices.cpu_hour=-1"], "--set prices: cpu_hour = -1.0 is not allowed"),
+        (["prices.cpu_hour=dear"], r"--set prices\['cpu_hour'\] = 'dear' is not allowed"),
+        (["prices.cpu_hour=1", "prices.cpu_hour=2"], "prices.cpu_hour is also set to 1.0"),
+    ],
+)
+def test_a_wrong_price_of_the_command_line_is_named(
+    tmp_path: Path, settings: list[str], message: str
+) -> None:
+    with pytest.raises(SweepError, match=message):
+        overridden(load_sweep(written(tmp_path, GOOD)), settings=settings)
 
 
 def test_a_cost_takes_prices(tmp_path: Path) -> None:

@@ -81,7 +81,15 @@ def run(tmp_path: Path, table: Path) -> Run:
 
     def of(fields: str, *options: str, code: int = 0, page: bool = False) -> dict[str, Any]:
         file = written(tmp_path, fields)
-        words = (*COMMON, "--executor", "replay", "--table", table, "--out", tmp_path / "r")
+        words = (
+            *COMMON,
+            "--executor",
+            "replay",
+            "--set",
+            f"replay.table={table}",
+            "--out",
+            tmp_path / "r",
+        )
         done = run_main(file, *words, *options, page=page)
         assert done.returncode == code, done.stderr
         content: dict[str, Any] = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
@@ -131,8 +139,8 @@ def test_figures_to_a_target_and_a_cost_are_objectives(run: Run, tmp_path: Path)
     recommended = run(
         'objectives=[minimize("time_to_accuracy_s"), maximize("goodput"), minimize("cost")],'
         "target=0.55,",
-        "--cost",
-        "cpu_hour=36",
+        "--set",
+        "prices.cpu_hour=36",
     )
     table = trials(tmp_path)
     there = table["metrics.time_to_accuracy_s"]
