@@ -13,6 +13,7 @@ peers/: programs that a user would write instead
 checkouts: this checkout against an earlier one
 recorded_runs: the runs that the notebooks are about, recorded anew
 pictures: the pictures of README and docs
+agents: SKILL.md and llms.txt, from the pages
 code_shape: the code's shape, and the files that name a feature
 results/: pages of published figures, with those of benchmarks that are no longer here
 """

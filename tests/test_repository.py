@@ -7,10 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from benchmarks import agents
 from tests.conftest import ROOT, RunCli
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -173,6 +175,22 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         reached.add(page)
         waiting += [page.parent / target for target, _ in links(page) if target]
     assert set(PAGES) - reached == set()
+
+
+@pytest.mark.parametrize(("name", "made"), [("SKILL.md", agents.skill), ("llms.txt", agents.llms)])
+def test_what_agents_read_is_made_from_the_pages(name: str, made: Callable[[], str]) -> None:
+    assert (ROOT / name).read_text() == made(), "run: python -m benchmarks.agents"
+
+
+def test_the_skill_is_short_and_llms_txt_names_every_page() -> None:
+    skill = (ROOT / "SKILL.md").read_text()
+    name, description = re.findall(r"^---\nname: (.*)\ndescription: (.*)\n---\n", skill)[0]
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
+    assert len(name) <= 64
+    assert len(description) <= 1024
+    assert len(skill.split()) < 450
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert pages <= {target for target, _ in links(ROOT / "llms.txt")}
 
 
 def tracked_files() -> list[Path]:
