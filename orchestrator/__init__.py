@@ -37,13 +37,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
-from orchestrator.errors import (
-    DataError,
-    KnobError,
-    RunDirectoryError,
-    SweepError,
-    SweepFileError,
-)
+from orchestrator.errors import DataError, KnobError, RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.ray.functions import from_ray
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.machine import Constraint, Machine, Node, requires

@@ -68,10 +68,7 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
 
 
 def sweep_record(
-    factory: TrialFactory,
-    request: Request,
-    command_line: Sequence[str],
-    num_planned: int | None,
+    factory: TrialFactory, request: Request, command_line: Sequence[str], num_planned: int | None
 ) -> SweepRecord:
     """Return everything about a sweep that is known before its first trial."""
     words = ("python", "-m", "orchestrator", *shown_words(command_line))
@@ -170,11 +167,18 @@ class Past:
         run_dir: The run directory.
         events: Their events; none if nothing was journalled.
         record: The record with which the run was started, or None.
+        trials: Configs to which the search is extended now, or None.
     """
 
     run_dir: Path
     events: Sequence[Event] = ()
     record: SweepRecord | None = None
+    trials: int | None = None
+
+    @property
+    def configs(self) -> int | None:
+        """Return the configs that the search has been extended to, now or before; or None."""
+        return self.trials or self.extended_to
 
     @property
     def extended_to(self) -> int | None:
@@ -222,11 +226,10 @@ class Past:
                 "start a new run, or give the options and the sweep file that it was started with",
             )
 
-    def require_more(self, trials: int | None, cut_by: str, *, extends: bool) -> None:
+    def require_more(self, cut_by: str, *, extends: bool) -> None:
         """Check that the run has something left to do that it may do.
 
         Args:
-            trials: Configs that the search is extended to, or None.
             cut_by: Budgets that have cut it short, none of which is larger now; or "".
             extends: True if its search can be extended.
 
@@ -234,14 +237,14 @@ class Past:
             RunDirectoryError: A budget has ended the run and none is larger now, or its search
                 cannot be extended.
         """
-        if trials is not None and not extends:
+        if self.trials is not None and not extends:
             raise RunDirectoryError(
-                f"--resume {self.run_dir} --trials {trials}: its search cannot be extended",
+                f"--resume {self.run_dir} --trials {self.trials}: its search cannot be extended",
                 "start a new run",
             )
         last = self.events[-1] if self.events else None
         has_ended = isinstance(last, Ended) and last.exit_code == 0
-        if has_ended and trials is None and cut_by:
+        if has_ended and self.trials is None and cut_by:
             raise RunDirectoryError(
                 f"--resume {self.run_dir}: {cut_by} has ended this run",
                 "give it more: a larger --time-budget or --core-hours",
@@ -260,6 +263,18 @@ class Past:
             for what, has_changed in changed.items()
             if has_changed
         ]
+
+
+def past_of(request: Request, run_dir: Path | None) -> Past:
+    """Return the earlier processes of a request's run, checked; none where there is no run.
+
+    Raises:
+        RunDirectoryError: As for :func:`read_past` and :meth:`Past.extension`.
+    """
+    if run_dir is None:
+        return Past(run_dir=Path())
+    past = read_past(run_dir, question_record(request.sweep, request.file))
+    return replace(past, trials=past.extension(request.trials, request.sweep))
 
 
 def read_past(run_dir: Path, now: SweepRecord) -> Past:

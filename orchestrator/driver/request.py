@@ -8,13 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.data import (
-    DataFolders,
-    DataSet,
-    PreparedData,
-    find_data,
-    is_path,
-)
+from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.options.declaration import contradictions
 from orchestrator.driver.options.options import Options
@@ -28,11 +22,7 @@ from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
 from orchestrator.replay.setup import Replay, read_replay
 from orchestrator.search.own import require_start
-from orchestrator.storage.files import (
-    RunDirectory,
-    directory_of_this_second,
-    require_new,
-)
+from orchestrator.storage.files import RunDirectory, directory_of_this_second, require_new
 from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep

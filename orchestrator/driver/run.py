@@ -9,10 +9,11 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.arguments import typed
+from orchestrator.driver import signals
 from orchestrator.driver.assembly import (
     fingerprint_of,
     make_executor,
@@ -25,22 +26,8 @@ from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import num_rows, planned, require_room
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.planning.text import note
-from orchestrator.driver.record import Past, question_record, read_past, sweep_record
-from orchestrator.driver.request import (
-    Request,
-    prepared_data,
-    read_request,
-    run_directory_of,
-)
-from orchestrator.driver.signals import (
-    Terminated,
-    announce_the_end,
-    exit_code_of_interrupt,
-    first_signal,
-    ignore_signals,
-    raise_if_terminated,
-    signals_raise,
-)
+from orchestrator.driver.record import past_of, sweep_record
+from orchestrator.driver.request import prepared_data, read_request, run_directory_of
 from orchestrator.driver.trackers import (
     Outputs,
     close_trackers,
@@ -48,15 +35,12 @@ from orchestrator.driver.trackers import (
     showing,
     write_results,
 )
-from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.replay.setup import replay_line
-from orchestrator.storage.files import RunDirectory
-from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.system.private_folder import private_folder
 from orchestrator.texts import bounded_lines
 from orchestrator.trial import TrialState
@@ -73,12 +57,12 @@ _INTERRUPTED = (
 
 def run(options: Options, command_line: Sequence[str]) -> int:
     """Run a sweep, or the rest of one; return the exit code."""
-    with signals_raise():
+    with signals.signals_raise():
         try:
             return _run(options, command_line)
         except KeyboardInterrupt:
-            word = "terminated" if Terminated.number else "interrupted"
-            text, code = f"{word} before anything was started", exit_code_of_interrupt()
+            word = "terminated" if signals.Terminated.number else "interrupted"
+            text, code = f"{word} before anything was started", signals.exit_code_of_interrupt()
         except ExecutorLost as lost:
             text, code = f"error: {lost}; no trial was started", EXIT_UNFINISHED
         sys.stderr.write(f"{text}\n")
@@ -91,12 +75,12 @@ def _run(options: Options, command_line: Sequence[str]) -> int:
     with ExitStack() as stack:
         try:
             with refusing_os_errors():
-                parts = _prepare(options, command_line, stack)
+                parts = _Prepared(options, command_line, stack)
             code = _explaining_the_end(parts)
             _run_at_the_end(options.on_end, parts.directory.path, code)
             return code
         finally:
-            ignore_signals()  # from here on everything is taken down
+            signals.ignore_signals()  # from here on everything is taken down
 
 
 def _run_at_the_end(command: str | None, run_dir: Path, code: int) -> None:
@@ -109,19 +93,52 @@ def _run_at_the_end(command: str | None, run_dir: Path, code: int) -> None:
         sys.stderr.write(f"NOTE: --on-end {command}: exit code {done.returncode}\n")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Parts:
-    """The parts of a run that is about to start."""
+class _Prepared:
+    """A run that is about to start: a checked request and the parts made of it.
 
-    request: Request
-    directory: RunDirectory
-    executor: Executor
-    factory: TrialFactory
-    record: SweepRecord
-    spending: Spending
-    past: Past
-    trials: int | None
-    load: MachineLoad | None
+    Args:
+        options: The options.
+        command_line: The words that they were read from.
+        stack: Takes the parts down.
+    """
+
+    def __init__(self, options: Options, command_line: Sequence[str], stack: ExitStack) -> None:
+        load = MachineLoad()
+        self.request = request = read_request(options)
+        is_here = not request.options.address
+        self.directory = run_directory_of(request)
+        # Taken down in reverse: the executor, its folder, and the run directory's lock last.
+        stack.callback(self.directory.release)
+        self.past = past_of(request, self.directory.path)
+        if request.data_note:
+            sys.stderr.write(f"{note(request.data_note)}\n")
+        with showing(f"preparing {request.data} ..." * (request.dataset is not None)):
+            data = prepared_data(request)
+        request.warm_start.require_data(fingerprint_of(request, data))
+        name, plan = data.name if data is not None else "", None
+        if is_here:
+            plan = planned(request, request.here, name, self.past.configs)
+            if request.before is None:
+                require_room(plan, request.budgets)
+        # Not in the run directory: the path of a Unix socket has at most 107 characters.
+        folder = private_folder()
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        with showing("starting Ray, some seconds ..." * (request.options.executor_name == "ray")):
+            self.executor = make_executor(request, folder, plan)
+        stack.callback(self.executor.close)
+        signals.raise_if_terminated()  # Ray may have caught it
+        factory = make_factory(request, data, self.executor.machine(), folder)
+        with showing("checking the code and the data on every node ..." * (not is_here)):
+            require_nodes(self.executor, factory)
+        if plan is None:
+            plan = planned(request, factory.machine, name, self.past.configs)
+        self.spending = spending = Spending(request.budgets, plan, self.executor.now)
+        asked = replace(factory, sweep=plan.sweep)
+        self.record = sweep_record(asked, request, command_line, num_rows(plan))
+        self.factory = replace(factory, time_budget=lambda: spending.time_budget)
+        if is_here:  # on a cluster the run directory may be on this node alone
+            self.factory = replace(self.factory, paused_dir=self.directory.paused)
+        self.load = load if is_here and request.replay is None else None
 
     def how_to_resume(self) -> str:
         if not self.directory.has_begun:
@@ -132,58 +149,7 @@ class _Parts:
         return f"to resume: {typed('orchestrator', words)}"
 
 
-def _prepare(options: Options, command_line: Sequence[str], stack: ExitStack) -> _Parts:
-    """Check the request and make the parts of its run; ``stack`` takes them down."""
-    load = MachineLoad()
-    request = read_request(options)
-    is_here = not request.options.address
-    directory = run_directory_of(request)
-    # Taken down in reverse: the executor, its folder, and the run directory's lock last.
-    stack.callback(directory.release)
-    past = read_past(directory.path, question_record(request.sweep, request.file))
-    trials = past.extension(request.trials, request.sweep)
-    configs = trials or past.extended_to
-    if request.data_note:
-        sys.stderr.write(f"{note(request.data_note)}\n")
-    with showing(f"preparing {request.data} ..." * (request.dataset is not None)):
-        data = prepared_data(request)
-    request.warm_start.require_data(fingerprint_of(request, data))
-    name, plan = data.name if data is not None else "", None
-    if is_here:
-        plan = planned(request, request.here, name, configs)
-        if request.before is None:
-            require_room(plan, request.budgets)
-    # Not in the run directory: the path of a Unix socket has at most 107 characters.
-    folder = private_folder()
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    with showing("starting Ray, some seconds ..." * (request.options.executor_name == "ray")):
-        executor = make_executor(request, folder, plan)
-    stack.callback(executor.close)
-    raise_if_terminated()  # Ray may have caught it
-    factory = make_factory(request, data, executor.machine(), folder)
-    with showing("checking the code and the data on every node ..." * (not is_here)):
-        require_nodes(executor, factory)
-    if plan is None:
-        plan = planned(request, factory.machine, name, configs)
-    spending = Spending(request.budgets, plan, executor.now)
-    asked = replace(factory, sweep=plan.sweep)
-    factory = replace(factory, time_budget=lambda: spending.time_budget)
-    if is_here:  # on a cluster the run directory may be on this node alone
-        factory = replace(factory, paused_dir=directory.paused)
-    return _Parts(
-        request=request,
-        directory=directory,
-        executor=executor,
-        factory=factory,
-        record=sweep_record(asked, request, command_line, num_rows(plan)),
-        spending=spending,
-        past=past,
-        trials=trials,
-        load=load if is_here and request.replay is None else None,
-    )
-
-
-def _explaining_the_end(parts: _Parts) -> int:
+def _explaining_the_end(parts: _Prepared) -> int:
     """Run the trials; write how to resume if an interrupt or the file system ends them."""
     try:
         return _run_trials(parts)
@@ -193,23 +159,22 @@ def _explaining_the_end(parts: _Parts) -> int:
         text = "interrupted: the tables and the report may be missing, the journal is not"
         text = "\n" * sys.stderr.isatty() + text  # below the keys that were pressed
         sys.stderr.write(f"{text}\n{parts.how_to_resume()}\n")
-        return exit_code_of_interrupt()
+        return signals.exit_code_of_interrupt()
     except OSError as error:
         sys.stderr.write(f"error: {error}\n{parts.how_to_resume()}\n")
         return EXIT_UNFINISHED
 
 
-def _run_trials(parts: _Parts) -> int:
+def _run_trials(parts: _Prepared) -> int:
     parts.past.require_same(parts.record, "ground")
     cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
     notes = [*parts.request.notes, *parts.past.notes(parts.record), *([cores] if cores else [])]
     journal = Journal(parts.directory.journal, now=parts.executor.now)
-    spending, past = parts.spending, parts.past
+    spending, past, path = parts.spending, parts.past, parts.directory.path
     factory = replace(parts.factory, note=lambda text: loop.note(text))
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )
-    path = parts.directory.path
     console, mirror = make_trackers(parts.request, analyst, parts.load, path, past.events)
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
@@ -219,7 +184,7 @@ def _run_trials(parts: _Parts) -> int:
             loop.follow(fold)
     try:
         loop.replay(past.events)
-        past.require_more(parts.trials, spending.cut_by, extends=search.extends)
+        past.require_more(spending.cut_by, extends=search.extends)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         journal.close()
         raise
@@ -229,7 +194,7 @@ def _run_trials(parts: _Parts) -> int:
     analyst.write_candidates(path)
     code = EXIT_UNFINISHED
     try:
-        loop.open(parts.record.to_json(), past=past.events, notes=notes, trials=parts.trials)
+        loop.open(parts.record.to_json(), past=past.events, notes=notes, trials=past.trials)
         if parts.load is not None and (busy := parts.load.busy_note()):
             console.note(busy)
 
@@ -237,7 +202,7 @@ def _run_trials(parts: _Parts) -> int:
             loop.interrupt()
             console.interrupted(_INTERRUPTED)
 
-        with first_signal(interrupt) as received:
+        with signals.first_signal(interrupt) as received:
             lost = _lost(parts.executor, loop)
         # The code that a shell returns for a process that this signal has ended.
         code = 128 + received[0] if received else EXIT_UNFINISHED if lost else 0
@@ -245,7 +210,7 @@ def _run_trials(parts: _Parts) -> int:
         if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing left to run
             shutil.rmtree(parts.directory.paused, ignore_errors=True)
     finally:
-        with first_signal(announce_the_end) as late, ThreadPoolExecutor(1) as pool:
+        with signals.first_signal(signals.announce_the_end) as late, ThreadPoolExecutor(1) as pool:
             # Meanwhile: for a second or two Ray only waits for its processes.
             pool.submit(parts.executor.close)
             # Before the tables, which are made from the journal.

@@ -19,22 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import (
-    Asked,
-    Continued,
-    Cut,
-    Ended,
-    Event,
-    Finished,
-    Judged,
-    Merged,
-    Noted,
-    Opened,
-    Reported,
-    Resumed,
-    Started,
-    Waiting,
-)
+from orchestrator.kernel import events
+from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold, Gate, Trials
@@ -105,11 +91,11 @@ class ControlLoop:
             notes: Notes for the user.
             trials: Configs that the search is extended to, or None.
         """
-        self.record((Resumed if past else Opened)(sweep=sweep))
+        self.record((events.Resumed if past else events.Opened)(sweep=sweep))
         for note in notes:
-            self.record(Noted(text=note))
+            self.record(events.Noted(text=note))
         if trials is not None or self._gate.has_more:
-            self.record(Continued(trials=trials))
+            self.record(events.Continued(trials=trials))
 
     def interrupt(self) -> None:
         """Start no further trial."""
@@ -118,7 +104,7 @@ class ControlLoop:
     def close(self, exit_code: int) -> None:
         """Journal how the sweep ended, and close the journal."""
         try:
-            self.record(Ended(exit_code=exit_code))
+            self.record(events.Ended(exit_code=exit_code))
         finally:
             self._journal.close()
 
@@ -132,13 +118,13 @@ class ControlLoop:
     def _apply(self, event: Event) -> None:
         """Obey an event, of this process or of one before it."""
         self._gate.apply(event)
-        if isinstance(event, Cut) and event.part == "search":
+        if isinstance(event, events.Cut) and event.part == "search":
             self._search.cut()
-        elif isinstance(event, Continued):
+        elif isinstance(event, events.Continued):
             self._search.go_on(event.trials)
-        elif isinstance(event, Resumed):
+        elif isinstance(event, events.Resumed):
             self._search.resume()
-        elif isinstance(event, Judged):
+        elif isinstance(event, events.Judged):
             self.results[event.trial_id] = event.result
             self._search.revise(event.trial_id, event.result)
 
@@ -162,13 +148,13 @@ class ControlLoop:
                 return launch
         return None
 
-    def started(self, start: Started) -> None:
+    def started(self, start: events.Started) -> None:
         """Journal the start of a trial's process, or of another from a checkpoint."""
         self.record(start)
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Journal a trial's report; return True if the trial is to stop."""
-        self.record(Reported(trial_id=trial.id, report=report))
+        self.record(events.Reported(trial_id=trial.id, report=report))
         self._trials.observe(trial, report)
         return self._search.should_stop(trial, report)
 
@@ -176,21 +162,21 @@ class ControlLoop:
         """Journal the end of a trial, in whatever way, and hand its result to the search."""
         result = self._trials.concluded(trial, result)
         self._running.pop(trial.id, None)
-        self.record(Finished(trial_id=trial.id, result=result))
+        self.record(events.Finished(trial_id=trial.id, result=result))
         self._tell(trial, replace(result, blocks=(), output=""))
         for trial_id, judged in self._trials.found_infeasible(self.results).items():
-            self.record(Judged(trial_id=trial_id, result=judged))
+            self.record(events.Judged(trial_id=trial_id, result=judged))
             self.note(f"trial {trial_id[:6]} is infeasible after all: {judged.reason}")
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:
         """Journal that a trial has been waiting to start for ``seconds``, for ``what``."""
-        self.record(Waiting(trial_id=trial.id, seconds=round(seconds, 1), what=what))
+        self.record(events.Waiting(trial_id=trial.id, seconds=round(seconds, 1), what=what))
 
     def note(self, text: str) -> None:
         """Journal a note for the user on how trials run; the same text counts once."""
         if text not in self._noted:
             self._noted.add(text)
-            self.record(Noted(text=text))
+            self.record(events.Noted(text=text))
 
     def tick(self) -> None:
         """Let the folds do their regular work; an executor may call more often."""
@@ -209,14 +195,14 @@ class ControlLoop:
         while True:
             proposal = self._search.ask()
             for note in self._search.notes():
-                self.record(Noted(text=note))
+                self.record(events.Noted(text=note))
             if not isinstance(proposal, Proposal):
                 return proposal
             trial = self._trials.trial(proposal)
             if trial.id not in self.results and trial.id not in self._running:
-                self.record(Asked(trial=trial))
+                self.record(events.Asked(trial=trial))
                 return trial
-            self.record(Merged(trial=trial))
+            self.record(events.Merged(trial=trial))
             self._answer_again(trial)
 
     def _interleaved_with(self, trial: Trial) -> list[Trial]:
@@ -265,7 +251,7 @@ class ControlLoop:
 
     # -- resuming
 
-    def replay(self, events: Iterable[Event]) -> None:
+    def replay(self, past: Iterable[Event]) -> None:
         """Repeat a journal to the search; trials without a result run again. Writes nothing.
 
         Raises:
@@ -273,7 +259,7 @@ class ControlLoop:
         """
         self._gate.replaying = True
         asked: dict[str, Trial] = {}
-        for event in events:
+        for event in past:
             self._apply(event)
             self._replay_event(event, asked)
         self._gate.replaying = False
@@ -283,18 +269,18 @@ class ControlLoop:
             self.results.pop(trial.id, None)
 
     def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
-        if isinstance(event, Asked | Merged):
+        if isinstance(event, events.Asked | events.Merged):
             trial = event.trial
             _require_asked(self._search, trial, self._journal.path)
-            if isinstance(event, Asked):
+            if isinstance(event, events.Asked):
                 asked[trial.id] = trial
             else:
                 self._answer_again(trial)
-        elif isinstance(event, Reported):
+        elif isinstance(event, events.Reported):
             trial = asked[event.trial_id]
             self._trials.observe(trial, event.report)
             self._search.should_stop(trial, event.report)
-        elif isinstance(event, Finished):
+        elif isinstance(event, events.Finished):
             self._tell(asked[event.trial_id], event.result)
 
 

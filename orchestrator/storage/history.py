@@ -16,19 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import (
-    Asked,
-    Event,
-    Finished,
-    Judged,
-    OfTrial,
-    Opened,
-    Reported,
-    Resumed,
-    Started,
-    Waiting,
-    plain,
-)
+from orchestrator.kernel import events
+from orchestrator.kernel.events import Event
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
@@ -111,20 +100,20 @@ class TrialHistory:
             return wall_s
         return wall_s if self.trial.interleaved else max(wall_s, self.finished_at - self.started_at)
 
-    def apply(self, event: OfTrial) -> None:
+    def apply(self, event: events.OfTrial) -> None:
         """Take in a wait, a start or an end."""
         self.waits_for = ""
-        if isinstance(event, Waiting):
+        if isinstance(event, events.Waiting):
             self.waits_for, self.waits_since = event.what, event.at - event.seconds
-        elif isinstance(event, Started):
+        elif isinstance(event, events.Started):
             reports = self.reports
             self.reports = [each for each in reports if each[1].epoch <= event.restored_epochs]
             self.latest = {k: value for _, r in self.reports for k, value in r.metrics.items()}
             self.started_at, self.running = event.at, True
             self.node, self.cores = event.node, event.cores or None
-        elif isinstance(event, Finished):
+        elif isinstance(event, events.Finished):
             self.result, self.finished_at, self.running = event.result, event.at, False
-        elif isinstance(event, Judged):
+        elif isinstance(event, events.Judged):
             self.result = event.result
 
     def row(self) -> dict[str, Any]:
@@ -219,7 +208,7 @@ class SweepHistory:
             RunDirectoryError: The event does not describe the sweep as it should.
         """
         at = self.last_at = event.at
-        if isinstance(event, Opened | Resumed):
+        if isinstance(event, events.Opened | events.Resumed):
             self._sweep = SweepRecord.from_json(event.sweep, "the journal's record of the sweep")
             if self.began_at is None:
                 self.began_at, self.key = at, key_of(event)
@@ -230,13 +219,17 @@ class SweepHistory:
                     trial.running, trial.started_at = False, None
                     trial.reports, trial.latest = [], {}
                 self._count(trial, 1)
-        elif isinstance(event, Asked):
+        elif isinstance(event, events.Asked):
             new = TrialHistory(trial=event.trial, index=len(self.trials), data=self.sweep.data)
             return self.trials.setdefault(event.trial.id, new)
-        elif isinstance(event, OfTrial):
+        elif isinstance(event, events.OfTrial):
             trial = self.trials[event.trial_id]
-            if isinstance(event, Reported):
-                self._report(trial, event)
+            if isinstance(event, events.Reported):
+                if trial.waits_for:
+                    trial.waits_for = ""
+                    self.held_up.pop(trial.trial.id, None)
+                trial.reports.append((event.at, event.report))
+                trial.latest |= event.report.metrics
                 return trial
             self._count(trial, -1)
             trial.apply(event)
@@ -258,18 +251,10 @@ class SweepHistory:
         if trial.node:
             self.nodes.add(trial.node)
 
-    def _report(self, trial: TrialHistory, event: Reported) -> None:
-        report = event.report
-        if trial.waits_for:
-            trial.waits_for = ""
-            self.held_up.pop(trial.trial.id, None)
-        trial.reports.append((event.at, report))
-        trial.latest |= report.metrics
-
 
 def key_of(event: Event) -> str:
     """Return the hash of an event; of a journal's first one it is the run's key."""
-    text = json.dumps(plain(event), sort_keys=True, default=str)
+    text = json.dumps(events.plain(event), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -282,9 +267,9 @@ def run_key(run_dir: Path) -> str:
     return "" if first is None else key_of(first)
 
 
-def read_history(events: Iterable[Event]) -> SweepHistory:
-    """Return the history that ``events`` amount to."""
+def read_history(past: Iterable[Event]) -> SweepHistory:
+    """Return the history that these events amount to."""
     history = SweepHistory()
-    for event in events:
+    for event in past:
         history.apply(event)
     return history

@@ -29,12 +29,7 @@ from orchestrator.measurement.throughput import warm_up
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, replace_file
-from orchestrator.storage.history import (
-    TRIAL_COLUMNS,
-    SweepHistory,
-    TrialHistory,
-    cell_text,
-)
+from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
 from orchestrator.storage.sweep_record import KnobRecord
 
 TAG_COLUMNS = (

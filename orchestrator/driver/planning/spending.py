@@ -16,17 +16,8 @@ from typing import Any
 from orchestrator.driver.budgets import Amount, Budgets, kept_back
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.formats import counted
-from orchestrator.kernel.events import (
-    Asked,
-    Continued,
-    Cut,
-    Event,
-    Finished,
-    Noted,
-    Opened,
-    Resumed,
-    Started,
-)
+from orchestrator.kernel import events
+from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import TimeBudget
 from orchestrator.kernel.parts import Gate
 from orchestrator.space.configs import canonical, values_of
@@ -69,7 +60,7 @@ class Spending(Gate):
         self._ended = Amount()
         self._timed: dict[str, list[float]] = defaultdict(list)  # seconds of trials of a kind
         self._tried: set[str] = set()
-        self._cuts: dict[str, Cut] = {}
+        self._cuts: dict[str, events.Cut] = {}
 
     # -- decisions
 
@@ -136,26 +127,26 @@ class Spending(Gate):
 
     def _cut(self, part: str, by: str, text: str) -> None:
         text = f"{by} {text}"
-        self.record(Cut(part=part, by=by, limits=self._budgets.limits, text=text))
-        self.record(Noted(text=text))
+        self.record(events.Cut(part=part, by=by, limits=self._budgets.limits, text=text))
+        self.record(events.Noted(text=text))
 
     # -- what is counted
 
     def apply(self, event: Event) -> None:
         """Count one event of the journal, and apply the decision that it records."""
         at = event.at
-        if isinstance(event, Opened | Resumed):
+        if isinstance(event, events.Opened | events.Resumed):
             self._break_off()
             self._began = at
-        elif isinstance(event, Asked):
+        elif isinstance(event, events.Asked):
             self._asked[event.trial.id] = event.trial
-        elif isinstance(event, Started):
+        elif isinstance(event, events.Started):
             self._start(self._asked[event.trial_id], at, event.cores)
-        elif isinstance(event, Finished):
+        elif isinstance(event, events.Finished):
             self._finish(self._asked[event.trial_id], at, event.result)
-        elif isinstance(event, Cut):
+        elif isinstance(event, events.Cut):
             self._cuts[event.part] = event
-        elif isinstance(event, Continued):
+        elif isinstance(event, events.Continued):
             self._cuts.clear()
         self._last = at
 

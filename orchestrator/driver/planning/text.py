@@ -13,7 +13,7 @@ from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import Plan, Total, least, most, planned, require_room
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.driver.record import Past, question_record, read_past
+from orchestrator.driver.record import Past, past_of
 from orchestrator.driver.request import Request, read_request
 from orchestrator.errors import refusing_os_errors
 from orchestrator.execution.placement import cap_note
@@ -38,18 +38,14 @@ def print_plan(given: Options) -> int:
         if dataset is not None and dataset.present(folders):
             headers = dataset.headers(folders)
     options, machine, sweep = request.options, request.here, request.sweep
-    question = question_record(sweep, request.file)
-    past = trials = configs = None
-    if options.resume is not None:
-        past = read_past(options.resume, question)
-        trials = past.extension(request.trials, sweep)
-        configs = trials or past.extended_to
-    plan = planned(request, machine, headers.name if headers else "", configs)
-    if past is None:
+    past = past_of(request, options.resume)
+    plan = planned(request, machine, headers.name if headers else "", past.configs)
+    if options.resume is None:
         require_room(plan, request.budgets)
     elif past.record is not None and not options.address:  # a cluster's cores are not known here
         name = past.record.data if headers is None else headers.name
-        past.require_same(replace(question, cores_per_trial=plan.num_cores, data=name), "ground")
+        now = replace(past.record, cores_per_trial=plan.num_cores, data=name)
+        past.require_same(now, "ground")
     notes = [
         request.data_note,
         cap_note(sweep.cores_per_trial, machine),
@@ -60,15 +56,15 @@ def print_plan(given: Options) -> int:
         *map(note, filter(None, notes)),
         *plan_lines(plan, _data_line(request, headers), request.budgets),
     ]
-    if past is not None and past.events:
+    if past.events:
         last_at = past.events[-1].at
         spending = Spending(request.budgets, plan, lambda: last_at)
         for event in past.events:
             spending.apply(event)
-        extends = (
-            trials is not None and started(sweep.search, search_problem(sweep, machine)).extends
+        extends = past.trials is not None and (
+            started(sweep.search, search_problem(sweep, machine)).extends
         )
-        past.require_more(trials, spending.cut_by, extends=extends)
+        past.require_more(spending.cut_by, extends=extends)
         lines += lines_of_the_past(past, spending.spent, request.budgets)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0

@@ -9,14 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem
-from orchestrator.kernel.search import (
-    WAIT,
-    Pause,
-    PlannedStage,
-    Proposal,
-    Search,
-    SearchSpec,
-)
+from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal, Search, SearchSpec
 from orchestrator.metrics import Objective
 from orchestrator.search.factored.curves import (
     KEPT,
@@ -38,12 +31,7 @@ from orchestrator.search.factored.findings import (
     looks,
     settle_speeds,
 )
-from orchestrator.search.factored.roles import (
-    SEEDS,
-    check_baseline,
-    check_learning,
-    check_systems,
-)
+from orchestrator.search.factored.roles import SEEDS, check_baseline, check_learning, check_systems
 from orchestrator.search.grid import Count, combinations, require_types
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
