@@ -9,11 +9,13 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
 
 from orchestrator.errors import SweepError, nearest
 from orchestrator.locations import named_path, short
 from orchestrator.texts import bounded, bounded_lines
+
+S = TypeVar("S", bound=str)
 
 MOST: Final = 2**31 - 1
 """Largest whole number of an argument that has no limit of its own."""
@@ -99,15 +101,15 @@ def cluster_address(text: str) -> str:
     return text
 
 
-def one_of(*names: str) -> Callable[[str], str]:
+def one_of(*names: S) -> Callable[[str], S]:
     """Return a type of argument: one of a few names, of which its message gives the nearest."""
 
-    def read(text: str) -> str:
+    def read(text: str) -> S:
         if text not in names:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not allowed{nearest(text, names)}; allowed: {', '.join(names)}"
             )
-        return text
+        return next(name for name in names if name == text)
 
     return read
 

@@ -32,33 +32,29 @@ class DataFolders:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PreparedData:
-    """Data set that is ready to be opened by any number of trials.
-
-    Attributes:
-        name: Value of ``data`` in every row of the trials table.
-        path: Folder of memory-mapped arrays, on this node.
-        fingerprint: Short hash that changes when the content does.
-        facts: A few counts worth printing (nodes, edges, images, classes).
-    """
-
-    name: str
-    path: Path
-    fingerprint: str
-    facts: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
 class DataHeaders:
     """Content of a data set by its headers: known in milliseconds, nothing is converted.
 
     Attributes:
-        name: Value of ``data`` in every row, as of :class:`PreparedData`.
-        facts: Counts that the headers give; may be empty.
+        name: Value of ``data`` in every row of the trials table.
+        facts: A few counts worth printing (nodes, edges, images, classes); may be empty.
     """
 
     name: str
     facts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedData(DataHeaders):
+    """Data set that is ready to be opened by any number of trials.
+
+    Attributes:
+        path: Folder of memory-mapped arrays, on this node.
+        fingerprint: Short hash that changes when the content does.
+    """
+
+    path: Path
+    fingerprint: str
 
 
 def in_words(facts: Mapping[str, int]) -> str:

@@ -71,7 +71,7 @@ def refusing_os_errors(hint: str = "") -> Iterator[None]:
 def nearest(name: str, options: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the option closest to ``name``, or ``""``."""
     close = difflib.get_close_matches(name, list(options), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f"; did you mean {str(close[0])!r}?" if close else ""
 
 
 def raise_all(problems: Sequence[SweepError]) -> None:

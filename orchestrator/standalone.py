@@ -106,15 +106,8 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
     used, given = values_of(config), values_of(asked).items()
     if unused := [f"{name}={value}" for name, value in given if value != used[name]]:
         sys.stderr.write(f"NOTE: without effect beside the other knobs: {', '.join(unused)}\n")
-    return train_once(
-        trainable,
-        options,
-        source=_source(trainable),
-        config=config,
-        budget=Budget(epochs=options.epochs, steps=options.steps),
-        data=options.data,
-        folders=DataFolders.default(options.data_root),
-    )
+    budget = Budget(epochs=options.epochs, steps=options.steps)
+    return train_once(trainable, options, source=_source(trainable), config=config, budget=budget)
 
 
 def _command(trainable: Trainable[Any]) -> str:
@@ -188,19 +181,15 @@ def train_once(
     source: Source,
     config: object,
     budget: Budget,
-    data: str,
-    folders: DataFolders,
 ) -> int:
     """Train it and print its output, its reports, its result and where its weights are.
 
     Args:
         trainable: Its training function.
-        options: Those of :func:`add_options`.
+        options: Those of :func:`add_options`; no ``data`` for a trainable without data.
         source: Where a child process finds it.
         config: Its canonical config.
         budget: How long it is trained.
-        data: Name of the data set, or a folder; "" for a trainable without data.
-        folders: Where data sets live.
 
     Returns:
         Exit code of the command: 0 once it has completed.
@@ -209,7 +198,7 @@ def train_once(
         SweepError: The config cannot run here, its data are absent, or the weights cannot be
             written.
     """
-    save = options.save
+    save, data, folders = options.save, options.data, DataFolders.default(options.data_root)
     _check_save(trainable, save)
     if data:
         with refusing_os_errors():
@@ -256,18 +245,17 @@ def train_once(
         finally:
             executor.close()
         result = printer.result
-        if options.json is not None and result is not None:
+        if result is None:
+            return printer.exit_code
+        if options.json is not None:
             _write_json(options.json, result)
-        if save is not None and result is not None and result.state is TrialState.COMPLETED:
+        if save is not None and result.state is TrialState.COMPLETED:
             if not kept.exists():
                 raise SweepError(f"{trainable.name} has kept no checkpoint: nothing was saved")
             about = {
-                "config": dict(trial.config),
-                "trainable": trainable.name,
-                "data": data,
-                "seed": options.seed,
-                "metrics": dict(result.metrics),
-            }
+                "config": values, "trainable": trainable.name, "data": data,
+                "seed": options.seed, "metrics": dict(result.metrics),
+            }  # fmt: skip
             with refusing_os_errors("train again with another --save FILE"):
                 _save(kept, save, about)
             sys.stdout.write(f"weights: {save}\n")

@@ -15,7 +15,7 @@ from orchestrator.driver.request import chosen_data
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
-from orchestrator.space.configs import built, canonical, format_value, knobs_of, parse_setting
+from orchestrator.space.configs import canonical, format_value, parse_setting, replaced
 from orchestrator.standalone import add_options, train_once
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.runs import last_runs
@@ -23,6 +23,7 @@ from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.sweep.problem import overridden
 from orchestrator.trainable import Trainable
+from orchestrator.trial import Budget
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,51 +36,44 @@ def main(arguments: Sequence[str]) -> int:
         SweepError: The run recommends nothing, its sweep file is gone, or has another trainable.
     """
     options = _parser().parse_args(arguments)
-    run_dir: Path = options.run_dir or last_runs(1)[0]
-    if run_dir.suffix == ".py":
-        return _train_baseline(run_dir, options)
+    given: Path = options.run_dir or last_runs(1)[0]
+    trainable, file, config, budget = (_of_file if given.suffix == ".py" else _of_run)(
+        given, options
+    )
+    # No budget ends early: neither the sweep's nor one of another number of epochs.
+    budget = replace(budget, half_width=None, pause_after=None, evaluated=True)
+    if options.epochs is not None:
+        budget = replace(budget, epochs=options.epochs, steps=None)
+    source = Source(file=file)
+    return train_once(trainable, options, source=source, config=config, budget=budget)
+
+
+Asked = tuple[Trainable[Any], str, object, Budget]
+"""A trainable, its sweep file, a config and its budget."""
+
+
+def _of_run(run_dir: Path, options: argparse.Namespace) -> Asked:
+    """Return what a run recommends; its data and its folder complete the options."""
     record = read_sweep(run_dir)
     trainable = _trainable(record)
     config = _config(trainable, _recommended(run_dir))
     root = options.data_root or record.options.get("data_root")
-    folders = DataFolders.default(Path(root) if root else None)
+    options.data_root = Path(root) if root else None
+    options.data = options.data or record.data
     options.save = options.save or run_dir / "model.pt"
     if record.source_hash not in ("", source_hash(trainable)):
         sys.stderr.write(f"NOTE: {trainable.name} has changed since that run: so may its figures\n")
-    # No budget ends early: neither the sweep's nor one of another number of epochs.
-    budget = replace(record.budget, half_width=None, pause_after=None, evaluated=True)
-    if options.epochs is not None:
-        budget = replace(budget, epochs=options.epochs, steps=None)
-    return train_once(
-        trainable,
-        options,
-        source=Source(file=record.file),
-        config=config,
-        budget=budget,
-        data=options.data or record.data,
-        folders=folders,
-    )
+    return trainable, record.file, config, record.budget
 
 
-def _train_baseline(file: Path, options: argparse.Namespace) -> int:
-    """Train once with the baseline of a sweep file, changed by ``--set``."""
+def _of_file(file: Path, options: argparse.Namespace) -> Asked:
+    """Return the baseline of a sweep file, changed by ``--set``; its data complete the options."""
     sweep = overridden(load_sweep(file), settings=options.set)
-    budget = replace(sweep.budget, half_width=None)
-    if options.epochs is not None:
-        budget = replace(budget, epochs=options.epochs, steps=None)
     folders = DataFolders.default(options.data_root)
-    _, data, note = chosen_data(sweep, folders, options.data, download=options.download)
+    _, options.data, note = chosen_data(sweep, folders, options.data, download=options.download)
     if note:
         sys.stderr.write(f"NOTE: {note}\n")
-    return train_once(
-        sweep.trainable,
-        options,
-        source=Source(file=str(file.resolve())),
-        config=canonical(sweep.baseline),
-        budget=budget,
-        data=data,
-        folders=folders,
-    )
+    return sweep.trainable, str(file.resolve()), canonical(sweep.baseline), sweep.budget
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -137,5 +131,4 @@ def _config(trainable: Trainable[Any], values: Mapping[str, Any]) -> object:
         parse_setting(trainable.config, f"{name}={format_value(value)}")
         for name, value in values.items()
     )
-    defaults = {name: knob.default for name, knob in knobs_of(trainable.config).items()}
-    return canonical(built(trainable.config, {**defaults, **given}))
+    return canonical(replaced(trainable.config(), given))

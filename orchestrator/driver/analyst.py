@@ -91,11 +91,8 @@ class Analyst(Judge):
         from orchestrator.analysis.recommendation.choice import is_decided
         from orchestrator.analysis.recommendation.selection import select
 
-        tables = self._tables(results)
-        selection = select(tables)
-        if selection.config is None:
-            return True
-        return is_decided(tables, selection.config)
+        config = select(tables := self._tables(results)).config
+        return config is None or is_decided(tables, config)
 
     def recommended(self, results: Results) -> Config | None:
         """Return the config that the report of the run will recommend."""
@@ -128,14 +125,12 @@ class Analyst(Judge):
             self._last, self._results = RunTables(trials=trials, sweep=self._record), now
         if candidates is None:
             return self._last
-        return replace(self._last, candidates=candidates, curves=self._progress())
-
-    def _progress(self) -> pd.DataFrame:
-        """Return how far each trial has come, as the one report that times are composed from."""
         import pandas as pd
 
+        # How far each trial has come, as the one report that times are composed from.
         rows = [(trial, *so_far) for trial, so_far in self._derived.progress.items()]
-        return pd.DataFrame(rows, columns=["trial_id", "epoch", "samples"])
+        curves = pd.DataFrame(rows, columns=["trial_id", "epoch", "samples"])
+        return replace(self._last, candidates=candidates, curves=curves)
 
 
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:

@@ -133,15 +133,9 @@ def selection_rule(sweep: Sweep[Any]) -> SelectionRule:
 
 def _knob_record(sweep: Sweep[Any], name: str) -> KnobRecord:
     knob = knobs_of(sweep.trainable.config)[name]
-    return KnobRecord(
-        role=knob.role,
-        unit=knob.unit,
-        doc=knob.doc,
-        default=knob.default,
-        allowed=knob.allowed,
-        type=getattr(knob.type, "__name__", str(knob.type)),
-        conditional=knob.applies is not None,
-    )
+    same = {name: getattr(knob, name) for name in ("role", "unit", "doc", "default", "allowed")}
+    kind = getattr(knob.type, "__name__", str(knob.type))
+    return KnobRecord(**same, type=kind, conditional=knob.applies is not None)
 
 
 def _module(sweep: Sweep[Any]) -> str:

@@ -20,7 +20,7 @@ from orchestrator.execution.telemetry.sampler import PackageEnergy
 from orchestrator.locations import named_path
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
-from orchestrator.replay.setup import Replay, read_replay
+from orchestrator.replay.setup import Replay
 from orchestrator.search.own import require_start
 from orchestrator.storage.files import RunDirectory, directory_of_this_second, require_new
 from orchestrator.storage.runs import DEFAULT_RUNS
@@ -111,7 +111,7 @@ def read_request(given: Options) -> Request:
     data = data_note = ""
     notes: Sequence[str] = ()
     if (recorded := options.replay).get("table") is not None:
-        replay = read_replay(sweep, **recorded)
+        replay = Replay(sweep, **recorded)
         sweep, machine, notes = replay.sweep, replay.machine, replay.notes
         data = replay.record.data
         _check_search(sweep, machine)

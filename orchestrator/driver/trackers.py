@@ -158,16 +158,12 @@ class StepTimes(Fold):
         """Write the start of a trial's process, and the blocks of its reports and its result."""
         if isinstance(event, Started):
             self._write(Started(trial_id=event.trial_id))
-        elif isinstance(event, Reported):
-            self._write_blocks(event.trial_id, event.report.blocks)
-        elif isinstance(event, Finished):
-            self._write_blocks(event.trial_id, event.result.blocks)
+        elif isinstance(event, Reported | Finished):
+            timed = event.report if isinstance(event, Reported) else event.result
+            if blocks := cast("Sequence[BlockRow]", timed.blocks):
+                self._write(Timed(trial_id=event.trial_id, blocks=blocks))
         elif isinstance(event, Ended) and self._file is not None:
             self._file.close()
-
-    def _write_blocks(self, trial_id: str, blocks: Sequence[Sequence[float]]) -> None:
-        if blocks:
-            self._write(Timed(trial_id=trial_id, blocks=cast("Sequence[BlockRow]", blocks)))
 
     def _write(self, event: Event) -> None:
         if self._file is None:

@@ -125,7 +125,6 @@ class PlannedStage:
         text: Meaning, one line of plain text without the numbers of trials.
         lines: Lines of the plan in place of one made of the numbers and ``text``.
         stage: Purpose of its trials.
-        tests: True for those that may evaluate the test split.
     """
 
     name: str
@@ -137,7 +136,6 @@ class PlannedStage:
     text: str = ""
     lines: Sequence[str] = ()
     stage: Stage = Stage.TRAIN
-    tests: bool = False
 
 
 class SearchSpec:

@@ -7,13 +7,12 @@ grid that were not recorded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.formats import clock, counted
-from orchestrator.machine import Machine
 from orchestrator.metric_table import DERIVED
 from orchestrator.replay.drawing import Drawing
 from orchestrator.replay.executor import ReplayExecutor
@@ -27,71 +26,79 @@ from orchestrator.trial import Isolation, Stage
 _HOUR_S: Final = 3600.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Replay:
     """A replay of a run directory.
-
-    Attributes:
-        path: The run directory.
-        record: Its sweep.
-        recordings: Its recorded runs.
-        machine: The simulated machine.
-        sweep: The sweep as it can be replayed: a trial has as many cores as the recorded ones
-            had, and the interference check needs its isolated runs in the table.
-        notes: What of it differs from the sweep that was asked for.
-        reuse_repeats: True where a run may be drawn again once all were.
-    """
-
-    path: Path
-    record: SweepRecord
-    recordings: Sequence[Recording]
-    machine: Machine
-    sweep: Sweep[Any]
-    notes: Sequence[str] = ()
-    reuse_repeats: bool = False
-
-    @property
-    def trials_s(self) -> list[float]:
-        """Seconds that each recorded training had its cores."""
-        return [one.run.taken_s for one in self.recordings if one.trial.stage is Stage.TRAIN]
-
-    def drawing(self) -> Drawing:
-        """Return what hands out its runs."""
-        source, seed = f"--set replay.table={self.path}", self.sweep.seed
-        return Drawing(self.recordings, source=source, seed=seed, reuse=self.reuse_repeats)
-
-    def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
-        """Return its executor. The clock begins when the recorded sweep began."""
-        return ReplayExecutor(
-            self.drawing(),
-            self.machine,
-            began_at=self.record.started_at,
-            max_concurrent=max_concurrent,
-        )
-
-
-def read_replay(
-    sweep: Sweep[Any],
-    *,
-    table: Path,
-    cores: int | None = None,
-    nodes: int | None = None,
-    reuse_repeats: bool = False,
-) -> Replay:
-    """Return the replay of a run directory; see also :class:`Replay`.
 
     Args:
         sweep: What to replay it for.
         table: The run directory.
         cores: Cores of a simulated node; None: as recorded.
         nodes: Simulated nodes; None: as recorded.
-        reuse_repeats: True where a run may be drawn again.
+        reuse_repeats: True where a run may be drawn again once all were.
+
+    Attributes:
+        path: The run directory.
+        record: Its sweep.
+        machine: The simulated machine.
+        sweep: The sweep as it can be replayed: a trial has as many cores as the recorded ones
+            had, and the interference check needs its isolated runs in the table.
+        notes: What of it differs from the sweep that was asked for.
 
     Raises:
         RunDirectoryError: It cannot be replayed for this sweep.
         ReplayError: A config that is trained whatever the results was not recorded.
     """
-    record, recordings = read_recorded(table)
+
+    def __init__(
+        self,
+        sweep: Sweep[Any],
+        *,
+        table: Path,
+        cores: int | None = None,
+        nodes: int | None = None,
+        reuse_repeats: bool = False,
+    ) -> None:
+        self.path, (record, recordings) = table, read_recorded(table)
+        self.record, self._recordings, self._reuse = record, recordings, reuse_repeats
+        _require_same_figures(sweep, table, record, recordings)
+        self.machine = machine_of(record, cores=cores, nodes=nodes)
+        own_cores, self.notes = record.cores_per_trial, list[str]()
+        if sweep.cores_per_trial is not NODE and sweep.cores_per_trial != own_cores:
+            self.notes.append(f"trials have {own_cores} cores each, as the recorded ones had")
+        sweep = replace(sweep, cores_per_trial=own_cores)
+        trials = [one.trial for one in recordings]
+        checked = any(trial.isolated and trial.stage is Stage.TRAIN for trial in trials)
+        if sweep.rigor.check_isolated and not checked:
+            sweep = replace(sweep, rigor=replace(sweep.rigor, check_isolated=0))
+            if self.machine.cpus // own_cores > 1 and sweep.isolation is Isolation.LEASED:
+                text = "no interference check: the recorded run has no isolated runs for it"
+                self.notes.append(text)
+        self.sweep = sweep
+        candidates = sweep.search.candidates(search_problem(sweep, self.machine))
+        drawing = self._drawing()
+        for config in map(candidates.config, candidates.keys) if candidates else ():
+            if not sweep.trainable.infeasible(built(sweep.trainable.config, config), self.machine):
+                drawing.able(config, Stage.TRAIN, sweep.budget)
+
+    @property
+    def trials_s(self) -> list[float]:
+        """Seconds that each recorded training had its cores."""
+        return [one.run.taken_s for one in self._recordings if one.trial.stage is Stage.TRAIN]
+
+    def _drawing(self) -> Drawing:
+        source, seed = f"--set replay.table={self.path}", self.sweep.seed
+        return Drawing(self._recordings, source=source, seed=seed, reuse=self._reuse)
+
+    def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
+        """Return its executor. The clock begins when the recorded sweep began."""
+        began_at, runs = self.record.started_at, self._drawing()
+        return ReplayExecutor(runs, self.machine, began_at=began_at, max_concurrent=max_concurrent)
+
+
+def _require_same_figures(
+    sweep: Sweep[Any], table: Path, record: SweepRecord, recordings: Sequence[Recording]
+) -> None:
+    """Refuse a run of another trainable, or without an objective of the sweep."""
     name, known = record.trainable, {each.name for each in DERIVED}
     known |= {metric for one in recordings for metric in one.run.metrics}
     if name != sweep.trainable.name:
@@ -106,50 +113,17 @@ def read_replay(
                 f"{nearest(objective.metric, known)}",
                 f"recorded: {', '.join(sorted(known))}",
             )
-    machine = machine_of(record, cores=cores, nodes=nodes)
-    cores, notes = record.cores_per_trial, list[str]()
-    if sweep.cores_per_trial is not NODE and sweep.cores_per_trial != cores:
-        notes.append(f"trials have {cores} cores each, as the recorded ones had")
-    sweep = replace(sweep, cores_per_trial=cores)
-    trials = [one.trial for one in recordings]
-    checked = any(trial.isolated and trial.stage is Stage.TRAIN for trial in trials)
-    if sweep.rigor.check_isolated and not checked:
-        sweep = replace(sweep, rigor=replace(sweep.rigor, check_isolated=0))
-        if machine.cpus // cores > 1 and sweep.isolation is Isolation.LEASED:
-            notes.append("no interference check: the recorded run has no isolated runs for it")
-    replay = Replay(
-        path=table,
-        record=record,
-        recordings=recordings,
-        machine=machine,
-        sweep=sweep,
-        notes=notes,
-        reuse_repeats=reuse_repeats,
-    )
-    candidates = sweep.search.candidates(search_problem(sweep, machine))
-    drawing = replay.drawing()
-    for config in map(candidates.config, candidates.keys) if candidates else ():
-        if not sweep.trainable.infeasible(built(sweep.trainable.config, config), machine):
-            drawing.able(config, Stage.TRAIN, sweep.budget)
-    return replay
 
 
 def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
     """Return the record of a replay: where and on what the recorded runs were measured."""
     table = replay.record
-    return replace(
-        record,
-        data=table.data,
-        data_note=table.data_note,
-        source_hash=table.source_hash,
-        data_fingerprint=table.data_fingerprint,
-        nodes=table.nodes,
-        versions=table.versions,
-        hardware=table.hardware,
-        git=table.git,
-        started_at=table.started_at,
-        replayed=str(replay.path),
-    )
+    names = (
+        "data", "data_note", "source_hash", "data_fingerprint", "nodes", "versions", "hardware",
+        "git", "started_at",
+    )  # fmt: skip
+    measured = {name: getattr(table, name) for name in names}
+    return replace(record, **measured, replayed=str(replay.path))
 
 
 def replay_line(executor: object) -> str:

@@ -25,20 +25,9 @@ from orchestrator.search.optuna import Optuna, Sampler
 from orchestrator.search.stopping import Asha
 
 __all__ = [
-    "SEARCHES",
-    "WAIT",
-    "Asha",
-    "Factored",
-    "Grid",
-    "Optuna",
-    "Pause",
-    "Proposal",
-    "Random",
-    "Sampler",
-    "Search",
-    "SearchProblem",
-    "SearchSpec",
-]
+    "SEARCHES", "WAIT", "Asha", "Factored", "Grid", "Optuna", "Pause", "Proposal", "Random",
+    "Sampler", "Search", "SearchProblem", "SearchSpec",
+]  # fmt: skip
 
 SEARCHES: Mapping[str, SearchSpec] = {
     "grid": Grid(),

@@ -30,11 +30,6 @@ class Sampler(StrEnum):
     SOBOL = "sobol"
     """Sobol's sequence, scrambled: even over the space, whatever the results."""
 
-    @property
-    def learns(self) -> bool:
-        """Return True where results change what is suggested."""
-        return self is not Sampler.SOBOL
-
     def made(self, *, trials: int, seed: int) -> BaseSampler:
         """Return Optuna's sampler, set up for a search of so many trials."""
         from optuna.exceptions import ExperimentalWarning
@@ -82,7 +77,7 @@ class Optuna(SearchSpec):
     @property
     def warm_starts(self) -> bool:
         """Return True where results change what is suggested."""
-        return Sampler(self.sampler).learns
+        return self.sampler is not Sampler.SOBOL
 
     def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
         """Return every combination of a finite space."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from inspect import get_annotations
+from inspect import get_annotations, isfunction
 from types import MappingProxyType
 from typing import (
     Any,
@@ -153,51 +153,41 @@ def format_value(value: object) -> str:
 # -- methods of a config class
 
 
-def _init(self: object, /, **given: object) -> None:
-    if "__knobs__" not in type(self).__dict__:
-        raise TypeError(f"{type(self).__name__} must be decorated with @knobs, as its base is")
-    known, values = knobs_of(self), {k: knob.default for k, knob in knobs_of(self).items()}
-    problems: list[SweepError] = []
-    for name, value in given.items():
-        if name not in known:
-            problems.append(_unknown(caller(name), name, type(self)))
-            continue
-        try:
-            values[name] = known[name].accepted(value)
-        except ValueError as wrong:
-            place = f"{caller(name)}{type(self).__name__}.{name}"
-            problems.append(KnobError(f"{place}{wrong}", f"allowed: {known[name].allowed}"))
-    self.__dict__.update(values)
-    refuse(problems)
+class _Config:
+    """The methods that ``@knobs`` gives a class."""
 
+    def __init__(self, /, **given: object) -> None:
+        if "__knobs__" not in type(self).__dict__:
+            raise TypeError(f"{type(self).__name__} must be decorated with @knobs, as its base is")
+        known, values = knobs_of(self), {k: knob.default for k, knob in knobs_of(self).items()}
+        problems: list[SweepError] = []
+        for name, value in given.items():
+            if name not in known:
+                problems.append(_unknown(caller(name), name, type(self)))
+                continue
+            try:
+                values[name] = known[name].accepted(value)
+            except ValueError as wrong:
+                place = f"{caller(name)}{type(self).__name__}.{name}"
+                problems.append(KnobError(f"{place}{wrong}", f"allowed: {known[name].allowed}"))
+        self.__dict__.update(values)
+        refuse(problems)
 
-def _frozen(self: object, name: str, *_value: object) -> None:
-    raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name!r}")
+    def __setattr__(self, name: str, *_value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: cannot set {name!r}")
 
+    __delattr__ = __setattr__
 
-def _repr(self: object) -> str:
-    given = self.__dict__
-    changed = [k for k, knob in knobs_of(self).items() if given[k] != knob.default]
-    return f"{type(self).__name__}({', '.join(f'{name}={given[name]!r}' for name in changed)})"
+    def __repr__(self) -> str:
+        given = self.__dict__
+        changed = [k for k, knob in knobs_of(self).items() if given[k] != knob.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={given[name]!r}' for name in changed)})"
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
 
-def _eq(self: object, other: object) -> bool:
-    return type(self) is type(other) and self.__dict__ == other.__dict__
-
-
-def _hash(self: object) -> int:
-    return hash((type(self), tuple(self.__dict__.items())))
-
-
-_METHODS: Mapping[str, Callable[..., Any]] = {
-    "__init__": _init,
-    "__setattr__": _frozen,
-    "__delattr__": _frozen,
-    "__repr__": _repr,
-    "__eq__": _eq,
-    "__hash__": _hash,
-}
-"""Methods that ``@knobs`` gives a class."""
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.__dict__.items())))
 
 
 # -- declaration
@@ -263,8 +253,9 @@ def knobs(cls: type[C]) -> type[C]:
     setattr(cls, "__knobs__", MappingProxyType(declared))  # noqa: B010 - mypy knows no such attribute
     conditional = tuple(spec for spec in declared.values() if spec.applies is not None)
     setattr(cls, "__conditional__", conditional)  # noqa: B010
-    for name, method in _METHODS.items():
-        setattr(cls, name, method)
+    for name, method in vars(_Config).items():
+        if isfunction(method):
+            setattr(cls, name, method)
     return cls
 
 

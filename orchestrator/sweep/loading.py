@@ -214,9 +214,11 @@ def _explained(error: BaseException, file: Path) -> SweepFileError:
     frame, line = own[-1]
     if match := _unknown_argument(error):
         line = argument_line(frame.f_code, frame.f_lasti, match[2]) or line
-    what = _description(error, frame).removeprefix(f"{place(file, line)}: ")
-    text = _message(place(file, line), what, linecache.getline(str(file), line).strip())
-    return SweepFileError(text, _hint(error, file, frames[-1]))
+    what, hint = _in_words(error, file, frame, frames[-1])
+    what = what.removeprefix(f"{place(file, line)}: ")
+    return SweepFileError(
+        _message(place(file, line), what, linecache.getline(str(file), line).strip()), hint
+    )
 
 
 def _message(where: str, what: str, line: str) -> str:
@@ -224,29 +226,25 @@ def _message(where: str, what: str, line: str) -> str:
     return f"{where}: {what}{shown}"
 
 
-def _description(error: BaseException, frame: FrameType) -> str:
+def _in_words(
+    error: BaseException, file: Path, frame: FrameType, innermost: tuple[FrameType, int]
+) -> tuple[str, str]:
+    """Return what is wrong, by the file's own frame, and a hint: where it came from."""
     if isinstance(error, SweepError):
-        return error.message
+        return error.message, error.hint
     if isinstance(error, SystemExit):
-        return "a sweep file must not end the program (SystemExit)"
-    return f"{described(error)}{_nearest(error, frame.f_globals)}"
-
-
-def _hint(error: BaseException, file: Path, innermost: tuple[FrameType, int]) -> str:
-    if isinstance(error, SweepError):
-        return error.hint
-    if isinstance(error, SystemExit):
-        return _PARSES
+        return "a sweep file must not end the program (SystemExit)", _PARSES
+    what = f"{described(error)}{_nearest(error, frame.f_globals)}"
     if hidden := _hidden(error, file):
-        return hidden
+        return what, hidden
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     if isinstance(error, SyntaxError) and error.filename:
         origin, line = error.filename, error.lineno or 0
     is_ours = frame.f_globals.get("__name__", "").startswith("orchestrator.")
     if is_ours or origin == str(file) or origin.startswith("<frozen"):
-        return ""
+        return what, ""
     shown = bounded(linecache.getline(origin, line).strip(), MOST_OF_A_LINE)
-    return f"raised in {place(origin, line)}: {shown}"
+    return what, f"raised in {place(origin, line)}: {shown}"
 
 
 def _hidden(error: BaseException, file: Path) -> str:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from orchestrator.arguments import MOST, a_path, one_of, some_text, whole_number
 from orchestrator.errors import SweepError, nearest
-from orchestrator.trial import Isolation
 
 _MOST_S: Final = 1e9
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -107,11 +106,6 @@ def hours(text: str) -> float:
         if 0 < (number := float(text)) < math.inf:
             return number
     raise argparse.ArgumentTypeError(f"{text!r} is not a number of hours such as 0.5 or 20")
-
-
-def isolation(text: str) -> Isolation:
-    """Read the name of an isolation."""
-    return Isolation(one_of(*map(str, Isolation))(text))
 
 
 # -- values of --set

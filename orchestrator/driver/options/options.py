@@ -24,7 +24,6 @@ from orchestrator.driver.options.declaration import (
     folder,
     hours,
     is_of_replay,
-    isolation,
     option,
     replay_settings,
     setting,
@@ -98,7 +97,7 @@ class Options:
         _PLACE,
         "how far trials are kept from each other: exclusive, leased or shared",
         "NAME",
-        read=isolation,
+        read=one_of(*Isolation),
         replaces="isolation",
     )
     no_rerun: bool = option(_PLACE, "run no contaminated trial again")

@@ -113,7 +113,7 @@ class Confirming(Phase):
             name="confirm", least=least, most=most, share_of_trial=self.share, isolated=True,
             lines=lines, stage=Stage.CONFIRM,
         )  # fmt: skip
-        tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=(), tests=True)
+        tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=())
         return [compared, tested]
 
     def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause]:

@@ -179,7 +179,7 @@ def earlier_configs(at: SearchProblem, num_configs: int = 12) -> list[EarlierCon
     return [EarlierConfig(config=t.config, results=[smooth(t)]) for t in game.trials]
 
 
-LEARNERS = [sampler for sampler in Sampler if sampler.learns]
+LEARNERS = [sampler for sampler in Sampler if Optuna(sampler=sampler).warm_starts]
 
 
 @pytest.mark.parametrize("sampler", LEARNERS, ids=str)
