@@ -30,17 +30,12 @@ def non_dominated_layers(points: Sequence[Point], signs: Sequence[float]) -> lis
     Returns:
         The layers, the best first, each ascending.
     """
-    import numpy as np
+    if not points:
+        return []
+    import moocore
 
-    better = _signed(points, signs)
-    at_least = np.all(better[:, None] >= better[None], axis=-1)  # (N, N)
-    dominates = at_least & ~at_least.T
-    num_above, layers = dominates.sum(axis=0), list[list[int]]()
-    while (first := np.flatnonzero(num_above == 0)).size:
-        layers.append([int(index) for index in first])
-        num_above -= dominates[first].sum(axis=0)
-        num_above[first] = -1
-    return layers
+    ranks = moocore.pareto_rank(_signed(points, signs), maximise=True)
+    return [(ranks == rank).nonzero()[0].tolist() for rank in range(ranks.max() + 1)]
 
 
 def epsilon_net(points: Sequence[Point]) -> list[int]:
