@@ -12,6 +12,7 @@ import yaml  # type: ignore[import-untyped]
 import orchestrator
 import orchestrator.analysis
 import orchestrator.search
+import orchestrator.tracking
 from orchestrator.driver.options.options import DECLARATIONS
 from orchestrator.metric_table import METRICS
 from orchestrator.storage.files import RunFile
@@ -44,6 +45,7 @@ def exported(module: str) -> Iterable[str]:
         ("orchestrator", orchestrator.__all__),
         ("orchestrator.search", orchestrator.search.__all__),
         ("orchestrator.analysis", orchestrator.analysis.__all__),
+        ("orchestrator.tracking", orchestrator.tracking.__all__),
         *(
             (module, exported(module))
             for module in (

@@ -43,6 +43,7 @@ from orchestrator.kernel.loop import ControlLoop
 from orchestrator.replay.setup import replay_line
 from orchestrator.system.private_folder import private_folder
 from orchestrator.texts import bounded_lines
+from orchestrator.tracking.trackers import Trackers
 from orchestrator.trial import TrialState
 
 EXIT_UNFINISHED = 1
@@ -179,7 +180,9 @@ def _run_trials(parts: _Prepared) -> int:
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
         parts.record.write(path)
-    for fold in (console, mirror, Outputs(path, factory.scratch, loop.note)):
+    named = parts.request.sweep.trackers
+    own = Trackers(named, path, past.events, loop.note) if named else None
+    for fold in (console, mirror, own, Outputs(path, factory.scratch, loop.note)):
         if fold is not None:
             loop.follow(fold)
     try:
@@ -219,7 +222,7 @@ def _run_trials(parts: _Prepared) -> int:
             replace(parts.record, cuts=spending.cuts).write(path)
             analyst.write_candidates(path)
             lines, recommends = write_results(
-                path, parts.record.rule, lambda: close_trackers(console, mirror, code)
+                path, parts.record.rule, lambda: close_trackers(console, own, mirror, code)
             )
             if parts.request.replay is not None:
                 lines.append(replay_line(parts.executor))

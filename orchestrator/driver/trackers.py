@@ -1,4 +1,4 @@
-"""Followers of a run: console, MLflow, files besides the journal; the report and last lines."""
+"""Followers of a run: console, MLflow, own trackers, other files; the report and last lines."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from orchestrator.rules import SelectionRule
 from orchestrator.storage.files import RunFile
 from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
+from orchestrator.tracking.trackers import Trackers
 from orchestrator.trial import TrialState
 
 MLFLOW_S: Final = 120.0
@@ -65,9 +66,11 @@ def make_trackers(
     return view, MlflowMirror(run_dir, uri, experiment=name, say=view.note, bound_s=MLFLOW_S)
 
 
-def close_trackers(console: Lines, mirror: MlflowMirror | None, exit_code: int) -> list[str]:
+def close_trackers(
+    console: Lines, own: Trackers | None, mirror: MlflowMirror | None, exit_code: int
+) -> list[str]:
     """Close a run's trackers, MLflow's last; return what is worth printing last."""
-    lines = console.close(exit_code)
+    lines = [*console.close(exit_code), *(own.close() if own is not None else ())]
     if mirror is None:
         return lines
     most = clock(MLFLOW_S)

@@ -1,8 +1,9 @@
-"""Inputs of the control loop: the trials of a sweep, a gate, and folds of its events."""
+"""Inputs of the control loop: the trials of a sweep, a gate, folds of its events, trackers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.kernel.events import Event
@@ -23,6 +24,37 @@ class Fold:
 
     def tick(self) -> None:
         """Do regular work; called about twice a second, from the thread that calls ``apply``."""
+
+
+class Tracker:
+    """A user's view of the trials, for ``Sweep(trackers=[...])``; both methods may be left out.
+
+    The driver calls them in one thread, one after the other, each once a run: a resumed run
+    repeats no call. A tracker that raises is noted and called no more; ``--resume`` continues with
+    the call that failed. A sweep file is imported by each trial too, so open nothing on import.
+
+    Attributes:
+        run_dir: The run directory, absolute; set before the first call.
+    """
+
+    run_dir: Path
+
+    def report(self, trial: Trial, report: Report) -> None:
+        """Take a report of a running trial.
+
+        A trial that starts again reports again, from an earlier step on.
+        """
+
+    def finish(self, trial: Trial, result: TrialResult, reports: Sequence[Report]) -> None:
+        """Take the end of a trial.
+
+        It is called again where later trials show that a completed one is infeasible.
+
+        Args:
+            trial: The trial.
+            result: State, reason and all figures of the trial.
+            reports: Those of its reports that count.
+        """
 
 
 class Trials(Protocol):

@@ -52,6 +52,8 @@ class RunFile(StrEnum):
     REPORT = "report.html"
     MLFLOW = "mlflow.txt"
     """What shows the run in MLflow's pages: an address, below a command where it needs one."""
+    TRACKERS = "trackers.json"
+    """Calls that each of the sweep's own trackers has had; absent without one."""
     FIGURES = "figures"
     """A folder: the table of each of the report's figures, and its tables, as CSV."""
 

@@ -44,6 +44,7 @@ _ALLOWED: Final = {
     "search": "Grid(), Random(40), Optuna(100), ...",
     "stopping": 'Asha("val_acc"), Asha(), ..., or None',
     "target": "a fraction of 1, at_least(...), or maximize(..., tolerance=...)",
+    "trackers": "a list of Csv(), TensorBoard(), and objects of your own subclasses of Tracker",
     "trial_s": "a mapping of names of data sets to seconds > 0",
 }
 """What is allowed, for the fields that take more than a type."""

@@ -15,6 +15,7 @@ from msgspec import Meta
 from orchestrator.arguments import typed
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import shown
+from orchestrator.kernel.parts import Tracker
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.locations import caller, place
 from orchestrator.machine import Constraint
@@ -132,6 +133,7 @@ class Sweep(Generic[C]):
             expected time rests on them until there are earlier trials.
         constraints: Reasons against configs, which are then neither tried nor in the table.
         published: A study's figures, shown next to ours on the same data set.
+        trackers: What else is written while trials run: ``Csv()``, ``TensorBoard()``, your own.
         seed: Seed of the plan and, plus the repeat, of every trial.
     """
 
@@ -158,6 +160,7 @@ class Sweep(Generic[C]):
     trial_s: Mapping[str, float] = field(default_factory=dict)
     constraints: Sequence[Constraint[C]] = ()
     published: Sequence[Published] = ()
+    trackers: Sequence[Tracker] = ()
     seed: _Seed = 0
 
     def __post_init__(self) -> None:

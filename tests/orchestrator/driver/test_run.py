@@ -79,6 +79,7 @@ def test_a_run_leaves_all_its_files(finished_run: FinishedRun) -> None:
         RunFile.CANDIDATES,
         RunFile.COMPOSED,
         RunFile.COMPOSED_TEXT,
+        RunFile.TRACKERS,
     }
     for name in set(RunFile) - of_some_runs:
         assert (finished_run.out / name).stat().st_size > 0, name

@@ -43,7 +43,7 @@ def test_mlflow_is_closed_last_and_that_is_said_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = io.StringIO()
-    assert close_trackers(Lines(log), None, 0) == []
+    assert close_trackers(Lines(log), None, None, 0) == []
     assert "MLflow" not in log.getvalue()
     mirror = MlflowMirror(tmp_path, f"sqlite:///{tmp_path}/mlflow.db", say=pytest.fail)
     said_before: list[str] = []
@@ -53,5 +53,5 @@ def test_mlflow_is_closed_last_and_that_is_said_first(
         return ["MLflow:      where"]
 
     monkeypatch.setattr(mirror, "close", close)
-    assert close_trackers(Lines(log), mirror, 0) == ["MLflow:      where"]
+    assert close_trackers(Lines(log), None, mirror, 0) == ["MLflow:      where"]
     assert "waiting for MLflow to take the last trials, at most 2:00 ..." in said_before[0]

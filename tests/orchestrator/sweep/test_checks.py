@@ -17,6 +17,7 @@ from tests.orchestrator.helpers.sweep_files import line_of, refusal, written
 
 IMPORTS = (
     "from orchestrator import Asha, at_least, at_most, fastest_within, knee, minimize, weighted\n"
+    "from orchestrator.tracking import Csv\n"
 )
 BAD_FIELDS = [
     ("space=Config(wokers=3)", "'wokers' is not a knob of Config; did you mean 'workers'?",
@@ -59,6 +60,7 @@ BAD_FIELDS = [
      "published: amp = 'bf61' is not allowed; did you mean 'bf16'?", "one of 'off', 'bf16'"),
     ("published=[Published(source='s', knobs={}, figures={'epoch_s': '9'})]",
      "published[0].figures['epoch_s'] = '9' is not allowed", "metrics to numbers"),
+    ("trackers=[Csv]", "trackers[0] = <class ", "Csv(), TensorBoard(), and objects"),
     ("question=3", "question = 3 is not allowed", "a str"),
     ("objectives=[]", "objectives has 0 entries", "one to 3 of maximize(...)"),
     ("objectives=[at_least('val_acc', 0.9)]", "objectives has conditions alone",
