@@ -43,14 +43,15 @@ class Journal:
         if path.exists():  # the next event would make a damaged line of a torn one
             with path.open("r+b") as file:
                 file.truncate(file.read().rfind(b"\n") + 1)
-        self._file = path.open("ab")
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
 
     def append(self, event: Event) -> Event:
         """Write an event with its time; return it with the time."""
         event = replace(event, at=round(self.now(), 3))
-        self._file.write(encode(event) + b"\n")
+        line = encode(event) + b"\n"
         # To the kernel, which keeps it if this process is killed; close() waits for the disk.
-        self._file.flush()
+        while line:
+            line = line[os.write(self._fd, line) :]
         return event
 
     def close(self) -> None:
@@ -60,9 +61,9 @@ class Journal:
             OSError: That is not possible.
         """
         try:
-            os.fsync(self._file.fileno())
+            os.fsync(self._fd)
         finally:
-            self._file.close()
+            os.close(self._fd)
 
 
 def read_journal(path: Path) -> Iterator[Event]:

@@ -1,0 +1,212 @@
+"""A disk that forgets what was not synced, and the system calls of the process that writes to it.
+
+Files and folders are real ones below ``root``, as the system's cache has them. What a power cut
+leaves of them is known here: of each file its synced bytes, of each folder its synced names, both by
+inode. So ``root`` is on a file system that gives no inode's number to another file: ``/dev/shm``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+PAGE = 4096
+CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir")
+
+
+class Died(BaseException):
+    """The process has ended at once: what follows in it has no effect."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens at a step of a process.
+
+    Attributes:
+        kind: ``kill``, ``cut`` (of the power), ``eio``, ``enospc`` (once), ``full`` (from then on),
+            ``interrupt`` or ``jump`` (of the clock).
+        step: Number of the system call, or of the executor's step, from 1.
+    """
+
+    kind: str
+    step: int
+
+    @property
+    def is_error(self) -> bool:
+        return self.kind in ("eio", "enospc", "full")
+
+
+class Disk:
+    """See the module."""
+
+    def __init__(self, root: Path, rng: random.Random) -> None:
+        self.root, self._rng = root, rng
+        self._synced: dict[int, bytes] = {}
+        self._names: dict[int, dict[str, int]] = {}
+        self._lost: dict[int, tuple[int, int]] = {}
+        self._open: dict[int, Path] = {}
+        self.fault: Fault | None = None
+        self.num_steps, self.is_dead, self.acts = 0, False, dict[str, Callable[[], None]]()
+        self._keep(root)
+
+    # -- a process
+
+    @contextmanager
+    def process(self, fault: Fault | None, **acts: Callable[[], None]) -> Iterator[None]:
+        """Be the disk of a process; at the fault's step something happens to it, or ``acts``."""
+        self.fault, self.acts, self.num_steps, self.is_dead = fault, acts, 0, False
+        real = {name: getattr(os, name) for name in CALLS}
+        with ExitStack() as stack:
+            for name in CALLS:
+                stack.enter_context(patch.object(os, name, self._call(name, real[name])))
+            stack.enter_context(patch.object(os, "close", self._closing(os.close)))
+            try:
+                yield
+            finally:
+                for number in [*self._open]:
+                    os.close(number)
+        if self.is_dead and fault is not None and fault.kind == "cut":
+            self.cut()
+
+    def step(self) -> Fault | None:
+        """Count a step; return the fault that happens at it, if any.
+
+        Raises:
+            Died: It is the process's last.
+        """
+        if self.is_dead:
+            raise Died
+        self.num_steps += 1
+        fault = self.fault
+        is_full = fault is not None and fault.kind == "full" and self.num_steps >= fault.step
+        if fault is None or (self.num_steps != fault.step and not is_full):
+            return None
+        if fault.kind in self.acts:
+            self.acts[fault.kind]()
+        if fault.kind in ("kill", "cut"):
+            self.is_dead = True
+            raise Died
+        return fault
+
+    def _closing(self, real: Callable[[int], None]) -> Callable[[int], None]:
+        def close(number: int) -> None:
+            self._open.pop(number, None)
+            real(number)
+
+        return close
+
+    def _call(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(target: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - any call's
+            path = self._open.get(target) if isinstance(target, int) else Path(target)
+            if path is None or not path.is_relative_to(self.root):
+                return real(target, *given, **named)
+            try:
+                fault = self.step()
+            except Died:
+                if name == "write":
+                    real(target, given[0][: self._rng.randint(0, len(given[0]))])
+                raise
+            if fault is not None and fault.is_error:
+                self._fail(name, real, target, given, fault)
+            done = real(target, *given, **named)
+            if name == "open":
+                self._open[done] = path
+            elif name == "fsync":
+                self._sync(path)
+            elif name == "ftruncate":
+                self._lost.pop(os.fstat(target).st_ino, None)
+            return done
+
+        return call
+
+    def _fail(self, name: str, real: Any, target: Any, given: Any, fault: Fault) -> None:
+        number = errno.EIO if fault.kind == "eio" else errno.ENOSPC
+        if name == "write" and number == errno.ENOSPC:
+            real(target, given[0][: self._rng.randint(0, len(given[0]) - 1)])
+        if name == "fsync" and not (path := self._open[target]).is_dir():
+            # The system drops what it could not write, and never tries again.
+            ino = os.fstat(target).st_ino
+            self._lost[ino] = (len(self._synced.get(ino, b"")), path.stat().st_size)
+        where = str(target) if isinstance(target, (str, os.PathLike)) else None
+        raise OSError(number, os.strerror(number), where)
+
+    # -- what is on the disk
+
+    def _sync(self, path: Path) -> None:
+        ino = path.stat().st_ino
+        if path.is_dir():
+            self._names[ino] = {each.name: each.inode() for each in os.scandir(path)}
+        else:
+            self._synced[ino] = self._kept(ino, path.read_bytes())
+
+    def _kept(self, ino: int, content: bytes) -> bytes:
+        first, end = self._lost.get(ino, (0, 0))
+        return content[:first] + bytes(min(end, len(content)) - first) + content[end:]
+
+    def _keep(self, folder: Path) -> None:
+        """Take everything below a folder as synced."""
+        self._sync(folder)
+        for each in folder.iterdir():
+            if each.is_dir():
+                self._keep(each)
+            else:
+                self._sync(each)
+
+    def cut(self) -> None:
+        """Cut the power: leave what was synced, and by chance some of the rest."""
+        left = self._left(self.root, self.root.stat().st_ino)
+        for each in self.root.iterdir():
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+        self._write(self.root, left)
+        self._synced, self._names, self._lost = {}, {}, {}
+        self._keep(self.root)
+
+    def _left(self, folder: Path | None, ino: int) -> dict[str, Any]:
+        synced = self._names.get(ino, {})
+        now = {each.name: each for each in os.scandir(folder)} if folder is not None else {}
+        left: dict[str, Any] = {}
+        for name in sorted(synced.keys() | now.keys()):
+            then, entry = synced.get(name), now.get(name)
+            if entry is not None and (entry.inode() == then or self._rng.random() < 0.5):
+                path = Path(entry.path)
+                if entry.is_dir():
+                    left[name] = self._left(path, entry.inode())
+                else:
+                    left[name] = self._torn(entry.inode(), path.read_bytes())
+            elif then is not None:
+                is_folder = then in self._names
+                left[name] = self._left(None, then) if is_folder else self._synced.get(then, b"")
+        return left
+
+    def _torn(self, ino: int, now: bytes) -> bytes:
+        """Return what is left of a file's content: more than was synced, perhaps with holes."""
+        rng, synced, now = self._rng, self._synced.get(ino, b""), self._kept(ino, now)
+        if not now.startswith(synced):
+            return rng.choice([synced, now])
+        tail = now[len(synced) :]
+        if not tail:
+            return now
+        size, how = rng.randint(0, len(tail)), rng.random()
+        if how < 0.6:
+            return synced + tail[:size]
+        if how < 0.8:  # its length was written, the rest was not
+            return synced + tail[:size] + bytes(rng.randint(0, len(tail) - size))
+        first = -(-len(synced) // PAGE) * PAGE  # a later page was written, this one was not
+        hole = now[first : first + PAGE]
+        return now[:first] + bytes(len(hole)) + now[first + PAGE :]
+
+    def _write(self, folder: Path, left: dict[str, Any]) -> None:
+        for name, content in left.items():
+            if isinstance(content, bytes):
+                (folder / name).write_bytes(content)
+            else:
+                (folder / name).mkdir()
+                self._write(folder / name, content)

@@ -1,0 +1,126 @@
+"""Schedules of faults from a seed: a sweep is resumed until it ends, and must be as undisturbed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from orchestrator.analysis.recommendation.choice import choose
+from orchestrator.analysis.recommendation.front import front_table
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.kernel.journal import read_journal
+from orchestrator.storage.files import RunFile
+from orchestrator.storage.history import SweepHistory, read_history
+from orchestrator.storage.tables import trials_of
+from tests.simulation.disk import Fault
+from tests.simulation.machine import MachineState
+from tests.simulation.sweeps import CASES, Case
+
+KINDS = ("kill", "kill", "cut", "cut", "eio", "enospc", "full", "jump")
+MOST_FAULTS = 4
+_OF_TIME = ("started_at", "wall_s", "node")
+
+
+@contextmanager
+def machine(case: Case, seed: object) -> Iterator[MachineState]:
+    """Yield a new machine for a sweep."""
+    shm = Path("/dev/shm")
+    root = Path(tempfile.mkdtemp(prefix="simulation-", dir=shm if shm.is_dir() else None))
+    try:
+        yield MachineState(case, root, random.Random(repr(seed)))
+    finally:
+        shutil.rmtree(root)
+
+
+def rows_of(made: MachineState) -> tuple[SweepHistory, list[dict[str, Any]]]:
+    """Return the rows of a run, sorted, without their times."""
+    history = read_history(read_journal(made.run_dir / RunFile.JOURNAL))
+    rows = [trial.row() for trial in history.trials.values() if trial.result is not None]
+    plain = [{k: v for k, v in row.items() if k not in _OF_TIME} for row in rows]
+    return history, sorted(plain, key=lambda row: str(row["trial_id"]))
+
+
+_ANSWERS: dict[str, tuple[str, str]] = {}
+
+
+def answer_of(history: SweepHistory, rows: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """Return the front and the recommendation of a run, in words."""
+    if (key := repr(rows)) not in _ANSWERS:
+        tables = RunTables(trials=trials_of(history), sweep=history.sweep)
+        choice = choose(tables)
+        config = None if choice is None else choice.config
+        _ANSWERS[key] = front_table(tables).to_csv(index=False), repr(config)
+    return _ANSWERS[key]
+
+
+@cache
+def undisturbed(case: Case) -> tuple[list[dict[str, Any]], tuple[str, str], int, float]:
+    """Return rows and answer of a sweep without faults, its steps and its seconds."""
+    with machine(case, "undisturbed") as made:
+        code = made.drive(None)
+        assert code == 0, made.output
+        assert not made.wrong, made.wrong
+        history, rows = rows_of(made)
+        return rows, answer_of(history, rows), made.num_steps, made.spent_s
+
+
+def schedule(seed: int) -> tuple[Case, list[Fault]]:
+    """Return the sweep of a seed, and the fault of each process of it."""
+    rng = random.Random(f"schedule {seed}")
+    case = rng.choice(CASES)
+    most = undisturbed(case)[2]
+    num = rng.randint(1, MOST_FAULTS)
+    return case, [Fault(rng.choice(KINDS), rng.randint(1, most)) for _ in range(num)]
+
+
+def played(seed: int) -> list[str]:
+    """Play the schedule of a seed; return what must not be."""
+    return play(*schedule(seed), seed)
+
+
+def play(case: Case, faults: Sequence[Fault], seed: object) -> list[str]:
+    """Play faults, a process each, then one more to the end; return what must not be."""
+    rows, answer, _, seconds = undisturbed(case)
+    with machine(case, seed) as made:
+        for fault in faults:
+            made.drive(fault)
+            made.clock.elapsed += made.rng.uniform(0, 100)
+            if made.rng.random() < 0.3:  # another wall clock after a reboot
+                made.clock.offset += made.rng.uniform(-1e5, 1e5)
+        code = made.drive(None)
+        if made.rng.random() < 0.5:
+            made.disk.cut()
+            made.clock.elapsed += 10
+            made._judge(Fault("cut", 0), code)
+        wrong = made.wrong
+        if not made.has_ended:
+            wrong.append(f"does not end: exit code {code}: {made.output[-1]}")
+        if wrong:
+            return wrong
+        history, own = rows_of(made)
+        if case.time_budget_s is not None:
+            if not any(fault.kind != "jump" for fault in faults) and own != rows:
+                wrong.append("a jump of the clock has changed what a budget has room for")
+        elif own != rows:
+            wrong.append(f"other rows: {_differences(own, rows)}")
+        elif answer_of(history, own) != answer:
+            wrong.append("another answer")
+        if not (made.run_dir / RunFile.TRIALS_TEXT).exists():
+            wrong.append("its table is lost")
+        return wrong
+
+
+def _differences(own: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[Any]:
+    then = {row["trial_id"]: row for row in rows}
+    now = {row["trial_id"]: row for row in own}
+    found: list[Any] = [("only", key) for key in sorted(then.keys() ^ now.keys())]
+    for key in then.keys() & now.keys():
+        a, b = then[key], now[key]
+        found += [(key, n, a.get(n), b.get(n)) for n in a.keys() | b.keys() if a.get(n) != b.get(n)]
+    return found[:4]

@@ -1,0 +1,125 @@
+"""The sweeps of the simulation, with runs that are made of their config; a judge that remembers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from orchestrator.driver.analyst import Analyst
+from orchestrator.driver.phases import capacity_of
+from orchestrator.driver.planning.plan import Plan, make_plan
+from orchestrator.driver.record import question_record
+from orchestrator.machine import Machine, Node
+from orchestrator.replay.recorded import RecordedRun
+from orchestrator.search import Asha, Factored, Grid, Optuna
+from orchestrator.search.stages.judge import Config as Values
+from orchestrator.search.stages.judge import Results
+from orchestrator.space.domains import choice, loguniform
+from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import Rigor
+from orchestrator.trial import Report, Trial
+from tests.orchestrator.search.playing import TRAINABLE, Config
+
+FILE = Path("/made/sweep.py")
+EPOCHS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A sweep on a simulated machine, with the budget of its time if it has one."""
+
+    name: str
+    sweep: Sweep[Any]
+    slots: int = 1
+    time_budget_s: float | None = None
+
+    @cached_property
+    def machine(self) -> Machine:
+        return Machine(nodes=(Node(name="n0", cpus=self.slots),))
+
+    @cached_property
+    def plan(self) -> Plan:
+        return make_plan(self.sweep, self.machine, num_cores=1)
+
+    @cached_property
+    def record(self) -> SweepRecord:
+        capacity = capacity_of(self.sweep, self.machine, 1, None)
+        return replace(question_record(self.sweep, FILE), capacity=capacity)
+
+
+def _sweep(seed: int = 0, **fields: Any) -> Sweep[Any]:  # noqa: ANN401 - of a sweep
+    lr = 0.1 if isinstance(fields["search"], Grid) else loguniform(1e-3, 1.0)
+    rigor = {"confirm": 2, "max_confirm": 3, "finalists": 1, "check_isolated": 0}
+    space = fields.pop("space", Config(lr=lr, workers=choice(0, 3), batch=choice(100, 200)))
+    return Sweep(
+        TRAINABLE,
+        question="?",
+        space=space,
+        epochs=EPOCHS,
+        cores_per_trial=1,
+        seed=seed,
+        rigor=Rigor(**{**rigor, **fields.pop("rigor", {"max_repeats": 1})}),
+        **fields,
+    )
+
+
+_STAGED = _sweep(search=Factored(), space=Config(workers=choice(0, 3), batch=choice(100, 200)))
+CASES: Sequence[Case] = (
+    Case("grid", _sweep(search=Grid(), rigor={"max_repeats": 3})),
+    Case("grid on three", _sweep(1, search=Grid()), slots=3),
+    Case("optuna", _sweep(search=Optuna(trials=5))),
+    Case("halving", _sweep(search=Grid(), stopping=Asha("val_acc", grace=1, factor=2))),
+    Case("factored", _STAGED),
+    Case("budget", _sweep(2, search=Grid()), time_budget_s=250.0),
+)
+
+
+class Made:
+    """Runs that are made of a curve's config, stage and seed."""
+
+    def draw(self, trial: Trial) -> RecordedRun:
+        rng = random.Random(f"{dict(trial.config)} {trial.stage} {trial.seed} {trial.repeat}")
+        epoch_s = 20 / (1 + trial.config["workers"]) + rng.uniform(0, 0.2)
+        accuracy, reports = 0.0, []
+        for epoch in range(1, EPOCHS + 1):
+            accuracy += rng.uniform(0, 0.01) + 0.1
+            metrics = {"val_acc": accuracy, "samples_per_s": 100 / epoch_s, "epoch_s": epoch_s}
+            at_s = epoch * epoch_s
+            reports.append(
+                Report(step=epoch, epoch=epoch, samples=epoch, elapsed_s=at_s, metrics=metrics)
+            )
+        return RecordedRun(
+            reports=reports, wall_s=EPOCHS * epoch_s + 1, metrics=reports[-1].metrics
+        )
+
+
+class Remembering(Analyst):
+    """The real judge; what it is asked again about the same results it answers from memory."""
+
+    answers: Mapping[Any, Any] = {}
+
+    def finalists(self, results: Results, *, most: int) -> Sequence[Values]:
+        return self._once(super().finalists, results, most=most)
+
+    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Values]:
+        return self._once(super().to_repeat, results, max_runs=max_runs)
+
+    def is_decided(self, results: Results) -> bool:
+        return self._once(super().is_decided, results)
+
+    def recommended(self, results: Results) -> Values | None:
+        return self._once(super().recommended, results)
+
+    def _once(self, ask: Callable[..., Any], results: Results, **given: int) -> Any:  # noqa: ANN401
+        roles = {} if self._search is None else self._search.roles
+        seen = [(trial.id, replace(result, started_at=None)) for trial, result in results]
+        progress = sorted(self._derived.progress.items()) if self.candidates is not None else ()
+        key = (ask.__name__, repr((given, sorted(roles.items()), seen, progress)))
+        if key not in self.answers:
+            self.answers[key] = ask(results, **given)  # type: ignore[index]
+        return self.answers[key]
