@@ -196,8 +196,9 @@ def _run_trials(parts: _Prepared) -> int:
     parts.request.warm_start.write(path)
     analyst.write_candidates(path)
     code = EXIT_UNFINISHED
+    # Not within: a journal that lacks its first line gets no other, and no tables.
+    loop.open(parts.record.to_json(), past=past.events, notes=notes, trials=past.trials)
     try:
-        loop.open(parts.record.to_json(), past=past.events, notes=notes, trials=past.trials)
         if parts.load is not None and (busy := parts.load.busy_note()):
             console.note(busy)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -26,6 +26,14 @@ SIGUSR1. Python runs its handler between two bytecodes, so also during a step.
 
 SHORT_S: Final = 0.5
 """A trial that takes no longer is done before Ray could have an actor for another."""
+
+
+_ZERO: Final = time.time() - time.monotonic()
+
+
+def steady_time() -> float:
+    """Return the Unix time, as this process began with it: no jump of the system's moves it."""
+    return _ZERO + time.monotonic()
 
 
 class Conductor(Protocol):
@@ -128,8 +136,8 @@ class Executor:
         raise NotImplementedError
 
     def now(self) -> float:
-        """Return the Unix time of the run's clock."""
-        return time.time()
+        """Return the Unix time of the run's clock, which never jumps."""
+        return steady_time()
 
     def close(self) -> None:
         """Release the executor's resources. Safe to call more than once."""
@@ -141,11 +149,19 @@ class TimeBudget:
 
     Attributes:
         seconds: Length of the budget.
-        ends_at: Its end in seconds since the epoch: other nodes ask as well.
+        ends_at: Its end on the run's clock; in another process on :func:`steady_time` there.
     """
 
     seconds: float
     ends_at: float
+
+    def __reduce__(self) -> tuple[Callable[[float, float], TimeBudget], tuple[float, float]]:
+        """Send the seconds that are left: clocks of nodes differ."""
+        return _received, (self.seconds, self.ends_at - steady_time())
+
+
+def _received(seconds: float, left_s: float) -> TimeBudget:
+    return TimeBudget(seconds=seconds, ends_at=steady_time() + left_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,9 +238,9 @@ class Launch:
         return (replace(self, others=()), *self.others)
 
     def not_run(self, now: float | None = None) -> TrialResult | None:
-        """Return its row if Unix time ``now`` is too late to start it, else None."""
+        """Return its row if time ``now`` of the run's clock is too late to start it, else None."""
         budget = self.time_budget
-        if budget is None or (time.time() if now is None else now) < budget.ends_at:
+        if budget is None or (steady_time() if now is None else now) < budget.ends_at:
             return None
         reason = f"the time budget of {budget.seconds:g} s had ended"
         return TrialResult(state=TrialState.NOT_RUN, reason=reason)

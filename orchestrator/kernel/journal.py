@@ -6,30 +6,52 @@ One event a line; :mod:`orchestrator.kernel.events` has their kinds and their co
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
+from zlib import crc32
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import DAMAGED, Asked, Event, Finished, Merged, decode, encode
+from orchestrator.kernel.events import (
+    DAMAGED,
+    Asked,
+    Event,
+    Finished,
+    Judged,
+    Merged,
+    decode,
+    encode,
+)
+from orchestrator.system.disk import sync
 from orchestrator.texts import bounded
 from orchestrator.trial import TrialState
+
+GROUP_S: Final = 0.05
+"""Least time between two syncs: ends of trials within it are synced together, s."""
+
+_SHARE: Final = 20
+"""A sync comes no sooner than so many times as long as the last one took."""
 
 _SHOWN: Final = 300
 """Characters of the reason that are shown."""
 
+_CHECKED: Final = re.compile(rb',"line":(\d+),"crc":"([0-9a-f]{8})"\}\n\Z')
+"""End of a line: its number, and the checksum of all before ``,"line"``."""
+
 
 class Journal:
-    """A file that events are appended to, each flushed before the call returns.
+    """A file that events are appended to, each written before the call returns.
 
-    A process that is killed at any moment loses at most the line it was writing.
+    A process that is killed at any moment loses at most the line it was writing. A power cut loses
+    no trial's end that is older than :data:`GROUP_S`: ends are synced, in groups.
     """
 
     def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
-        """Open ``path`` for appending; cut off a torn last line first.
+        """Open ``path`` for appending; cut off a torn end first.
 
         Args:
             path: The file.
@@ -40,19 +62,63 @@ class Journal:
         """
         self.path = path
         self.now = now
+        self._num_lines, whole = 0, 0
         if path.exists():  # the next event would make a damaged line of a torn one
-            with path.open("r+b") as file:
-                file.truncate(file.read().rfind(b"\n") + 1)
+            with path.open("rb") as file:
+                for line in _whole_lines(file):
+                    self._num_lines, whole = self._num_lines + 1, whole + len(line)
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self._has_ends, self._sync_from = False, float("-inf")
+        with self._naming():
+            os.ftruncate(self._fd, whole)
+            self._synced = whole, self._num_lines
+            self._sync()
+            sync(path.parent)
 
     def append(self, event: Event) -> Event:
         """Write an event with its time; return it with the time."""
         event = replace(event, at=round(self.now(), 3))
-        line = encode(event) + b"\n"
-        # To the kernel, which keeps it if this process is killed; close() waits for the disk.
-        while line:
-            line = line[os.write(self._fd, line) :]
+        line = _with_checksum(encode(event), self._num_lines + 1)
+        with self._naming():
+            end = os.fstat(self._fd).st_size
+            try:
+                while line:
+                    line = line[os.write(self._fd, line) :]
+            except OSError:
+                os.ftruncate(self._fd, end)
+                raise
+        self._num_lines += 1
+        self._has_ends |= isinstance(event, Finished | Judged)
+        self.sync_ends()
         return event
+
+    def sync_ends(self) -> None:
+        """Write ends of trials through to the disk, if there are any and it is time again."""
+        if not self._has_ends or (began := time.monotonic()) < self._sync_from:
+            return
+        with self._naming():
+            self._sync()
+        ended = time.monotonic()
+        self._sync_from = ended + max(GROUP_S, _SHARE * (ended - began))
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._fd)
+        except OSError:
+            # The system forgets what it could not write, and would call the next sync a success.
+            size, self._num_lines = self._synced
+            os.ftruncate(self._fd, size)
+            raise
+        self._synced = os.fstat(self._fd).st_size, self._num_lines
+        self._has_ends = False
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            error.filename = str(self.path)
+            raise
 
     def close(self) -> None:
         """Write the file through to the disk and close it.
@@ -61,7 +127,8 @@ class Journal:
             OSError: That is not possible.
         """
         try:
-            os.fsync(self._fd)
+            with self._naming():
+                self._sync()
         finally:
             os.close(self._fd)
 
@@ -76,10 +143,9 @@ def read_journal(path: Path) -> Iterator[Event]:
     """
     states: dict[str, TrialState | None] = {}
     with _opened(path) as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return  # it is being written now, or its writer was killed within it
+        for number, line in enumerate(_whole_lines(file), start=1):
             try:
+                _check_line(line, number)
                 event = decode(line)
                 if event is not None:
                     _check(event, states)
@@ -91,6 +157,36 @@ def read_journal(path: Path) -> Iterator[Event]:
                 ) from None
             if event is not None:
                 yield event
+
+
+def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield lines up to a torn one: being written now, or its writer was killed, or the power cut.
+
+    What a file system had not written at a power cut may be zeros, which no line contains.
+    """
+    for line in file:
+        if not line.endswith(b"\n") or b"\0" in line:
+            return
+        yield line
+
+
+def _with_checksum(line: bytes, number: int) -> bytes:
+    body = line.removesuffix(b"}")
+    return b'%b,"line":%d,"crc":"%08x"}\n' % (body, number, crc32(body))
+
+
+def _check_line(line: bytes, number: int) -> None:
+    """Check a line's number and checksum; lines of earlier versions have none.
+
+    Raises:
+        ValueError: One of them is another.
+    """
+    if (found := _CHECKED.search(line)) is None:
+        return
+    if f"{crc32(line[: found.start()]):08x}" != found[2].decode():
+        raise ValueError("its checksum is that of another line")
+    if int(found[1]) != number:
+        raise ValueError(f"it was line {int(found[1])}: lines before it were taken out or added")
 
 
 def _check(event: Event, states: dict[str, TrialState | None]) -> None:

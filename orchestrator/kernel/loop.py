@@ -179,7 +179,8 @@ class ControlLoop:
             self.record(events.Noted(text=text))
 
     def tick(self) -> None:
-        """Let the folds do their regular work; an executor may call more often."""
+        """Sync ends of trials, and let the folds do their regular work, if it is time again."""
+        self._journal.sync_ends()
         if (at := time.monotonic()) < self._ticked_at + TICK_S and not self.interrupted:
             return
         self._ticked_at = at

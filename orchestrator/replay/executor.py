@@ -194,7 +194,7 @@ class ReplayExecutor(Executor):
     def _fill(self, conductor: Conductor) -> None:
         """Start launches as long as there is room. A launch that waits holds up those behind it."""
         while not conductor.interrupted and (launch := self._next(conductor)) is not None:
-            if too_late := launch.not_run(self._now):
+            if too_late := launch.not_run(self.now()):
                 self._pending = None
                 for trial in launch.trials:
                     conductor.finished(trial, too_late)

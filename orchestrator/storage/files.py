@@ -15,6 +15,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError, nearest
+from orchestrator.system.disk import sync
 
 _SHOWN: Final = 40
 """Characters of a name that the temporary one has: no name may be longer than 255 bytes."""
@@ -84,7 +85,7 @@ def read_recommended(run_dir: Path) -> dict[str, Any] | None:
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name and rename it.
+    """Write a file under a temporary name, sync it and rename it.
 
     Raises:
         OSError: It cannot be written, and names ``path``; nothing is left of it.
@@ -97,7 +98,8 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 def renamed_to(path: Path) -> Iterator[Path]:
     """Yield the name of a file or folder to make in the folder of ``path``; rename it at the end.
 
-    No other process has that name: two may write the same file at once, and the last one stays.
+    A file is synced before, its folder after. No other process has that name: two may write the
+    same file at once, and the last one stays.
 
     Raises:
         OSError: That cannot be done, and names ``path``; nothing is left of it.
@@ -105,7 +107,10 @@ def renamed_to(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name[:_SHOWN]}.{token_hex(8)}.tmp")
     try:
         yield temporary
+        if not temporary.is_dir():
+            sync(temporary)
         temporary.replace(path)
+        sync(path.parent)
     except OSError as error:
         # One without a number is a sentence alone, as pandas raises it.
         if error.errno is not None and error.filename in (None, str(temporary)):
@@ -138,6 +143,9 @@ class RunDirectory:
             # Noted before they are made: release() may remove these alone.
             self._made = [place for place in (path, *path.parents) if not place.exists()]
             path.mkdir(parents=True, exist_ok=True)
+            for folder in path.absolute().parents[:3]:  # runs/SWEEP/TIME
+                with suppress(PermissionError):
+                    sync(folder)
             # Not "w": until it is locked the number in it is another driver's.
             self._lock = (path / ".lock").open("a+")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

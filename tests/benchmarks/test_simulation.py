@@ -21,7 +21,7 @@ from orchestrator.space.domains import choice
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Report, Trial
-from tests.orchestrator.helpers.journalled import lines_of
+from tests.orchestrator.helpers.journalled import lines_of, replace_in
 from tests.orchestrator.search.playing import TRAINABLE, Config
 
 EPOCHS = 4
@@ -78,8 +78,9 @@ def test_the_same_seed_gives_the_same_journal_byte_for_byte(tmp_path: Path) -> N
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         played(tmp_path / name / "run")
-        text = (tmp_path / name / "run" / "journal.jsonl").read_text()
-        journals.append(text.replace(str(tmp_path / name), ""))
+        journal = tmp_path / name / "run" / "journal.jsonl"
+        replace_in(journal, (str(tmp_path / name), ""))
+        journals.append(journal.read_bytes())
     assert journals[0] == journals[1]
 
 

@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 from tests.forking import Finished
 from tests.orchestrator.driver.speed_sweeps import write_sweep
 from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.journalled import replace_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,5 +69,5 @@ def copied_run(finished_run: FinishedRun, tmp_path: Path) -> FinishedRun:
     file = shutil.copy(finished_run.file, tmp_path / finished_run.file.name)
     out = shutil.copytree(finished_run.out, tmp_path / "run")
     for path in (out / "sweep.json", out / "journal.jsonl"):
-        path.write_text(path.read_text().replace(str(finished_run.file), str(file)))
+        replace_in(path, (str(finished_run.file), str(file)))
     return FinishedRun(done=finished_run.done, file=Path(file), out=out)

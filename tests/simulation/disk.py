@@ -1,7 +1,7 @@
 """A disk that forgets what was not synced, and the system calls of the process that writes to it.
 
 Files and folders are real ones below ``root``, as the system's cache has them. What a power cut
-leaves of them is known here: of each file its synced bytes, of each folder its synced names, both by
+leaves of them is known here: of each file its synced bytes, of each folder its synced names, by
 inode. So ``root`` is on a file system that gives no inode's number to another file: ``/dev/shm``.
 """
 
@@ -108,14 +108,17 @@ class Disk:
             path = self._open.get(target) if isinstance(target, int) else Path(target)
             if path is None or not path.is_relative_to(self.root):
                 return real(target, *given, **named)
+            was_dead = self.is_dead
             try:
                 fault = self.step()
             except Died:
-                if name == "write":
+                if name == "write" and not was_dead:
                     real(target, given[0][: self._rng.randint(0, len(given[0]))])
                 raise
             if fault is not None and fault.is_error:
-                self._fail(name, real, target, given, fault)
+                if name == "write" and fault.kind != "eio":
+                    real(target, given[0][: self._rng.randint(0, len(given[0]) - 1)])
+                self._fail(name, target, fault)
             done = real(target, *given, **named)
             if name == "open":
                 self._open[done] = path
@@ -127,15 +130,17 @@ class Disk:
 
         return call
 
-    def _fail(self, name: str, real: Any, target: Any, given: Any, fault: Fault) -> None:
+    def _fail(self, name: str, target: int | str | Path, fault: Fault) -> None:
         number = errno.EIO if fault.kind == "eio" else errno.ENOSPC
-        if name == "write" and number == errno.ENOSPC:
-            real(target, given[0][: self._rng.randint(0, len(given[0]) - 1)])
-        if name == "fsync" and not (path := self._open[target]).is_dir():
+        if (
+            isinstance(target, int)
+            and name == "fsync"
+            and not (path := self._open[target]).is_dir()
+        ):
             # The system drops what it could not write, and never tries again.
-            ino = os.fstat(target).st_ino
+            ino = path.stat().st_ino
             self._lost[ino] = (len(self._synced.get(ino, b"")), path.stat().st_size)
-        where = str(target) if isinstance(target, (str, os.PathLike)) else None
+        where = None if isinstance(target, int) else str(target)
         raise OSError(number, os.strerror(number), where)
 
     # -- what is on the disk

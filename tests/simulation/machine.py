@@ -14,17 +14,18 @@ from typing import Any
 from unittest.mock import patch
 
 from orchestrator.data import DataFolders
-from orchestrator.driver import assembly, run
+from orchestrator.driver import assembly, run, trackers
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.record import read_past
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError
-from orchestrator.execution.supervision.paused import forget, last_pause, put_by, take_up
+from orchestrator.execution.supervision.paused import forget, put_by, take_up
 from orchestrator.kernel import executor as kernel_executor
+from orchestrator.kernel import journal as kernel_journal
 from orchestrator.kernel.events import Event, Finished, Started
-from orchestrator.kernel.executor import Executor, Launch, Needs, Source
+from orchestrator.kernel.executor import Executor, Needs, Source
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.parts import Fold
 from orchestrator.replay.executor import ReplayExecutor
@@ -255,11 +256,13 @@ class MachineState:
             is_safe = code in (0, 3) or not loses or self.clock.elapsed - at > SAFE_S
             if trial_id not in ends and is_safe:
                 self.wrong.append(f"after {fault}: the end of {trial_id}, shown, is lost")
-        self.has_ended |= code == 0
         self.said = {trial_id: at for trial_id, at in self.said.items() if trial_id in ends}
         self.ended = {*self.said}
+        self.has_ended |= code == 0
         self.wrong += [f"after {fault}: {text}" for text in _odd_messages(self.output[-1])]
-        if code == 2 and not ("has ended this run" in self.output[-1] and self.has_ended):
+        if code == 2 and "has ended this run" in self.output[-1]:
+            self.has_ended |= (self.run_dir / RunFile.REPORT).exists()
+        elif code == 2 and not (fault is not None and fault.is_error):
             self.wrong.append(f"after {fault}: refused: {self.output[-1].splitlines()[-1]}")
 
 
@@ -276,7 +279,7 @@ def _odd_messages(text: str) -> Iterator[str]:
 def _patched(machine: MachineState) -> Iterator[None]:
     """Give a driver the machine's clock, the judge that remembers and tables that are quick."""
     clock = SimpleNamespace(time=machine.clock.time, monotonic=machine.clock.monotonic)
-    make = run.make_trackers
+    make = trackers.make_trackers
 
     def make_trackers(*given: Any) -> Any:  # noqa: ANN401
         return make(*given)[0], Said(machine)
@@ -284,6 +287,8 @@ def _patched(machine: MachineState) -> Iterator[None]:
     with ExitStack() as stack:
         for place, name, new in (
             (kernel_executor, "time", clock),
+            (kernel_executor, "_ZERO", machine.clock.offset),
+            (kernel_journal, "time", clock),
             (assembly, "Analyst", Remembering),
             (run, "make_trackers", make_trackers),
             (run, "write_results", _write_results),
@@ -306,4 +311,5 @@ def _write_results(
             writer.writerows(rows)
 
     replace_file(run_dir / RunFile.TRIALS_TEXT, write)
+    replace_file(run_dir / RunFile.REPORT, lambda path: path.write_text("the page"))
     return [], True

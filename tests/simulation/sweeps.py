@@ -104,16 +104,16 @@ class Remembering(Analyst):
     answers: Mapping[Any, Any] = {}
 
     def finalists(self, results: Results, *, most: int) -> Sequence[Values]:
-        return self._once(super().finalists, results, most=most)
+        return self._once(super().finalists, results, most=most)  # type: ignore[no-any-return]
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Values]:
-        return self._once(super().to_repeat, results, max_runs=max_runs)
+        return self._once(super().to_repeat, results, max_runs=max_runs)  # type: ignore[no-any-return]
 
     def is_decided(self, results: Results) -> bool:
-        return self._once(super().is_decided, results)
+        return self._once(super().is_decided, results)  # type: ignore[no-any-return]
 
     def recommended(self, results: Results) -> Values | None:
-        return self._once(super().recommended, results)
+        return self._once(super().recommended, results)  # type: ignore[no-any-return]
 
     def _once(self, ask: Callable[..., Any], results: Results, **given: int) -> Any:  # noqa: ANN401
         roles = {} if self._search is None else self._search.roles

@@ -41,7 +41,7 @@ class Spending(Gate):
     Args:
         budgets: The limits.
         plan: What is known beforehand.
-        now: Unix time now.
+        now: Time now, of the run's clock.
     """
 
     def __init__(self, budgets: Budgets, plan: Plan, now: Callable[[], float]) -> None:

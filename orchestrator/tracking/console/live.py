@@ -16,6 +16,7 @@ from rich.text import Text
 
 from orchestrator.formats import clock, counted
 from orchestrator.kernel.events import Ended, Event, Finished, Noted, Started, Waiting
+from orchestrator.kernel.executor import steady_time
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.texts import bounded
@@ -210,7 +211,7 @@ class Lines(Fold):
 
     def _draw(self, live: Live) -> None:
         history = self._history
-        at = time.time() if not history.sweep.replayed else history.last_at or 0.0
+        at = steady_time() if not history.sweep.replayed else history.last_at or 0.0
         if self._is_stale and time.monotonic() >= self._find_at:
             self._find()
         most, is_stopping = self._most_running, bool(self._interrupt)

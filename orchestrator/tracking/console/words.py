@@ -6,11 +6,11 @@ first lines name.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from orchestrator.formats import clock, rate
+from orchestrator.kernel.executor import steady_time
 from orchestrator.metric_table import unit_of
 from orchestrator.storage.history import SweepHistory, TrialHistory, cell_text
 from orchestrator.storage.sweep_record import SweepRecord
@@ -46,7 +46,7 @@ def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
 
 def wait(trial: TrialHistory, num_more: int = 0) -> str:
     """Return for how long a trial has waited, and what for; ``num_more`` wait for the same."""
-    waited = clock(time.time() - trial.waits_since)
+    waited = clock(steady_time() - trial.waits_since)
     has = f"and {num_more} more have" if num_more else "has"
     return f"{label_of(trial)} {has} waited {waited} for {bounded(trial.waits_for)}"
 
