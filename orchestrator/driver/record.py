@@ -18,7 +18,8 @@ from orchestrator.data import is_path
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import Continued, Ended, Event, Opened
+from orchestrator.formats import counted
+from orchestrator.kernel.events import Continued, Ended, Event, Finished, Opened
 from orchestrator.kernel.journal import read_journal
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import environment, nodes_record
@@ -26,7 +27,7 @@ from orchestrator.provenance.source import source_text
 from orchestrator.replay.setup import marked
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
-from orchestrator.storage.files import RunFile
+from orchestrator.storage.files import RunFile, table_ids
 from orchestrator.storage.sweep_record import KnobRecord, Part, SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.system.import_path import PROJECT
@@ -281,10 +282,20 @@ def read_past(run_dir: Path, now: SweepRecord) -> Past:
         now: The sweep's question.
 
     Raises:
-        RunDirectoryError: The journal does not begin with a sweep, or with another question.
+        RunDirectoryError: The journal does not begin with a sweep, or with another question, or
+            it lacks the end of a trial that the table has.
     """
     journal = run_dir / RunFile.JOURNAL
-    if not (events := list(read_journal(journal)) if journal.exists() else []):
+    events = list(read_journal(journal)) if journal.exists() else []
+    ended = {event.trial_id for event in events if isinstance(event, Finished)}
+    if lacking := table_ids(run_dir) - ended:
+        what = f"the end of {counted(len(lacking), 'trial')} of {RunFile.TRIALS_TEXT}"
+        raise RunDirectoryError(
+            f"{journal}: {'lacks' if ended else 'is empty, missing or of another run: it lacks'} "
+            f"{what}, such as {min(lacking)}",
+            "restore it, or start a new run",
+        )
+    if not events:
         return Past(run_dir=run_dir)
     if not isinstance(events[0], Opened):
         raise RunDirectoryError(

@@ -23,6 +23,8 @@ from orchestrator.kernel.events import (
     Finished,
     Judged,
     Merged,
+    Opened,
+    Resumed,
     decode,
     encode,
 )
@@ -35,6 +37,9 @@ GROUP_S: Final = 0.05
 
 _SHARE: Final = 20
 """A sync comes no sooner than so many times as long as the last one took."""
+
+_SYNCED: Final = (Opened, Resumed, Finished, Judged)
+"""Events that are synced; those between them are, with the next one."""
 
 _SHOWN: Final = 300
 """Characters of the reason that are shown."""
@@ -68,7 +73,7 @@ class Journal:
                 for line in _whole_lines(file):
                     self._num_lines, whole = self._num_lines + 1, whole + len(line)
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        self._has_ends, self._sync_from = False, float("-inf")
+        self._is_due, self._sync_from = False, float("-inf")
         with self._naming():
             os.ftruncate(self._fd, whole)
             self._synced = whole, self._num_lines
@@ -88,13 +93,13 @@ class Journal:
                 os.ftruncate(self._fd, end)
                 raise
         self._num_lines += 1
-        self._has_ends |= isinstance(event, Finished | Judged)
+        self._is_due |= isinstance(event, _SYNCED)
         self.sync_ends()
         return event
 
     def sync_ends(self) -> None:
         """Write ends of trials through to the disk, if there are any and it is time again."""
-        if not self._has_ends or (began := time.monotonic()) < self._sync_from:
+        if not self._is_due or (began := time.monotonic()) < self._sync_from:
             return
         with self._naming():
             self._sync()
@@ -110,7 +115,7 @@ class Journal:
             os.ftruncate(self._fd, size)
             raise
         self._synced = os.fstat(self._fd).st_size, self._num_lines
-        self._has_ends = False
+        self._is_due = False
 
     @contextmanager
     def _naming(self) -> Iterator[None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import io
 import json
 import os
 import shutil
@@ -82,6 +84,14 @@ def read_recommended(run_dir: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) and "config" in content else None
+
+
+def table_ids(run_dir: Path) -> set[str]:
+    """Return the ids of the trials in ``trials.csv``; none where it is absent or damaged."""
+    with suppress(OSError, ValueError, KeyError, csv.Error):
+        text = (run_dir / RunFile.TRIALS_TEXT).read_text(encoding="utf-8")
+        return {row["trial_id"] for row in csv.DictReader(io.StringIO(text, newline=""))}
+    return set()
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:

@@ -17,6 +17,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from orchestrator.errors import RunDirectoryError, SweepError
+from orchestrator.kernel.events import Opened, Resumed
+from orchestrator.kernel.journal import read_journal
 from orchestrator.metrics import Objective, Published
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
@@ -239,17 +241,22 @@ _RIGOR_OF_THE_QUESTION: Final = (
 
 
 def read_sweep(run_dir: Path) -> SweepRecord:
-    """Return the record of a run directory.
+    """Return the record of a run directory, of its journal where ``sweep.json`` is lost.
 
     Raises:
-        RunDirectoryError: It is not a run directory, or its ``sweep.json`` is damaged.
+        RunDirectoryError: It is not a run directory, or both are damaged.
     """
     path = run_dir / RunFile.SWEEP
     try:
         content = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise no_run(run_dir) from None
     except (OSError, ValueError) as error:  # not JSON, or not UTF-8
+        journal = run_dir / RunFile.JOURNAL
+        events = read_journal(journal) if journal.is_file() else ()
+        swept = [event.sweep for event in events if isinstance(event, Opened | Resumed)]
+        if swept:
+            return SweepRecord.from_json(swept[-1], str(journal))
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            raise no_run(run_dir) from None
         raise RunDirectoryError(f"{path}: cannot be read: {error}", "start a new run") from None
     if not isinstance(content, dict):
         raise RunDirectoryError(f"{path}: cannot be read: no JSON object", "start a new run")

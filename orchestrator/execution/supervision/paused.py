@@ -4,17 +4,22 @@
 
     <scratch>/checkpoints/<trial>    of a trial that runs, for its own next attempt
     <paused>/<curve>-<epochs>        of a curve, at each of its pauses
+    <paused>/<curve>-<epochs>.crc    its checksum
 
 A trial works on a copy: it can be run again from the same pause. A checkpoint at a pause stays
-until its curve has been trained in full, or the sweep has ended.
+until its curve has been trained in full, or the sweep has ended. One that is damaged is set aside.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 from orchestrator.kernel.executor import Launch
+from orchestrator.storage.files import replace_file
+from orchestrator.system.disk import sync
 
 
 def last_pause(launch: Launch) -> int:
@@ -22,6 +27,19 @@ def last_pause(launch: Launch) -> int:
     budget = launch.trial.budget
     end = min(budget.epochs, budget.pause_after or budget.epochs)
     return max((epochs for epochs in _places(launch) if epochs < end), default=0)
+
+
+def set_aside(launch: Launch) -> list[int]:
+    """Rename the curve's checkpoints that are damaged; return the epochs of each.
+
+    Raises:
+        OSError: That is not possible.
+    """
+    damaged = [epochs for epochs, place in _places(launch).items() if not _is_whole(place)]
+    for epochs in damaged:
+        place = _places(launch)[epochs]
+        place.replace(place.with_suffix(".damaged"))
+    return damaged
 
 
 def take_up(launch: Launch) -> int:
@@ -58,7 +76,10 @@ def put_by(launch: Launch) -> None:
     try:
         launch.paused.mkdir(parents=True, exist_ok=True)
         shutil.move(launch.checkpoints, unfinished)  # to another file system, perhaps
+        text = _checksum(unfinished, each=sync)
+        replace_file(folder.with_suffix(".crc"), lambda path: path.write_text(text))
         unfinished.rename(folder)
+        sync(launch.paused)
     except OSError:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -78,6 +99,29 @@ def forget(launch: Launch) -> None:
     """Remove the curve's checkpoints: it has been trained in full."""
     for folder in _places(launch).values():
         shutil.rmtree(folder, ignore_errors=True)
+        folder.with_suffix(".crc").unlink(missing_ok=True)
+
+
+def _is_whole(place: Path) -> bool:
+    try:
+        return place.with_suffix(".crc").read_text() == _checksum(place)
+    except FileNotFoundError:  # of an earlier version
+        return place.is_dir()
+    except OSError:
+        return False
+
+
+def _checksum(folder: Path, each: Callable[[Path], None] = lambda path: None) -> str:
+    """Return the checksum of all names and contents below a folder; call ``each`` with all."""
+    total = 0
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        each(path)
+        total = crc32(str(path.relative_to(folder)).encode(errors="surrogateescape"), total)
+        if path.is_file():
+            with path.open("rb") as file:
+                while chunk := file.read(1 << 20):
+                    total = crc32(chunk, total)
+    return f"{total:08x}"
 
 
 def _places(launch: Launch) -> dict[int, Path]:

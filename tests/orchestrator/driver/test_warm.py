@@ -87,6 +87,7 @@ def test_a_resumed_run_is_told_the_same_though_the_earlier_one_is_gone(
     journal = (out / "journal.jsonl").read_text().splitlines(keepends=True)
     ends = [number for number, line in enumerate(journal) if '"event":"finished"' in line]
     (out / "journal.jsonl").write_text("".join(journal[: ends[3] + 1]))
+    (out / "trials.csv").unlink()
 
     resumed = run_main("--resume", out, *COMMON)
 
