@@ -55,7 +55,7 @@ class Disk:
         self._open: dict[int, Path] = {}
         self.fault: Fault | None = None
         self.num_steps, self.is_dead, self.acts = 0, False, dict[str, Callable[[], None]]()
-        self._keep(root)
+        self.keep()
 
     # -- a process
 
@@ -156,12 +156,13 @@ class Disk:
         first, end = self._lost.get(ino, (0, 0))
         return content[:first] + bytes(min(end, len(content)) - first) + content[end:]
 
-    def _keep(self, folder: Path) -> None:
-        """Take everything below a folder as synced."""
+    def keep(self, folder: Path | None = None) -> None:
+        """Take everything as synced, or what is below a folder."""
+        folder = folder or self.root
         self._sync(folder)
         for each in folder.iterdir():
             if each.is_dir():
-                self._keep(each)
+                self.keep(each)
             else:
                 self._sync(each)
 
@@ -172,7 +173,7 @@ class Disk:
             shutil.rmtree(each) if each.is_dir() else each.unlink()
         self._write(self.root, left)
         self._synced, self._names, self._lost = {}, {}, {}
-        self._keep(self.root)
+        self.keep()
 
     def _left(self, folder: Path | None, ino: int) -> dict[str, Any]:
         synced = self._names.get(ino, {})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import random
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
@@ -31,13 +31,13 @@ from orchestrator.kernel.parts import Fold
 from orchestrator.replay.executor import ReplayExecutor
 from orchestrator.replay.segment import segment_of
 from orchestrator.rules import SelectionRule
-from orchestrator.storage.files import RunDirectory, RunFile, replace_file
-from orchestrator.storage.history import read_history
+from orchestrator.storage.files import RunDirectory, RunFile, replace_file, table_ids
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.simulation.disk import Died, Disk, Fault
 from tests.simulation.sweeps import Case, Made, Remembering
 
+_COLUMNS = "trial_id,state\n"
 SAFE_S = 1.0
 """Seconds on the run's clock after which the end of a trial survives a power cut."""
 
@@ -178,16 +178,16 @@ class MachineState:
         self.disk = Disk(self.root, self.rng)
         self.run_dir = self.root / "runs" / "sweep" / "now"
 
-    def drive(self, fault: Fault | None) -> int | None:
+    def drive(self, fault: Fault | None, *, is_refused: bool = False) -> int | None:
         """Run a driver; return its exit code, None where it died. Then judge the disk."""
         out, code, began = io.StringIO(), None, self.clock.elapsed
-        acts = {"jump": self._jump}
+        acts = {"jump": self._jump, "interrupt": lambda: signal.raise_signal(signal.SIGINT)}
         self.parts: Any = None
         with _patched(self), redirect_stdout(out), redirect_stderr(out):
             try:
                 with self.disk.process(fault, **acts):
                     code = self._process()
-            except Died:
+            except (Died, KeyboardInterrupt):  # the latter before anything was started
                 pass
             except SweepError as error:
                 code = 2
@@ -197,8 +197,40 @@ class MachineState:
         self.spent_s += self.clock.elapsed - began
         self.num_steps = self.disk.num_steps
         self.output.append(out.getvalue())
-        self._judge(fault, code)
+        if not is_refused:
+            self.judge(fault, code)
+        elif code != 2 or len(out.getvalue().splitlines()) != 1:
+            self.wrong.append(f"is not refused in a sentence: {out.getvalue()}")
         return code
+
+    def damage(self) -> None:
+        """Damage a file: what is lost is made again, or the run is refused until it is restored."""
+        rng, journal = self.rng, self.run_dir / RunFile.JOURNAL
+        lines = journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+        states = sorted(self.run_dir.glob("paused/*-*/state"))
+        what = rng.choice(["record", "checkpoint", "line", "journal"])
+        if what == "record" and len(lines) > 1:
+            (self.run_dir / RunFile.SWEEP).unlink(missing_ok=True)
+        elif what == "checkpoint" and states:
+            rng.choice(states).write_bytes(b"damaged")
+        elif what == "line" and len(lines) > 2:
+            place = rng.randrange(len(lines) - 1)
+            found = lines[place]
+            at = rng.randrange(len(found) - 1)
+            new = b"" if rng.random() < 0.3 else found[:at] + b"~" + found[at + 1 :]
+            self._refuse(journal, [*lines[:place], new, *lines[place + 1 :]], lines)
+        elif what == "journal" and table_ids(self.run_dir):
+            self._refuse(journal, rng.choice([None, [], lines[:2]]), lines)
+
+    def _refuse(self, journal: Path, now: list[bytes] | None, then: list[bytes]) -> None:
+        journal.unlink() if now is None else journal.write_bytes(b"".join(now))
+        self.drive(None, is_refused=True)
+        if (journal.read_bytes() if journal.exists() else None) != (
+            None if now is None else b"".join(now)
+        ):
+            self.wrong.append("a journal that was refused has changed")
+        journal.write_bytes(b"".join(then))
+        self.disk.keep()
 
     def _jump(self) -> None:
         self.clock.offset += self.rng.uniform(-1e4, 1e4)
@@ -244,7 +276,7 @@ class MachineState:
         has_record = (self.run_dir / RunFile.SWEEP).exists()
         return has_record or bool(self.ended)
 
-    def _judge(self, fault: Fault | None, code: int | None) -> None:
+    def judge(self, fault: Fault | None, code: int | None) -> None:
         journal = self.run_dir / RunFile.JOURNAL
         ends: set[str] = set()
         if journal.exists():
@@ -302,15 +334,9 @@ def _write_results(
     run_dir: Path, rule: SelectionRule, close: Callable[[], Sequence[str]]
 ) -> tuple[list[str], bool]:
     """Write the rows only, as the driver writes its tables: from the journal, by a rename."""
-    history = read_history(read_journal(run_dir / RunFile.JOURNAL))
-    rows = [trial.row() for trial in history.trials.values() if trial.result is not None]
-
-    def write(path: Path) -> None:
-        with path.open("w") as file:
-            writer = csv.DictWriter(file, ["trial_id", "state"], extrasaction="ignore")
-            writer.writeheader()
-            writer.writerows(rows)
-
-    replace_file(run_dir / RunFile.TRIALS_TEXT, write)
+    events = read_journal(run_dir / RunFile.JOURNAL)
+    ends = {each.trial_id: each.result.state for each in events if isinstance(each, Finished)}
+    text = "".join(f"{trial_id},{state}\n" for trial_id, state in ends.items())
+    replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: path.write_text(f"{_COLUMNS}{text}"))
     replace_file(run_dir / RunFile.REPORT, lambda path: path.write_text("the page"))
     return [], True

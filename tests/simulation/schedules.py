@@ -22,7 +22,7 @@ from tests.simulation.disk import Fault
 from tests.simulation.machine import MachineState
 from tests.simulation.sweeps import CASES, Case
 
-KINDS = ("kill", "kill", "cut", "cut", "eio", "enospc", "full", "jump")
+KINDS = ("kill", "kill", "cut", "cut", "eio", "enospc", "full", "jump", "interrupt")
 MOST_FAULTS = 3
 _OF_TIME = ("started_at", "wall_s", "node")
 
@@ -91,13 +91,15 @@ def play(case: Case, faults: Sequence[Fault], seed: object) -> list[str]:
         for fault in faults:
             made.drive(fault)
             made.clock.elapsed += made.rng.uniform(0, 100)
+            if made.rng.random() < 0.2:
+                made.damage()
             if made.rng.random() < 0.3:  # another wall clock after a reboot
                 made.clock.offset += made.rng.uniform(-1e5, 1e5)
         code = made.drive(None)
         if made.rng.random() < 0.5:
             made.disk.cut()
             made.clock.elapsed += 10
-            made._judge(Fault("cut", 0), code)
+            made.judge(Fault("cut", 0), code)
         wrong = made.wrong
         if not made.has_ended:
             wrong.append(f"does not end: exit code {code}: {made.output[-1]}")

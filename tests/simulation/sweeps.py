@@ -26,7 +26,7 @@ from orchestrator.trial import Report, Trial
 from tests.orchestrator.search.playing import TRAINABLE, Config
 
 FILE = Path("/made/sweep.py")
-EPOCHS = 4
+EPOCHS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +70,12 @@ def _sweep(seed: int = 0, **fields: Any) -> Sweep[Any]:  # noqa: ANN401 - of a s
 
 _STAGED = _sweep(search=Factored(), space=Config(workers=choice(0, 3), batch=choice(100, 200)))
 CASES: Sequence[Case] = (
-    Case("grid", _sweep(search=Grid(), rigor={"max_repeats": 3})),
+    Case("grid", _sweep(search=Grid(), rigor={"max_repeats": 2})),
     Case("grid on three", _sweep(1, search=Grid()), slots=3),
     Case("optuna", _sweep(search=Optuna(trials=5))),
     Case("halving", _sweep(search=Grid(), stopping=Asha("val_acc", grace=1, factor=2))),
     Case("factored", _STAGED),
-    Case("budget", _sweep(2, search=Grid()), time_budget_s=250.0),
+    Case("budget", _sweep(2, search=Grid()), time_budget_s=190.0),
 )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.schedules import played, schedule
+from orchestrator.kernel.journal import Journal
+from tests.simulation.disk import Fault
+from tests.simulation.schedules import play, played, schedule, undisturbed
+from tests.simulation.sweeps import CASES
 
 NUM_SCHEDULES, PARTS = 1000, 4
 
@@ -15,6 +18,19 @@ def test_a_sweep_ends_as_if_nothing_had_happened(part: int) -> None:
     for seed, wrong in failed.items():
         print(f"python -m tests.simulation {seed}  # {schedule(seed)[0].name}: {wrong[0]}")
     assert not failed
+
+
+@pytest.mark.parametrize("kind", ["eio", "full"])
+def test_whichever_call_fails_the_run_is_resumed(kind: str) -> None:
+    case = next(case for case in CASES if case.name == "halving")
+    steps = range(1, undisturbed(case)[2] + 1)
+    failed = {step: wrong for step in steps if (wrong := play(case, [Fault(kind, step)], step))}
+    assert not failed
+
+
+def test_a_journal_that_is_not_synced_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Journal, "sync_ends", lambda _journal: None)
+    assert any(played(seed) for seed in range(30))
 
 
 def test_a_seed_replays_the_same_schedule() -> None:

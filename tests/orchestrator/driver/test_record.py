@@ -161,6 +161,17 @@ def went_on(*trials: int | None) -> list[Event]:
     return [Continued(trials=number) for number in trials]
 
 
+@pytest.mark.parametrize("journal", [None, b"", b'{"at":1,"event":"note","text":"of another"}\n'])
+def test_a_table_without_its_journal_is_not_begun_anew(
+    tmp_path: Path, journal: bytes | None
+) -> None:
+    (tmp_path / "trials.csv").write_text("trial_id,state\nab,completed\ncd,failed\n")
+    if journal is not None:
+        (tmp_path / "journal.jsonl").write_bytes(journal)
+    with pytest.raises(RunDirectoryError, match=r"lacks the end of 2 trials of trials.csv, .* ab"):
+        read_past(tmp_path, make_record())
+
+
 @pytest.mark.parametrize(
     ("trials", "past", "goes_on_to"),
     [(None, [], None), (5, [], None), (7, [], 7), (7, went_on(7, None), None), (9, went_on(7), 9)],

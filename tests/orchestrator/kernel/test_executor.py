@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from orchestrator.data import DataFolders
-from orchestrator.kernel.executor import Launch, Needs, Rank, Source, TimeBudget
+from orchestrator.kernel.executor import Executor, Launch, Needs, Rank, Source, TimeBudget
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.tracking.journals import make_trial
@@ -62,3 +65,13 @@ def test_a_rank_finds_the_others_by_torchrun_s_names() -> None:
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": "2950",
     }
+
+
+def test_a_budget_counts_time_that_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Executor().now()
+    monkeypatch.setattr(time, "time", lambda: before + 3600)
+    assert Executor().now() - before < 60
+    ends_at = Executor().now() + 1000
+    sent = pickle.loads(pickle.dumps(TimeBudget(seconds=30.0, ends_at=ends_at)))
+    assert sent.seconds == 30.0
+    assert sent.ends_at == pytest.approx(ends_at, abs=60)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -185,3 +189,80 @@ def test_blocks_and_output_are_not_in_the_journal() -> None:
 
 def test_a_kind_of_a_later_version_is_none() -> None:
     assert decode(line("of a later version", more=[1])) is None
+
+
+def written(path: Path, *texts: str) -> list[bytes]:
+    journal = Journal(path)
+    for text in texts:
+        journal.append(Noted(text=text))
+    journal.close()
+    return path.read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda lines: [lines[0], lines[1].replace(b"two", b"too"), lines[2]], "2 is damaged: its"),
+        (lambda lines: [lines[0], lines[2]], "2 is damaged: it was line 3: lines before it were"),
+        (lambda lines: [lines[0], *lines], "2 is damaged: it was line 1: lines before it were"),
+    ],
+)
+def test_a_line_that_was_changed_taken_out_or_added_is_named(
+    tmp_path: Path, damage: Callable[[list[bytes]], list[bytes]], why: str
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"".join(damage(written(path, "one", "two", "three"))))
+    with pytest.raises(RunDirectoryError) as error:
+        notes(path)
+    assert f"{path}:{why}" in error.value.message
+
+
+def test_lines_of_an_earlier_version_are_read_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b'{"at":1,"event":"note","text":"old"}\n')
+    assert b'"line":2,' in written(path, "new")[1]
+    assert notes(path) == ["old", "new"]
+
+
+def test_zeros_that_a_power_cut_left_are_a_torn_end(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    first, second, third = written(path, "one", "two", "three")
+    path.write_bytes(first + bytes(len(second)) + third)
+    assert notes(path) == ["one"]
+    written(path, "again")
+    assert notes(path) == ["one", "again"]
+
+
+def test_what_could_not_be_synced_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path)
+    journal.append(Opened(sweep={}))
+
+    def fails(_descriptor: int) -> None:
+        raise OSError(errno.EIO, "no")
+
+    journal.append(Noted(text="unsynced"))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", fails)
+        with pytest.raises(OSError, match=r"journal\.jsonl"):
+            journal.close()
+    assert opened(path) == [{}]
+    assert notes(path) == []
+
+
+def test_ends_are_synced_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, synced = 0.0, []
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    journal = Journal(tmp_path / "journal.jsonl")
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: synced.append(now))
+    for step in range(100):
+        now = step / 100
+        journal.append(Finished(trial_id="a", result=TrialResult(state=TrialState.NOT_RUN)))
+    assert 15 <= len(synced) <= 21
+    now = 2.0
+    journal.sync_ends()
+    assert synced[-1] == 2.0, "the last of them by a later tick"
+    monkeypatch.undo()
+    journal.close()

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunDirectoryError
+from orchestrator.kernel.events import Opened, Resumed
+from orchestrator.kernel.journal import Journal
 from orchestrator.metrics import Published, at_least, at_most, minimize
 from orchestrator.rules import weighted
 from orchestrator.storage.files import RunFile
@@ -92,6 +94,17 @@ def test_a_folder_without_a_record_is_refused(
         read_sweep(tmp_path)
     with pytest.raises(RunDirectoryError, match="no such folder"):
         read_sweep(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("left", [None, b"", b"{"])
+def test_a_lost_record_is_that_of_the_journal(tmp_path: Path, left: bytes | None) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    for kind, name in ((Opened, "then"), (Resumed, "now")):
+        journal.append(kind(sweep=make_record(name=name).to_json()))
+    journal.close()
+    if left is not None:
+        (tmp_path / "sweep.json").write_bytes(left)
+    assert read_sweep(tmp_path).name == "now"
 
 
 def test_the_run_that_was_meant_is_named(tmp_path: Path) -> None:
