@@ -260,12 +260,11 @@ class MachineState:
                 paused_dir=directory.paused,
                 time_budget=lambda: spending.time_budget,
             )
-            return run._explaining_the_end(
-                run._Parts(
-                    request=request, directory=directory, executor=executor, factory=factory,
-                    record=case.record, spending=spending, past=past, trials=None, load=None,
-                )
-            )  # fmt: skip
+            parts = run._Prepared.__new__(run._Prepared)
+            parts.request, parts.directory, parts.executor = request, directory, executor
+            parts.factory, parts.record, parts.spending = factory, case.record, spending
+            parts.past, parts.load = past, None
+            return run._explaining_the_end(parts)
         finally:
             if not self.disk.is_dead:
                 directory.release()
