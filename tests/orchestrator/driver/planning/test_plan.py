@@ -214,9 +214,11 @@ def test_runs_of_another_kind_do_not_count(tmp_path: Path, other: dict[str, Any]
 
 
 def test_runs_that_cannot_be_read_do_not_hide_those_that_can(tmp_path: Path) -> None:
-    for name, file in (("unfinished", "journal.jsonl"), ("broken", "sweep.json")):
+    broken = ("sweep.json", "journal.jsonl")
+    for name, files in (("unfinished", broken[1:]), ("broken", broken)):
         earlier_run(tmp_path / name, [20.0])
-        (tmp_path / name / file).write_text("{\n")
+        for file in files:
+            (tmp_path / name / file).write_text("{\n")
         assert list(earlier_s(tmp_path / name, EARLIER)) == []
     assert list(earlier_s(tmp_path / "missing", EARLIER)) == []
 
