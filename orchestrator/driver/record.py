@@ -239,9 +239,9 @@ class Past:
             )
         last = self.events[-1] if self.events else None
         has_ended = isinstance(last, Ended) and last.exit_code == 0
-        # Else its driver died while it wrote the tables and the report.
-        has_report = (self.run_dir / RunFile.REPORT).exists()
-        if has_ended and has_report and self.trials is None and cut_by:
+        # Else its driver died while it wrote the tables and the answer.
+        has_answer = (self.run_dir / RunFile.ANSWER).exists()
+        if has_ended and has_answer and self.trials is None and cut_by:
             raise RunDirectoryError(
                 f"--resume {self.run_dir}: {cut_by} has ended this run",
                 "give it more: a larger --time-budget or --core-hours",

@@ -293,7 +293,7 @@ class MachineState:
         self.has_ended |= code == 0
         self.wrong += [f"after {fault}: {text}" for text in _odd_messages(self.output[-1])]
         if code == 2 and "has ended this run" in self.output[-1]:
-            self.has_ended |= (self.run_dir / RunFile.REPORT).exists()
+            self.has_ended |= (self.run_dir / RunFile.ANSWER).exists()
         elif code == 2 and not (fault is not None and fault.is_error):
             self.wrong.append(f"after {fault}: refused: {self.output[-1].splitlines()[-1]}")
 
@@ -337,5 +337,5 @@ def _write_results(
     ends = {each.trial_id: each.result.state for each in events if isinstance(each, Finished)}
     text = "".join(f"{trial_id},{state}\n" for trial_id, state in ends.items())
     replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: path.write_text(f"{_COLUMNS}{text}"))
-    replace_file(run_dir / RunFile.REPORT, lambda path: path.write_text("the page"))
+    replace_file(run_dir / RunFile.ANSWER, lambda path: path.write_text("the answer"))
     return [], True

@@ -113,8 +113,8 @@ def play(case: Case, faults: Sequence[Fault], seed: object) -> list[str]:
             wrong.append(f"other rows: {_differences(own, rows)}")
         elif answer_of(history, own) != answer:
             wrong.append("another answer")
-        if not (made.run_dir / RunFile.REPORT).exists():
-            wrong.append("its report is lost")
+        if not (made.run_dir / RunFile.ANSWER).exists():
+            wrong.append("its answer is lost")
         return wrong
 
 

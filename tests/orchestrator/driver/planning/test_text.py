@@ -242,7 +242,7 @@ def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
         first = {"at": 1.0, "event": "sweep", "sweep": begun.to_json()}
         lines = [json.dumps({"at": 2.0, **event}) for event in (first, *events)]
         (run / "journal.jsonl").write_text("\n".join(lines) + "\n")
-        (run / "report.html").touch()
+        (run / "answer.md").touch()
         done = run_main("--plan", "--resume", "begun", *more)
         assert (done.returncode == 2) is ("error: " in done.stderr)
         return done.stdout + done.stderr
