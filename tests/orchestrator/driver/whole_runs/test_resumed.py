@@ -166,7 +166,7 @@ def test_a_full_disk_ends_a_sweep_that_can_be_resumed(run_cli: RunCli, tmp_path:
     )
 
     assert done.returncode == 1, done.stderr
-    said = "error: [Errno 27] File too large\nto resume: "
+    said = f"error: [Errno 27] File too large: '{out / 'journal.jsonl'}'\nto resume: "
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     before = finished_counts(out)
