@@ -27,12 +27,12 @@ rate or precision, and before a speed-up is claimed or a change is kept.
 
 # Which settings train this fastest?
 
-Measure with these commands instead of timing one run: single runs of one config differ by several
-percent. [Install](docs/install.md) it next to the model.
+Measure with these commands: single runs of one config differ by several percent.
+[Install](docs/install.md) it next to the model.
 
     orchestrator tune train.py            # a script as it is: its best loader settings
-    orchestrator init --from train.py     # write a sweep of a script's options
-    orchestrator init                     # or a sweep and a trainable that run, to be edited
+    orchestrator init --from train.py     # a sweep of a script's options
+    orchestrator init                     # or an example that runs, to be edited
     orchestrator plan my_sweep.py         # what would run, for how long, and what cannot
     orchestrator run my_sweep.py --time-budget 30m
     orchestrator show --json              # the last run's answer
@@ -51,6 +51,8 @@ keep the baseline and report the reason. Report the test accuracy, but choose no
 ## Exit codes
 
 {exit_codes}
+
+Of `tune` and `judge`: 0: the new one is shown to be faster; 3: it is not.
 
 ## Keep a change, or drop it
 
@@ -111,7 +113,7 @@ def skill() -> str:
     return _SKILL.format(
         name=NAME,
         recommended=bullets(section(_COMMANDS, "Afterwards"), *keys),
-        exit_codes=bullets(section(_COMMANDS, "Exit codes")),
+        exit_codes=bullets(section(_COMMANDS, "Exit codes"), "- 0:", "- 1:", "- 2:", "- 3:"),
         judge=section("docs/scripts.md", "Is the new one faster?"),
     )
 
