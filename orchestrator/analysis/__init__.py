@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from orchestrator.analysis.api.scaling import goodput, scaling, time_to_accuracy
     from orchestrator.analysis.columns import TableError
     from orchestrator.analysis.comparison.compare import compare
-    from orchestrator.analysis.knobs.effects import effects, importance, interactions
+    from orchestrator.analysis.knobs.effects import effects, interactions
     from orchestrator.analysis.tables.run_tables import RunTables
     from orchestrator.metrics import maximize, minimize
 
 __all__ = [
     "RunTables", "TableError", "compare", "configs", "describe", "effects", "export", "goodput",
-    "importance", "interactions", "load", "maximize", "minimize", "pareto_front", "plot",
+    "interactions", "load", "maximize", "minimize", "pareto_front", "plot",
     "recommend", "scaling", "time_to_accuracy",
 ]  # fmt: skip
 
@@ -53,7 +53,6 @@ _ELSEWHERE = {
     "compare": "analysis.comparison.compare",
     "effects": "analysis.knobs.effects",
     "goodput": "analysis.api.scaling",
-    "importance": "analysis.knobs.effects",
     "interactions": "analysis.knobs.effects",
     "maximize": "metrics",
     "minimize": "metrics",
