@@ -14,14 +14,7 @@ import pandas as pd
 from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.statistics import pareto
-from orchestrator.analysis.tables.checks import (
-    Source,
-    checked_configs,
-    checked_trials,
-    labelled,
-    objectives_of,
-    run_of,
-)
+from orchestrator.analysis.tables import checks
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest, refusing_os_errors
@@ -106,7 +99,7 @@ load = load_run
 recommend = findings
 
 
-def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
+def describe(source: checks.Source, *, run: RunTables | None = None) -> pd.DataFrame:
     """Describe the columns of a run's trials, or of a frame.
 
     Args:
@@ -121,7 +114,7 @@ def describe(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
     Raises:
         TableError: A frame came without its run.
     """
-    tables = run_of(source, run, "describe")
+    tables = checks.run_of(source, run, "describe")
     frame = tables.trials if isinstance(source, RunTables) else source
     known = [frame[column].dropna() for column in frame.columns]
     rows = [
@@ -155,7 +148,7 @@ def _meaning_of(column: str, run: RunTables) -> dict[str, str]:
     return {"column": column, "kind": kind, "role": role, "unit": unit, "meaning": meaning}
 
 
-def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
+def configs(source: checks.Source, *, run: RunTables | None = None) -> pd.DataFrame:
     """Return the configs that completed, with repeats combined.
 
     Only runs of stage ``train`` select, so configs are compared by these. The
@@ -176,14 +169,14 @@ def configs(source: Source, *, run: RunTables | None = None) -> pd.DataFrame:
     Raises:
         TableError: A frame came without its run, lacks a knob, or has a trial twice.
     """
-    tables = run_of(source, run, "configs")
+    tables = checks.run_of(source, run, "configs")
     if isinstance(source, pd.DataFrame):
-        tables = replace(tables, trials=checked_trials(source, tables, "configs"))
-    return labelled(tables.ranked, tables.sweep)
+        tables = replace(tables, trials=checks.checked_trials(source, tables, "configs"))
+    return checks.labelled(tables.ranked, tables.sweep)
 
 
 def pareto_front(
-    source: Source, objectives: str | Objective | Sequence[str | Objective] | None = None
+    source: checks.Source, objectives: str | Objective | Sequence[str | Objective] | None = None
 ) -> pd.DataFrame:
     """Return the configs that no other config beats in every objective.
 
@@ -207,15 +200,15 @@ def pareto_front(
     """
     if isinstance(source, RunTables):
         source = configs(source)
-    frame = checked_configs(source, "pareto_front")
-    asked = objectives_of(objectives, frame, "pareto_front")
+    frame = checks.checked_configs(source, "pareto_front")
+    asked = checks.objectives_of(objectives, frame, "pareto_front")
     if all(objective.bound is not None for objective in asked):
         raise TableError("pareto_front: every objective has a bound: none is to be improved")
     return pareto.in_order(frame[pareto.pareto_front(frame, asked)], asked)
 
 
 def export(
-    source: Source, folder: str | Path, format: str = "csv", *, name: str = "table"
+    source: checks.Source, folder: str | Path, format: str = "csv", *, name: str = "table"
 ) -> list[Path]:
     """Write a run's tables, or a frame, into a folder.
 
@@ -250,7 +243,7 @@ def export(
         return [_write(folder / f"{title}.{format}", table) for title, table in tables.items()]
 
 
-def _tables_of(run: Source, name: str) -> dict[str, pd.DataFrame]:
+def _tables_of(run: checks.Source, name: str) -> dict[str, pd.DataFrame]:
     if not isinstance(run, RunTables):
         return {name: run}
     made = configs(run)

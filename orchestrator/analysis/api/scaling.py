@@ -151,8 +151,7 @@ def time_to_accuracy(
     runs = CURVE_IDS if CURVE_IDS in frame.columns else "timed_ids"
     times = times_of(frame, curves, tables.grouped, rule, target=target)
     columns = ["reached_s", "num_reached", "num_runs", "trained_s"]
-    found = pd.DataFrame(columns=columns) if times is None else times.configs[columns]
-    found = found.reindex(frame.index)
+    found = (pd.DataFrame() if times is None else times).reindex(frame.index, columns=columns)
     table = frame[[*params_of(frame), GROUP]].assign(
         target=target,
         reached_s=found["reached_s"].astype("float64"),

@@ -10,26 +10,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.composition.parts import (
-    COMBINATION,
-    CONFIG,
-    KEYS,
-    RATE,
-    SETTING,
-    SETUP,
-    TIMES,
-    UNTOLD,
-    WALL,
-    WARM_UP,
-    curve_ends,
-    curve_times,
-    learned_of,
-    medians_of,
-    one_offs,
-    speeds_of,
-    with_keys,
-    with_times,
-)
+from orchestrator.analysis.composition import parts
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.metric_table import OF_THE_TARGET
@@ -40,7 +21,7 @@ from orchestrator.trial import Stage, TrialState
 COMPOSED: Final = "composed"
 """Column that is True for a config that was not itself both trained and probed."""
 
-_ADDED: Final = (WALL, COMPOSED, "speed_ids", "curve_ids")
+_ADDED: Final = (parts.WALL, COMPOSED, "speed_ids", "curve_ids")
 
 
 def compose(
@@ -68,57 +49,67 @@ def compose(
         ``wall_s``, the whole time; :data:`COMPOSED`; ``speed_ids`` and ``curve_ids``, the trials
         that the two are of. In the order of the candidates.
     """
-    keyed, configs = with_keys(trials, candidates, roles)
-    speeds = speeds_of(keyed, rate_of(objectives[0]))
-    ends = curve_ends(keyed, state, to_target=objectives[0].metric in OF_THE_TARGET)
+    keyed, configs = parts.with_keys(trials, candidates, roles)
+    speeds = parts.speeds_of(keyed, rate_of(objectives[0]))
+    ends = parts.curve_ends(keyed, state, to_target=objectives[0].metric in OF_THE_TARGET)
     if speeds.empty or ends.empty:
         empty = by_config(trials.iloc[:0])
         return empty.assign(**{name: pd.Series(dtype="object") for name in _ADDED})
     metrics = [objective.metric for objective in objectives]
-    learned, own = learned_of(ends, metrics), learned_of(ends, metrics, CONFIG)
-    of_curves = curve_times(keyed, ends, curves)
+    learned, own = parts.learned_of(ends, metrics), parts.learned_of(ends, metrics, parts.CONFIG)
+    of_curves = parts.curve_times(keyed, ends, curves)
     learned_columns = [name for name in metrics_of(speeds) if _is_of_curves(name)]
     speeds = speeds.drop(columns=[*learned_columns, "num_all_runs"])
     speeds = speeds.rename(columns={"trial_ids": "speed_ids"})
-    rows = configs.merge(speeds, on=SETTING, how="inner")
-    rows = rows.merge(learned.join(of_curves), left_on=COMBINATION, right_index=True, how="inner")
-    is_own = rows[CONFIG].isin(own.index)  # what was trained itself has its own accuracy
-    rows = rows.assign(
-        **{name: rows[name].where(~is_own, rows[CONFIG].map(own[name])) for name in own.columns}
+    rows = configs.merge(speeds, on=parts.SETTING, how="inner")
+    rows = rows.merge(
+        learned.join(of_curves), left_on=parts.COMBINATION, right_index=True, how="inner"
     )
-    once = one_offs(trials)
-    own_once = medians_of(once, rows["speed_ids"])
+    is_own = rows[parts.CONFIG].isin(own.index)  # what was trained itself has its own accuracy
     rows = rows.assign(
-        **{name: own_once[name].fillna(once[name].median()) for name in (SETUP, WARM_UP)}
+        **{
+            name: rows[name].where(~is_own, rows[parts.CONFIG].map(own[name]))
+            for name in own.columns
+        }
+    )
+    once = parts.one_offs(trials)
+    own_once = parts.medians_of(once, rows["speed_ids"])
+    rows = rows.assign(
+        **{
+            name: own_once[name].fillna(once[name].median())
+            for name in (parts.SETUP, parts.WARM_UP)
+        }
     )
     missing = [name for name in metrics_of(trials) if name not in rows.columns]
     rows = rows.assign(**dict.fromkeys(missing, np.nan))
-    rows = _with_interval(with_times(rows), objectives[0].metric)
+    rows = _with_interval(parts.with_times(rows), objectives[0].metric)
     pairs = zip(rows["speed_ids"], rows["curve_ids"], strict=True)
     done = keyed[keyed["state"] == TrialState.COMPLETED]
-    probed, trained = (done.loc[done["stage"] == s, CONFIG] for s in (Stage.PROBE, Stage.TRAIN))
+    probed, trained = (
+        done.loc[done["stage"] == s, parts.CONFIG] for s in (Stage.PROBE, Stage.TRAIN)
+    )
     is_lost = keyed["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])
-    lost = keyed.loc[is_lost & (keyed["stage"] == Stage.TRAIN), COMBINATION].value_counts()
+    lost = keyed.loc[is_lost & (keyed["stage"] == Stage.TRAIN), parts.COMBINATION].value_counts()
     rows = rows.assign(
         trial_ids=pd.Series([speed + curve for speed, curve in pairs], rows.index, dtype="object"),
-        num_lost=rows["num_lost"] + rows[COMBINATION].map(lost).fillna(0).astype("int64"),
-        **{COMPOSED: ~(rows[CONFIG].isin(probed) & rows[CONFIG].isin(trained))},
+        num_lost=rows["num_lost"] + rows[parts.COMBINATION].map(lost).fillna(0).astype("int64"),
+        **{COMPOSED: ~(rows[parts.CONFIG].isin(probed) & rows[parts.CONFIG].isin(trained))},
     )
     rows = rows.astype({"num_runs": "int64", "num_all_runs": "int64", "contaminated": "bool"})
-    rows = rows.drop(columns=list(KEYS)).reset_index(drop=True)
+    rows = rows.drop(columns=list(parts.KEYS)).reset_index(drop=True)
     first = [*params_of(rows), GROUP, *metrics_of(rows)]
     return rows[[*first, *(name for name in rows.columns if name not in first)]]
 
 
 def rate_of(speed: Objective) -> str:
     """Return the rate that probes are compared by: the objective, unless that is composed."""
-    return RATE.removeprefix("metrics.") if _is_of_curves(speed.metric) else speed.metric
+    return parts.RATE.removeprefix("metrics.") if _is_of_curves(speed.metric) else speed.metric
 
 
 def _is_of_curves(column: str) -> bool:
     """Return True for a figure of a whole training that no probe has."""
     name = column.removeprefix("metrics.")
-    return is_learned(name) or name in UNTOLD
+    return is_learned(name) or name in parts.UNTOLD
 
 
 def _with_interval(rows: pd.DataFrame, speed: str) -> pd.DataFrame:
@@ -126,7 +117,7 @@ def _with_interval(rows: pd.DataFrame, speed: str) -> pd.DataFrame:
 
     Its logarithm varies at most as the rate's does, which is part of it.
     """
-    if speed not in (*TIMES, "goodput"):
+    if speed not in (*parts.TIMES, "goodput"):
         return rows
     half = t_quantile(rows["df"].to_numpy(dtype=np.float64)) * np.sqrt(rows["variance"])
     centre = rows[f"metrics.{speed}"]

@@ -10,14 +10,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import Config, rows_of, same_config
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings.answer_figures import (
-    Difference,
-    accuracy_difference,
-    cost_of_run,
-    named_figures,
-    row_of,
-    stage_and_group,
-)
+from orchestrator.analysis.findings import answer_figures
 from orchestrator.analysis.findings.caveats import (
     Caveat,
     Finding,
@@ -88,7 +81,7 @@ class Findings:
     why_not_known: str = ""
     how_sure: str
     changes: tuple[Change, ...] = ()
-    difference: Difference | None = None
+    difference: answer_figures.Difference | None = None
     row: Mapping[Any, Any] = field(default_factory=dict, repr=False)
     measured_in: Stage | None = None
     figures: Mapping[str, float]
@@ -158,31 +151,33 @@ def findings(tables: RunTables) -> Findings:
     choice = choose(tables, selection)
     if choice is None:
         why = why_none(selection, tables)
-        baseline = row_of(tables, tables.sweep.baseline, Stage.TRAIN, tables.main_group)
+        baseline = answer_figures.row_of(
+            tables, tables.sweep.baseline, Stage.TRAIN, tables.main_group
+        )
         return Findings(
             tables=tables,
             status=Status.NOTHING,
             sentence=f"no settings can be recommended: {why}",
             why=why,
             how_sure="nothing is recommended",
-            figures=named_figures({}, rule),
-            baseline_figures=named_figures(baseline, rule),
-            cost=cost_of_run(tables, {}, {}, None),
+            figures=answer_figures.named_figures({}, rule),
+            baseline_figures=answer_figures.named_figures(baseline, rule),
+            cost=answer_figures.cost_of_run(tables, {}, {}, None),
             checks=_gravest_first(caveats_of_run(tables, None)),
         )
     config, speedup = choice.config, choice.speedup
-    stage, group = stage_and_group(choice, tables)
+    stage, group = answer_figures.stage_and_group(choice, tables)
     is_complete = stage is Stage.CONFIRM or choice.selection.state is TrialState.COMPLETED
-    row = row_of(tables, config, stage, group) if is_complete else choice.row
-    baseline = row_of(tables, tables.sweep.baseline, stage, group)
+    row = answer_figures.row_of(tables, config, stage, group) if is_complete else choice.row
+    baseline = answer_figures.row_of(tables, tables.sweep.baseline, stage, group)
     is_baseline = same_config(config, tables.sweep.baseline)
     unknown = why_not_known(choice.against or speedup, tables)
-    difference = None if is_baseline else accuracy_difference(tables, config)
-    figures = named_figures(row, rule)
+    difference = None if is_baseline else answer_figures.accuracy_difference(tables, config)
+    figures = answer_figures.named_figures(row, rule)
     clause = accuracy_clause(rule, figures, difference)
     status, sentence = answer_of(choice, tables, clause, unknown)
     caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
-    theirs = named_figures(baseline, rule)
+    theirs = answer_figures.named_figures(baseline, rule)
     sentence += others_clause(rule, figures, None if is_baseline else theirs)
     sentence = "; ".join([sentence, *(one.short for one in caveats if one.short)])
     return Findings(
@@ -199,7 +194,7 @@ def findings(tables: RunTables) -> Findings:
         measured_in=stage,
         figures=figures,
         baseline_figures=theirs,
-        cost=cost_of_run(tables, row, baseline, speedup),
+        cost=answer_figures.cost_of_run(tables, row, baseline, speedup),
         checks=_gravest_first(caveats),
     )
 

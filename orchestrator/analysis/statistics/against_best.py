@@ -175,9 +175,12 @@ def _intervals(
 def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) -> Floats:
     """Return each config's least ``difference + quantile * error`` from the others of ``columns``.
 
-    Infinite if there is no other. Differences are between logs.
+    Infinite if there is no other. Differences are between logs. Of columns with the same variance
+    only the two with the largest logs can give the least end: the second for the first itself.
     """
-    least = np.full(len(logs), np.inf)
+    order = columns[np.lexsort((-logs[columns], variances[columns]))]
+    is_third = np.concatenate([[False] * 2, variances[order[2:]] == variances[order[:-2]]])
+    columns, least = order[~is_third[: len(order)]], np.full(len(logs), np.inf)
     for rows in np.array_split(np.arange(len(logs)), 1 + len(logs) * len(columns) // MAX_CELLS):
         half = quantile * np.sqrt(variances[rows, None] + variances[columns])
         ends = logs[rows, None] - logs[columns] + half

@@ -12,18 +12,9 @@ import pandas as pd
 
 from orchestrator.analysis.columns import metrics_of, params_of
 from orchestrator.analysis.comparable import ALL, GROUP
+from orchestrator.analysis.statistics import pooling
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
-from orchestrator.analysis.statistics.pooling import (
-    config_ids,
-    contaminated,
-    counting,
-    pools_by_stage,
-    preferred,
-    shared_a_round,
-    speed_cells,
-    spread_of,
-)
 from orchestrator.metric_table import OF_THE_TARGET, TOTALS
 from orchestrator.metrics import FIRST_LOSS, is_learned
 from orchestrator.trial import Stage, TrialState
@@ -76,16 +67,15 @@ def by_config(
     of_stage = trials[trials["stage"] == stage]
     rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
     rows = rows[last_of_curves(rows)]
-    ids = config_ids(trials)
-    evaluated = are_evaluated(rows, trials)
-    rows = _without_short_totals(rows, evaluated)
-    rows = _without_rarely_reached(rows, ids[rows.index], evaluated)
+    ids = pooling.config_ids(trials)
+    evaluated = _are_evaluated(trials)[rows.index]
+    rows = _without_partial(rows, ids[rows.index], evaluated)
     groups = rows.groupby(ids[rows.index], sort=False)
     beside = pd.Series(True, index=rows.index)
     if stage is Stage.CONFIRM:  # the test run shares no round
-        beside = shared_a_round(of_stage)[rows.index]
-    timed = rows[preferred(beside, [ids[rows.index]])]
-    clean = timed[counting(timed, [ids[timed.index]])]
+        beside = pooling.shared_a_round(of_stage)[rows.index]
+    timed = rows[pooling.preferred(beside, [ids[rows.index]])]
+    clean = timed[pooling.counting(timed, [ids[timed.index]])]
     of_clean = clean.groupby(ids[clean.index], sort=False)
     configs = groups[params_of(trials)].first()
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
@@ -103,12 +93,14 @@ def by_config(
     configs["timed_ids"] = (
         configs["trial_ids"] if is_clean else _trial_ids(clean["trial_id"], ids, configs.index)
     )
-    configs["contaminated"] = contaminated(clean).groupby(ids[clean.index], sort=False).any()
+    configs["contaminated"] = (
+        pooling.contaminated(clean).groupby(ids[clean.index], sort=False).any()
+    )
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
-    cells = speed_cells(clean, [ids[clean.index]], speed).reindex(configs.index)
+    cells = pooling.speed_cells(clean, [ids[clean.index]], speed).reindex(configs.index)
     cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
-    pools = pools_by_stage(trials, stages=[stage], speed=speed)[stage]
-    configs = _with_interval(configs, cells, spread_of(cells, pools), speed)
+    pools = pooling.pools_by_stage(trials, stages=[stage], speed=speed)[stage]
+    configs = _with_interval(configs, cells, pooling.spread_of(cells, pools), speed)
     return configs.reset_index(drop=True)
 
 
@@ -125,7 +117,7 @@ def _with_learned(
     """
     keys = ids[rows.index]
     if GROUP in rows.columns and rows[GROUP].nunique() > 1:
-        keys = config_ids(rows.drop(columns=GROUP))
+        keys = pooling.config_ids(rows.drop(columns=GROUP))
     learned = [
         column
         for column in metrics_of(rows)
@@ -133,7 +125,7 @@ def _with_learned(
     ]
     runs = rows.groupby(keys, sort=False)
     of_config = keys.groupby(ids[rows.index], sort=False).first()
-    good = rows[preferred(are_good, [keys])]
+    good = rows[pooling.preferred(are_good, [keys])]
     of_good = good.groupby(keys[good.index], sort=False)
     means = of_good[learned].mean().fillna(runs[learned].mean())
     means = means.assign(num_all_runs=of_good[_EVALUATED].sum())
@@ -142,46 +134,32 @@ def _with_learned(
     )
 
 
-def are_evaluated(rows: pd.DataFrame, trials: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for runs that report what was learned: all, if none of ``trials`` does.
-
-    Args:
-        rows: The runs to test.
-        trials: The runs of all stages: if the confirm runs are short, the others still report it.
-    """
-    if not _say_what_was_learned(trials).any():
-        return pd.Series(True, index=rows.index)
-    return _say_what_was_learned(rows)
-
-
-def _say_what_was_learned(rows: pd.DataFrame) -> pd.Series[bool]:
-    names = [column.removeprefix("metrics.") for column in metrics_of(rows)]
+def _are_evaluated(trials: pd.DataFrame) -> pd.Series[bool]:
+    """Return True for runs that report what was learned: all, if no run of any stage does."""
+    names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
     learned = [f"metrics.{n}" for n in names if is_learned(n) and n not in OF_SPEED_RUNS]
-    return rows[learned].notna().any(axis=1)
+    are_evaluated = trials[learned].notna().any(axis=1)
+    return are_evaluated | (not are_evaluated.any())
 
 
-def _without_short_totals(rows: pd.DataFrame, evaluated: pd.Series[bool]) -> pd.DataFrame:
-    """Return the rows without the :data:`TOTALS` of runs of speed alone, which end early."""
-    totals = [f"metrics.{name}" for name in TOTALS if f"metrics.{name}" in rows.columns]
-    if evaluated.all() or not totals:
-        return rows
-    return rows.assign(**{name: rows[name].where(evaluated) for name in totals})
-
-
-def _without_rarely_reached(
+def _without_partial(
     rows: pd.DataFrame, ids: pd.Series[int], evaluated: pd.Series[bool]
 ) -> pd.DataFrame:
-    """Return the rows without figures to a target that fewer than half of a config's runs reached.
+    """Return the rows without figures that a part of the runs would misrepresent.
 
-    The mean over the runs that reached it would show the lucky runs alone.
+    These are the :data:`TOTALS` of runs of speed alone, which end early, and figures to a target
+    that fewer than half of a config's runs reached: their mean would show the lucky runs alone.
     """
     num_runs = evaluated.groupby(ids, sort=False).transform("sum")
     figures = {}
-    for name in (f"metrics.{name}" for name in OF_THE_TARGET):
-        if name in rows.columns and rows[name].notna().any():
-            num_there = rows[name].notna().groupby(ids, sort=False).transform("sum")
-            figures[name] = rows[name].where(2 * num_there >= num_runs)
-    return rows.assign(**figures) if figures else rows
+    for column in metrics_of(rows):
+        if (name := column.removeprefix("metrics.")) in TOTALS:
+            cells = rows[column].where(evaluated)
+            if name in OF_THE_TARGET:
+                num_there = cells.notna().groupby(ids, sort=False).transform("sum")
+                cells = cells.where(2 * num_there >= num_runs)
+            figures[column] = cells
+    return rows.assign(**figures)
 
 
 def _trial_ids(

@@ -10,7 +10,6 @@ MLPerf Training counts it; Mattson et al., 2020).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -73,24 +72,6 @@ def whole_curves(curves: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([others, joined], ignore_index=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimeToAccuracy:
-    """Times at which configs reached an accuracy.
-
-    Attributes:
-        target: The accuracy: the least one that the sweep's rule accepts.
-        clock: The column that time is read from.
-        configs: For each config, by the index of the input table: ``reached_s``, when half of its
-            runs had a report as good as the target, NaN if fewer ever did; ``trained_s``, the
-            median of their training times; ``num_reached`` of ``num_runs``, the runs for its
-            speed. Soonest first, then the most accurate.
-    """
-
-    target: float
-    clock: str
-    configs: pd.DataFrame
-
-
 def time_to_accuracy(
     configs: pd.DataFrame,
     curves: pd.DataFrame,
@@ -98,7 +79,7 @@ def time_to_accuracy(
     rule: Rule,
     *,
     target: float | None = None,
-) -> TimeToAccuracy | None:
+) -> pd.DataFrame | None:
     """Return the times at which each config reached an accuracy, by its learning curves.
 
     A composed config takes the epochs of its curve at the speed of its setting.
@@ -113,8 +94,12 @@ def time_to_accuracy(
         target: An accuracy in place of the rule's.
 
     Returns:
-        None if no config has a report as good as the target; with a ``target`` of the caller, if no
-        config has any report.
+        For each config, by the index of the input table: the ``target``, by default the least
+        accuracy that the rule accepts; the ``clock``, the column that time is read from;
+        ``reached_s``, when half of its runs had a report as good as the target, NaN if fewer ever
+        did; ``trained_s``, the median of their training times; ``num_reached`` of ``num_runs``, the
+        runs for its speed. Soonest first, then the most accurate. None if no config has a report as
+        good as the target; with a ``target`` of the caller, if no config has any report.
     """
     if CURVE_IDS not in configs.columns:
         return _measured_times(configs, curves, rule, target)
@@ -125,18 +110,18 @@ def time_to_accuracy(
         return None
     epochs_s = trials.set_index("trial_id")[_EPOCH_S]
     own_s = ids.map(lambda of_curve: epochs_s.reindex(list(of_curve)).mean())
-    of_curves = times.configs.assign(own_s=own_s, **{CURVE_IDS: ids})
+    of_curves = times.assign(own_s=own_s, **{CURVE_IDS: ids})
     rows = configs[[CURVE_IDS, _EPOCH_S]].reset_index(names="config")
     rows = rows.merge(of_curves, on=CURVE_IDS, how="inner").set_index("config").rename_axis(None)
     scale = rows[_EPOCH_S] / rows["own_s"]
     scaled = {name: rows[name] * scale for name in ("reached_s", "trained_s")}
-    table = rows.assign(**scaled)[times.configs.columns].sort_values("reached_s", kind="stable")
-    return replace(times, clock=CLOCK, configs=table)
+    table = rows.assign(**scaled, clock=CLOCK)[times.columns]
+    return table.sort_values("reached_s", kind="stable")
 
 
 def _measured_times(
     configs: pd.DataFrame, curves: pd.DataFrame, rule: Rule, target: float | None
-) -> TimeToAccuracy | None:
+) -> pd.DataFrame | None:
     """Return the times by the reports of the configs' own runs."""
     column = rule.accuracy_column
     if configs.empty or column not in curves.columns or configs[column].isna().all():
@@ -160,6 +145,8 @@ def _measured_times(
         return None
     table = pd.DataFrame(
         {
+            "target": target,
+            "clock": clock,
             "reached_s": reached_s.where(np.isfinite(reached_s)),
             "trained_s": of_config["trained_s"].median(),
             "num_reached": np.isfinite(by_run["reached_s"]).groupby("config").sum(),
@@ -168,7 +155,7 @@ def _measured_times(
     )
     table = table.assign(_final=rule.accuracy.sign * configs[column].reindex(table.index))
     table = table.sort_values(["reached_s", "_final"], ascending=[True, False], kind="stable")
-    return TimeToAccuracy(target=target, clock=clock, configs=table.drop(columns="_final"))
+    return table.drop(columns="_final")
 
 
 def accuracy_asked(configs: pd.DataFrame, rule: Rule) -> float:

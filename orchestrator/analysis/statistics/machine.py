@@ -21,19 +21,7 @@ from orchestrator.analysis.comparable import (
     probed_co_located,
 )
 from orchestrator.analysis.rule import Rule, rule_of
-from orchestrator.analysis.statistics.intervals import (
-    CONFIDENCE,
-    is_narrow,
-    mean_interval,
-    t_quantile,
-    two_sided_p,
-)
-from orchestrator.analysis.statistics.pooling import (
-    config_ids,
-    contaminated,
-    counting,
-    were_interleaved,
-)
+from orchestrator.analysis.statistics import intervals, pooling
 from orchestrator.analysis.wording import MOST_FACTOR
 from orchestrator.formats import counted, duration, percent
 from orchestrator.storage.sweep_record import SweepRecord
@@ -69,7 +57,7 @@ class Effect:
     @property
     def is_known(self) -> bool:
         """True if the interval shows how large the effect is."""
-        return is_narrow(self.low, self.high)
+        return intervals.is_narrow(self.low, self.high)
 
     @property
     def text(self) -> str:
@@ -116,7 +104,7 @@ class Drift(Effect):
     @property
     def is_significant(self) -> bool:
         """True if chance rarely produces such a slope (5 %)."""
-        return self.p_value < 1 - CONFIDENCE
+        return self.p_value < 1 - intervals.CONFIDENCE
 
     def _text(self, runs: str) -> str:
         low, high = 100 * (self.low - 1), 100 * (self.high - 1)
@@ -197,9 +185,9 @@ def drift_of(
     runs = grouped[followed & is_known]
     if runs.empty:
         return None
-    cells = pd.DataFrame({"config": config_ids(runs), "stage": runs["stage"]})
-    cells["interleaved"] = were_interleaved(runs)
-    runs = runs[counting(runs, [cells["config"], cells["stage"]])]
+    cells = pd.DataFrame({"config": pooling.config_ids(runs), "stage": runs["stage"]})
+    cells["interleaved"] = pooling.were_interleaved(runs)
+    runs = runs[pooling.counting(runs, [cells["config"], cells["stage"]])]
     cells = cells.loc[runs.index]
     cells = cells[cells.groupby([*cells], sort=False)["stage"].transform("size") > 1]
     return _line(runs.loc[cells.index], cells, rule) if len(cells) >= MIN_RUNS else None
@@ -222,13 +210,13 @@ def _line(runs: pd.DataFrame, cells: pd.DataFrame, rule: Rule) -> Drift | None:
         return None
     slope = float((x * y).sum()) / squares
     error = math.sqrt(float(((y - slope * x) ** 2).sum()) / df / squares)
-    half = float(t_quantile(df)) * error
+    half = float(intervals.t_quantile(df)) * error
     ratio, low, high = (math.exp(end * span_s) for end in (slope, slope - half, slope + half))
     return Drift(
         ratio=ratio,
         low=low,
         high=high,
-        p_value=float(two_sided_p(slope / error, df)) if error else float(slope == 0),
+        p_value=float(intervals.two_sided_p(slope / error, df)) if error else float(slope == 0),
         num_configs=cells["config"].nunique(),
         num_runs=len(runs),
         span_s=span_s,
@@ -264,7 +252,7 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     used = effects[are_clean] if are_clean.sum() >= MIN_CLEAN else effects
     if len(used) < 2:
         return None
-    ratio, low, high = map(math.exp, mean_interval(np.asarray(used, dtype=np.float64)))
+    ratio, low, high = map(math.exp, intervals.mean_interval(np.asarray(used, dtype=np.float64)))
     trained = done[done["stage"] == Stage.TRAIN]
     is_isolated = bool((trained[CO_LOCATION] == ISOLATED).any())
     return Interference(
@@ -286,11 +274,11 @@ def _differences(
     A row for each round and kind of hardware that has both, indexed by ``config`` and more.
     """
     # If interference was found, the two ways are separate groups; here they are compared.
-    ids = config_ids(runs.drop(columns=GROUP, errors="ignore"))
+    ids = pooling.config_ids(runs.drop(columns=GROUP, errors="ignore"))
     logs = rule.speed.sign * np.log(runs[rule.speed_column])
     keys = [ids, runs["repeat"], hardware_of(runs, sweep.nodes).rename("hardware")]
     keys += [runs[name].fillna("") for name in ("tags.cpu_model",) if name in runs.columns]
-    speeds = pd.DataFrame({"log": logs, "load": contaminated(runs).astype("float64")})
+    speeds = pd.DataFrame({"log": logs, "load": pooling.contaminated(runs).astype("float64")})
     # Background trials have their own numbers, so that no isolated run matches theirs.
     means = speeds.groupby([*keys, runs[CO_LOCATION]]).mean()
     both = means["log"].unstack().reindex(columns=[ISOLATED, CO_LOCATED]).dropna()

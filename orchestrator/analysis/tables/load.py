@@ -23,14 +23,7 @@ from orchestrator.storage.files import RunFile, read_recommended, replace_file
 from orchestrator.storage.history import TRIAL_COLUMNS, read_history, run_key
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.storage.tables import curves_of, steps_table, trial_dtypes, trials_of, typed
-from orchestrator.tracking.mlflow.content import (
-    ANSWER_PREFIX,
-    COMPOSED_TAG,
-    INDEX_TAG,
-    PARENT_TAG,
-    SWEEP_TAG,
-    TRIAL_TAG,
-)
+from orchestrator.tracking.mlflow import content
 from orchestrator.tracking.mlflow.uris import checked_uri, reason_of, shown, sqlite_path
 
 if TYPE_CHECKING:
@@ -139,7 +132,7 @@ def _download_run(source: str, tracking_uri: str, folder: Path) -> pd.DataFrame:
         client = _connected(tracking_uri)
         parent = _parent(client, source)
         files = [RunFile.SWEEP, RunFile.CURVES, RunFile.STEP_TIMES]
-        if COMPOSED_TAG in parent.data.tags:
+        if content.COMPOSED_TAG in parent.data.tags:
             files.append(RunFile.CANDIDATES)
         for file in files:
             _download(client, parent, file, folder)
@@ -204,10 +197,10 @@ def _download(client: MlflowClient, parent: Run, name: str, folder: Path) -> Non
 
 def _trials(client: MlflowClient, parent: Run, sweep: SweepRecord) -> pd.DataFrame:
     """Return the trials that have ended according to MLflow, in the order of asking."""
-    query = f"tags.`{SWEEP_TAG}` = '{parent.data.tags[SWEEP_TAG]}'"
+    query = f"tags.`{content.SWEEP_TAG}` = '{parent.data.tags[content.SWEEP_TAG]}'"
     runs = _runs(client, parent.info.experiment_id, query)
-    children = [r for r in runs if PARENT_TAG in r.data.tags and "state" in r.data.tags]
-    children.sort(key=lambda run: int(run.data.tags[INDEX_TAG]))
+    children = [r for r in runs if content.PARENT_TAG in r.data.tags and "state" in r.data.tags]
+    children.sort(key=lambda run: int(run.data.tags[content.INDEX_TAG]))
     rows = pd.DataFrame([_row(run) for run in children], dtype=object)
     return typed(rows, trial_dtypes(sweep.knobs, rows.columns))
 
@@ -228,8 +221,8 @@ def _parent(client: MlflowClient, source: str) -> Run:
     """Return the parent run of an id, or of the latest sweep of an experiment."""
     if len(source) == 32 and set(source) <= set("0123456789abcdef"):
         run = client.get_run(source)
-        parent = run.data.tags.get(PARENT_TAG)
-        if SWEEP_TAG in run.data.tags and parent is None:
+        parent = run.data.tags.get(content.PARENT_TAG)
+        if content.SWEEP_TAG in run.data.tags and parent is None:
             return run
         hint = f"its parent is {parent}" if parent else "no sweep wrote it"
         raise RunDirectoryError(f"MLflow run {source}: is not the parent run of a sweep", hint)
@@ -241,7 +234,7 @@ def _parent(client: MlflowClient, source: str) -> Run:
             f"experiments: {', '.join(known)}",
         )
     for run in _runs(client, experiment.experiment_id, "tags.`sweep.name` != ''"):
-        if SWEEP_TAG in run.data.tags and PARENT_TAG not in run.data.tags:
+        if content.SWEEP_TAG in run.data.tags and content.PARENT_TAG not in run.data.tags:
             return run
     raise RunDirectoryError(
         f"MLflow's experiment {source!r} holds no sweep: its runs, if any, are of other programs",
@@ -255,13 +248,13 @@ def _row(run: Run) -> dict[str, Any]:
     columns = {name: tags[name] for name in TRIAL_COLUMNS if name in tags}
     verdicts = {name for name in tags if name not in TRIAL_COLUMNS and not name.startswith(own)}
     return {
-        "trial_id": tags[TRIAL_TAG],
+        "trial_id": tags[content.TRIAL_TAG],
         **columns,
         **{f"params.{name}": value for name, value in run.data.params.items()},
         **{
             f"metrics.{name}": value
             for name, value in run.data.metrics.items()
-            if not name.startswith(ANSWER_PREFIX)
+            if not name.startswith(content.ANSWER_PREFIX)
         },
         **{f"tags.{name}": tags[name] for name in verdicts},
     }

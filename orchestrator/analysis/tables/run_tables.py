@@ -13,26 +13,13 @@ import pandas as pd
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
 from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
 from orchestrator.analysis.rule import Rule, rule_of, with_derived, with_objectives
+from orchestrator.analysis.statistics import machine, pooling
 from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import whole_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
-from orchestrator.analysis.statistics.machine import (
-    Drift,
-    Interference,
-    drift_of,
-    interference_effect,
-)
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.statistics.pooling import (
-    OVER_ONE_RUN,
-    Pool,
-    config_ids,
-    pools_by_stage,
-    speed_cells,
-    spread_of,
-)
 from orchestrator.formats import counted
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
@@ -144,11 +131,11 @@ class RunTables:
         return pd.concat([configs[is_main], configs[~is_main]], ignore_index=True)
 
     @cached_property
-    def pool(self) -> Pool | None:
+    def pool(self) -> pooling.Pool | None:
         """The spread between fresh runs of one config of the main group; None if not known."""
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
-        pools = pools_by_stage(self.grouped, stages=[stage], speed=speed)[stage]
+        pools = pooling.pools_by_stage(self.grouped, stages=[stage], speed=speed)[stage]
         return pools[self.main_group][0] if self.main_group in pools else None
 
     @cached_property
@@ -157,14 +144,14 @@ class RunTables:
         return noise_floor(self.grouped, self.sweep.baseline, self.rule)
 
     @cached_property
-    def drift(self) -> Drift | None:
+    def drift(self) -> machine.Drift | None:
         """The change of the machine's speed in the course of the run; None if not known."""
-        return drift_of(self.grouped, self.main_group, self.sweep.baseline, self.rule)
+        return machine.drift_of(self.grouped, self.main_group, self.sweep.baseline, self.rule)
 
     @cached_property
-    def interference(self) -> Interference | None:
+    def interference(self) -> machine.Interference | None:
         """The effect of co-located trials on each other; None if it was not checked."""
-        return interference_effect(self.trials, self.sweep)
+        return machine.interference_effect(self.trials, self.sweep)
 
     @cached_property
     def _completed(self) -> pd.DataFrame:
@@ -219,15 +206,15 @@ def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         return {}
     within = grouped.reindex(columns=[f"{name}_within_low", f"{name}_within_high"])
     low, high = (within[column].astype("float64") for column in within.columns)
-    over = pd.Series(OVER_ONE_RUN, index=grouped.index, dtype="str").where(low.notna())
-    for stage, pools in pools_by_stage(grouped, stages=Stage, speed=SPEED).items():
+    over = pd.Series(pooling.OVER_ONE_RUN, index=grouped.index, dtype="str").where(low.notna())
+    for stage, pools in pooling.pools_by_stage(grouped, stages=Stage, speed=SPEED).items():
         rows = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
-        ids = config_ids(grouped)[rows.index]
-        own = speed_cells(rows, [ids], SPEED)
+        ids = pooling.config_ids(grouped)[rows.index]
+        own = pooling.speed_cells(rows, [ids], SPEED)
         cells = pd.DataFrame({"config": ids, GROUP: rows[GROUP]})
         cells = cells.join(own[["variance", "num"]], on="config")
-        cells["within"] = speed_cells(rows, [rows.index.to_series()], SPEED)["within"]
-        spread = spread_of(cells, pools).dropna()
+        cells["within"] = pooling.speed_cells(rows, [rows.index.to_series()], SPEED)["within"]
+        spread = pooling.spread_of(cells, pools).dropna()
         half = t_quantile(spread["df"].to_numpy()) * np.sqrt(spread["variance"])
         low = (rows[name] * np.exp(-half)).reindex(grouped.index).fillna(low)
         high = (rows[name] * np.exp(half)).reindex(grouped.index).fillna(high)

@@ -9,28 +9,15 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis import wording
 from orchestrator.analysis.columns import params_of, text_of, varying_params_of
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.recommendation.front import (
-    LOAD_SIGN,
-    load_note,
-    load_sign_of,
-    rests_on,
-    runs_text,
-)
+from orchestrator.analysis.recommendation import front
 from orchestrator.analysis.report.drawing import Colour, Figure, bars, metric_axis
 from orchestrator.analysis.report.tables import measured
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import best_of, column_of, limit_of
 from orchestrator.analysis.statistics.pareto import pareto_front
-from orchestrator.analysis.wording import (
-    condition_text,
-    lacking,
-    learned_word,
-    short,
-    shown,
-    verdict_text,
-)
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import Goal, Objective, is_accuracy
@@ -64,7 +51,7 @@ MARKS: Final = (
 
 def _under_load(mark: Mark) -> Mark:
     symbol = f"{mark.symbol.removesuffix('-open')}-open"
-    return mark._replace(name=f"{mark.name} {LOAD_SIGN}", symbol=symbol)
+    return mark._replace(name=f"{mark.name} {front.LOAD_SIGN}", symbol=symbol)
 
 
 def scatter_figures(view: View) -> list[Figure]:
@@ -82,7 +69,7 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
     rule, (limit, seen) = view.rule, range_in_sight(view, rows, other)
     is_edge, y = rule.directions == (rule.speed, other), column_of(other)
     hidden = ~rows[y].between(*(seen or (-np.inf, np.inf)))
-    alone = (*MARKS, Mark(lacking(rule), Colour.FAINT, "circle-open", 7))
+    alone = (*MARKS, Mark(wording.lacking(rule), Colour.FAINT, "circle-open", 7))
     marks = (*alone, *map(_under_load, alone))
     tests = [rows["is_recommended"], rows["is_baseline"], rows["on_front"], rows["verdict"] != ""]
     kinds = np.select([test.to_numpy(bool) for test in tests], range(4), 4)
@@ -140,8 +127,8 @@ def _caption(view: View, rows: pd.DataFrame, other: Objective, *, num_hidden: in
     if view.rule.directions == (view.rule.speed, other):
         yield "Line: the edge of what the front's configs dominate."
     if other in view.rule.conditions:
-        yield f"Dotted: what the rule asks for, {condition_text(other)}."
-    if load := load_note(rows):
+        yield f"Dotted: what the rule asks for, {wording.condition_text(other)}."
+    if load := front.load_note(rows):
         yield f"{load}."
     if num_hidden:
         worse = "less accurate" if is_accuracy(other.metric) else "worse"
@@ -204,18 +191,23 @@ def _add_points(
 
 def hover(view: View, rows: pd.DataFrame) -> list[str]:
     """Return the words on each config: its knobs, figures, verdict and evidence, safe as HTML."""
-    columns, learned = varying_params_of(view.configs), learned_word(view.rule)
+    columns, learned = varying_params_of(view.configs), wording.learned_word(view.rule)
     metrics = measured(rows, [*(o.metric for o in view.objectives), *names_shown(Place.HOVER)])
     texts = []
     for row in rows.to_dict("records"):
-        rests = runs_text(row, learned)
-        grounds = f"composed: {rests_on(row, learned)}" if row.get(COMPOSED) else f"runs: {rests}"
+        rests = front.runs_text(row, learned)
+        grounds = (
+            f"composed: {front.rests_on(row, learned)}" if row.get(COMPOSED) else f"runs: {rests}"
+        )
         bound = text_of(row.get("tags.bound"))
         lines = [
-            *(f"{column.removeprefix('params.')}={short(row[column])}" for column in columns),
-            *(f"{metric}: {shown(metric, row[f'metrics.{metric}'])}" for metric in metrics),
-            load_sign_of(row).strip(),
-            verdict_text(row),
+            *(
+                f"{column.removeprefix('params.')}={wording.short(row[column])}"
+                for column in columns
+            ),
+            *(f"{metric}: {wording.shown(metric, row[f'metrics.{metric}'])}" for metric in metrics),
+            front.load_sign_of(row).strip(),
+            wording.verdict_text(row),
             f"bound by: {bound}" if bound else "",
             f"{grounds}, {row['interval']}",
         ]

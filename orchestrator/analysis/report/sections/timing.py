@@ -154,12 +154,13 @@ def times_of(view: View) -> Section | None:
             "config, without evaluation"
         )
     else:
+        is_trained = bool((times["clock"] == CLOCK).all())
         from_start = "from the start of the trial's process, evaluation included"
         how = (
-            f"time counts {'in training epochs alone' if times.clock == CLOCK else from_start}, as "
+            f"time counts {'in training epochs alone' if is_trained else from_start}, as "
             "finely as accuracy was evaluated"
         )
-    known = view.configs.loc[times.configs.index].drop(columns="num_runs").join(times.configs)
+    known = view.configs.loc[times.index].drop(columns="num_runs").join(times)
     singled = known["is_recommended"] | known["is_baseline"]
     table = table_of_configs(
         view,
@@ -171,7 +172,7 @@ def times_of(view: View) -> Section | None:
         ],
         num_all=len(known),
     )
-    title = f"time to {metric} {shown(metric, times.target)}"
+    title = f"time to {metric} {shown(metric, times['target'].iloc[0])}"
     line = f"that is the {metric} the rule asks for; {how}"
     return Section("time-to-accuracy", title, level=3, lines=(line,), table=table)
 
