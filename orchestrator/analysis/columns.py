@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.errors import SweepError
+from orchestrator.space.configs import format_value
+from orchestrator.storage.history import cell_text
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 
 
@@ -52,7 +54,7 @@ def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own
     if options := knob.options:
         return next((option for option in options if str(option) == str(cell)), cell)
     if isinstance(default, (tuple, list)):
-        return tuple(int(part) for part in as_text(cell).split(","))
+        return tuple(int(part) for part in cell_text(cell).split(","))
     return type(default)(cell)
 
 
@@ -66,11 +68,10 @@ def same_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(as_plain(config.get(name)) == as_plain(value) for name, value in other.items())
 
 
-def as_text(value: object) -> str:
-    """Return a knob's value as text: ``"10,25"`` for a tuple."""
-    if isinstance(value, (tuple, list)):
-        return ",".join(str(item) for item in value)
-    return str(value)
+def changed_knobs(config: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
+    """Return the knobs of a config that differ from the baseline's, as ``--set`` takes them."""
+    both = (name for name in config if name in baseline)
+    return [name for name in both if format_value(config[name]) != format_value(baseline[name])]
 
 
 def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:
@@ -96,7 +97,7 @@ def varying_params_of(trials: pd.DataFrame) -> list[str]:
 
 
 def _equal(cells: pd.Series[Any], value: object) -> npt.NDArray[np.bool_]:
-    wanted = as_text(value) if pd.api.types.is_string_dtype(cells.dtype) else value
+    wanted = cell_text(value) if pd.api.types.is_string_dtype(cells.dtype) else value
     if isinstance(cells.dtype, pd.StringDtype):
         # With hundreds of constants in a sweep, a series for each took half of the report's time.
         same = cells.array == wanted

@@ -91,11 +91,6 @@ class Rule:
         return column_of(self.accuracy)
 
     @property
-    def test_column(self) -> str:
-        """Column of the accuracy that is reported once and never decides."""
-        return "metrics.test_" + self.accuracy.metric.removeprefix("val_")
-
-    @property
     def is_of_speed(self) -> bool:
         """True if the first objective is a rate or a time, so that "faster" is the word."""
         metric = self.speed.metric
@@ -169,15 +164,13 @@ def _figures(configs: pd.DataFrame, objective: Objective) -> pd.Series[Any]:
 
 def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFrame:
     """Return the table with a column for every objective: empty for one without a report."""
-    columns = [column_of(objective) for objective in objectives]
-    missing = [column for column in columns if column not in trials.columns]
-    return trials.assign(**dict.fromkeys(missing, np.nan)) if missing else trials
+    missing = [c for c in map(column_of, objectives) if c not in trials.columns]
+    return trials.assign(**dict.fromkeys(missing, np.nan))
 
 
 def unreported(rows: pd.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     """Return the objectives that none of the rows has."""
-    known = with_objectives(rows, objectives)
-    return [o.metric for o in objectives if known[column_of(o)].isna().all()]
+    return [o.metric for o in objectives if _figures(rows, o).isna().all()]
 
 
 def rule_of(sweep: SweepRecord) -> Rule:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from orchestrator.analysis.columns import changed_knobs
 from orchestrator.analysis.rule import Rule
 from orchestrator.formats import number, percent
 from orchestrator.metric_table import unit_of
@@ -87,18 +88,8 @@ def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
 
 def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
     """Return the knobs that vary, or that differ from the baseline's in one of the configs."""
-    space, baseline = sweep.space, sweep.baseline
-    known = list(configs)
-    return [
-        name
-        for name in sweep.knobs
-        if name in space
-        or any(
-            format_value(config[name]) != format_value(baseline[name])
-            for config in known
-            if name in config and name in baseline
-        )
-    ]
+    telling = set(sweep.space).union(*(changed_knobs(c, sweep.baseline) for c in configs))
+    return [name for name in sweep.knobs if name in telling]
 
 
 def short(value: object) -> str:

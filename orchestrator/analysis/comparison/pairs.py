@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import as_text, params_of
+from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, hardware_of
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.pooling import contaminated, counting
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.provenance.environment import TIMED_PACKAGES
+from orchestrator.storage.history import cell_text
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import TrialState
 
@@ -173,7 +174,7 @@ def _with_conditions(run: RunTables, other: RunTables, keys: Sequence[str]) -> p
     for name, knob in other.sweep.knobs.items():
         column, default = f"params.{name}", knob.default
         if column in other.trials.columns and column not in trials.columns:
-            cells[column] = as_text(default) if isinstance(default, (tuple, list)) else default
+            cells[column] = cell_text(default) if isinstance(default, (tuple, list)) else default
     return trials.assign(**cells)
 
 

@@ -38,7 +38,7 @@ def named_figures(row: Mapping[Any, Any], rule: Rule) -> dict[str, float]:
         f"{speed}_low",
         f"{speed}_high",
         *(column_of(objective) for objective in (*rule.objectives, rule.accuracy)),
-        rule.test_column,
+        "metrics.test_" + rule.accuracy.metric.removeprefix("val_"),  # never decides
         MAJORITY_SHARE,
     )
     return {name.removeprefix("metrics."): row.get(name, math.nan) for name in columns}

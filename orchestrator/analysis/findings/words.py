@@ -12,7 +12,7 @@ from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import same_config
+from orchestrator.analysis.columns import changed_knobs, same_config
 from orchestrator.analysis.findings.answer_figures import Difference
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup, confirmed_configs, speed_up
@@ -54,9 +54,8 @@ def changes_of(config: Mapping[str, object], tables: RunTables) -> tuple[Change,
     """Return the knobs that differ from the baseline's, those that change the speed first."""
     baseline, roles = tables.sweep.baseline, tables.roles
     changes = [
-        Change(knob=name, value=format_value(value), baseline=format_value(baseline[name]))
-        for name, value in config.items()
-        if name in baseline and format_value(value) != format_value(baseline[name])
+        Change(knob=name, value=format_value(config[name]), baseline=format_value(baseline[name]))
+        for name in changed_knobs(config, baseline)
     ]
     return tuple(sorted(changes, key=lambda change: roles.get(change.knob) is Role.LEARNING))
 

@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.analysis.columns import as_text
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
     Basis,
@@ -22,6 +21,7 @@ from orchestrator.analysis.statistics.matched_pairs import (
     noise_of,
 )
 from orchestrator.analysis.wording import MOST_FACTOR_OF_EFFECT, is_share
+from orchestrator.storage.history import cell_text
 
 MOST_POINTS: Final = 0.5
 """A wider interval of a difference of shares is not informative and is not shown."""
@@ -124,7 +124,7 @@ class Figures:
     def code(self, knob: str, value: object) -> int | None:
         """Return the code of a knob's value; None if no config has it."""
         values = self.points.values[knob]
-        cell = as_text(value) if values and isinstance(values[0], str) else value
+        cell = cell_text(value) if values and isinstance(values[0], str) else value
         return values.index(cell) if cell in values else None
 
     def partners(self, rows: Rows, knob: str, code: int) -> Rows:
