@@ -1,7 +1,7 @@
 """A run's tables, from its directory or from MLflow, into the same frames.
 
-The driver's mirror uses the names of the tables, so reading MLflow mostly converts types: it stores
-params and tags as text. MLflow answers within seconds, or one message reports that it does not.
+The driver's mirror stores the tables with the sweep's parent run. MLflow answers within seconds, or
+one message reports that it does not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
@@ -20,9 +20,9 @@ from orchestrator.analysis.tables.run_tables import RunTables, with_run_interval
 from orchestrator.errors import RunDirectoryError, SweepError, nearest
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile, read_recommended, replace_file
-from orchestrator.storage.history import TRIAL_COLUMNS, read_history, run_key
-from orchestrator.storage.sweep_record import SweepRecord, read_sweep
-from orchestrator.storage.tables import curves_of, steps_table, trial_dtypes, trials_of, typed
+from orchestrator.storage.history import read_history, run_key
+from orchestrator.storage.sweep_record import read_sweep
+from orchestrator.storage.tables import curves_of, steps_table, trials_of
 from orchestrator.tracking.mlflow import content
 from orchestrator.tracking.mlflow.uris import checked_uri, reason_of, shown, sqlite_path
 
@@ -55,8 +55,8 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
     if tracking_uri is None:
         return _tables(Path(source))
     with TemporaryDirectory(prefix="sweep-artifacts-") as folder:
-        trials = _download_run(str(source), tracking_uri, Path(folder))
-        return _tables(Path(folder), trials=trials)
+        _download_run(str(source), tracking_uri, Path(folder))
+        return _tables(Path(folder))
 
 
 def write_tables(run_dir: Path) -> dict[str, pd.DataFrame]:
@@ -115,10 +115,8 @@ def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
 # -- MLflow
 
 
-def _download_run(source: str, tracking_uri: str, folder: Path) -> pd.DataFrame:
-    """Download a sweep's files into a folder, and return its trials.
-
-    The parent run stores everything but the trials as files.
+def _download_run(source: str, tracking_uri: str, folder: Path) -> None:
+    """Download a sweep's files, which the parent run stores, into a folder.
 
     Args:
         source: The parent run's id, or an experiment's name, for its latest sweep.
@@ -131,15 +129,13 @@ def _download_run(source: str, tracking_uri: str, folder: Path) -> pd.DataFrame:
     with _asking(tracking_uri):
         client = _connected(tracking_uri)
         parent = _parent(client, source)
-        files = [RunFile.SWEEP, RunFile.CURVES, RunFile.STEP_TIMES]
+        files = [RunFile.SWEEP, RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES]
         if content.COMPOSED_TAG in parent.data.tags:
             files.append(RunFile.CANDIDATES)
         for file in files:
             _download(client, parent, file, folder)
         with suppress(RunDirectoryError):  # the sweep has not ended
             _download(client, parent, RunFile.RECOMMENDED, folder)
-        sweep = read_sweep(folder)
-        return with_run_intervals(_trials(client, parent, sweep), sweep)
 
 
 @contextmanager
@@ -195,16 +191,6 @@ def _download(client: MlflowClient, parent: Run, name: str, folder: Path) -> Non
         ) from None
 
 
-def _trials(client: MlflowClient, parent: Run, sweep: SweepRecord) -> pd.DataFrame:
-    """Return the trials that have ended according to MLflow, in the order of asking."""
-    query = f"tags.`{content.SWEEP_TAG}` = '{parent.data.tags[content.SWEEP_TAG]}'"
-    runs = _runs(client, parent.info.experiment_id, query)
-    children = [r for r in runs if content.PARENT_TAG in r.data.tags and "state" in r.data.tags]
-    children.sort(key=lambda run: int(run.data.tags[content.INDEX_TAG]))
-    rows = pd.DataFrame([_row(run) for run in children], dtype=object)
-    return typed(rows, trial_dtypes(sweep.knobs, rows.columns))
-
-
 def _runs(client: MlflowClient, experiment: str, query: str) -> Iterator[Run]:
     """Yield the runs of an experiment, the newest first."""
     token = None
@@ -240,21 +226,3 @@ def _parent(client: MlflowClient, source: str) -> Run:
         f"MLflow's experiment {source!r} holds no sweep: its runs, if any, are of other programs",
         "give the experiment that the run printed, or the id of its parent run",
     )
-
-
-def _row(run: Run) -> dict[str, Any]:
-    """Return the cells of a child run by column of the trials table."""
-    tags, own = run.data.tags, ("mlflow.", "sweep.")
-    columns = {name: tags[name] for name in TRIAL_COLUMNS if name in tags}
-    verdicts = {name for name in tags if name not in TRIAL_COLUMNS and not name.startswith(own)}
-    return {
-        "trial_id": tags[content.TRIAL_TAG],
-        **columns,
-        **{f"params.{name}": value for name, value in run.data.params.items()},
-        **{
-            f"metrics.{name}": value
-            for name, value in run.data.metrics.items()
-            if not name.startswith(content.ANSWER_PREFIX)
-        },
-        **{f"tags.{name}": tags[name] for name in verdicts},
-    }
