@@ -73,7 +73,8 @@ def compose(
         }
     )
     once = parts.one_offs(trials)
-    own_once = parts.medians_of(once, rows["speed_ids"])
+    ids = rows["speed_ids"].explode()
+    own_once = once.reindex(ids).set_axis(ids.index).groupby(level=0).median()
     rows = rows.assign(
         **{
             name: own_once[name].fillna(once[name].median())

@@ -9,7 +9,7 @@ epochs and the time of all evaluations are its combination's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -106,12 +106,6 @@ def one_offs(trials: pd.DataFrame) -> pd.DataFrame:
     is_first = _cells(trials, "metrics.earlier_epochs").isna()
     known = pd.DataFrame(parts).clip(lower=0.0).where(is_first)
     return known.set_axis(trials["trial_id"])
-
-
-def medians_of(values: pd.DataFrame, ids: pd.Series[Any]) -> pd.DataFrame:
-    """Return the medians of values by trial over the trials of each row."""
-    each = ids.explode()
-    return values.reindex(each).set_axis(each.index).groupby(level=0).median()
 
 
 def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:

@@ -194,7 +194,10 @@ class Figures:
         verdict = (
             Verdict.HIGHER if mean.low > 0 else Verdict.LOWER if mean.high < 0 else Verdict.OPEN
         )
-        cells = asdict(mean.as_ratio() if self.kind is Kind.RATIO else mean)
+        cells = asdict(mean)
+        if self.kind is Kind.RATIO:
+            logs = ("effect", "low", "high", "smallest", "largest")
+            cells |= {name: math.exp(cells[name]) for name in logs}
         marks = {"composed": self.composed, "contaminated": self.contaminated}
         cells |= {name: bool(where[sides].any()) for name, where in marks.items()}
         return self._same | cells | {"basis": str(mean.basis), "verdict": str(verdict)}

@@ -121,10 +121,9 @@ def composed_table(tables: RunTables) -> pd.DataFrame:
     one. ``group``, ``verdict`` and ``on_front`` are as in the report. Figures that no config has
     are left out.
     """
-    stopped = tables.composed(TrialState.STOPPED)
     parts = [
         tables.ranked.assign(state=str(TrialState.COMPLETED)),
-        stopped.assign(state=str(TrialState.STOPPED), verdict="", on_front=False),
+        tables.stopped.assign(state=str(TrialState.STOPPED), verdict="", on_front=False),
     ]
     known = [part for part in parts if len(part)]
     table = pd.concat(known, ignore_index=True) if known else parts[0]

@@ -41,22 +41,11 @@ PHASES: Final = {
 }
 """Parts of a step, in the order in which they happen, with their colours."""
 
-DARK: Final = {
-    Colour.PAPER: "#12171e",
-    Colour.INK: "#e4e9ee",
-    Colour.MUTED: "#a3afbb",
-    Colour.FAINT: "#7b8793",
-    Colour.GRID: "#28313b",
-    Colour.BLUE: "#6aa9ea",
-    Colour.GREEN: "#43c296",
-    Colour.AMBER: "#eb9d4a",
-    "#c06a12": "#e08a35",
-    "#8f7a12": "#cdb64a",
-    "#4a8cc7": "#86bbe9",
-    "#2558a0": "#4a83cc",
-    "#6d5aa8": "#9a88d6",
-    "#818b95": "#8f9aa5",
-}
+_DARK: Final = (
+    "#12171e", "#e4e9ee", "#a3afbb", "#7b8793", "#28313b", "#6aa9ea", "#43c296", "#eb9d4a",
+    "#e08a35", "#cdb64a", "#86bbe9", "#4a83cc", "#9a88d6", "#8f9aa5",
+)  # fmt: skip
+DARK: Final = dict(zip((*Colour, *PHASES.values()), _DARK, strict=True))
 """Each colour above as on a dark screen: the page's script substitutes it."""
 
 _DIGITS: Final = 6

@@ -21,7 +21,6 @@ procedure", Scandinavian Journal of Statistics 6, 1979).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -82,12 +81,6 @@ class Mean:
     smallest: float
     largest: float
     basis: Basis = Basis.UNKNOWN
-
-    def as_ratio(self) -> Mean:
-        """Return the mean ratio of which this one is the mean of the logarithms."""
-        names = ("effect", "low", "high", "smallest", "largest")
-        ratios: dict[str, Any] = {name: math.exp(getattr(self, name)) for name in names}
-        return replace(self, **ratios)
 
 
 class Points:

@@ -90,10 +90,6 @@ class Pool:
             f"{counted(self.df, 'degree')} of freedom)"
         )
 
-    def run_variance(self, within: pd.Series[Any]) -> pd.Series[Any]:
-        """Return the variance of one run's log speed, given its variance within the run."""
-        return self.variance + (within - self.within).clip(lower=0).fillna(0.0)
-
 
 Pools = dict[str, tuple[Pool, "pd.Series[bool]"]]
 """The pool of each group of comparable rows that was repeated, by the group's name.
@@ -119,7 +115,8 @@ def spread_of(cells: pd.DataFrame, pools: Pools) -> pd.DataFrame:
     for group, (pool, apart) in pools.items():
         own = cells[(cells[GROUP] == group) & (cells["num"] > 0)]
         is_apart = own["config"].isin(apart.index[apart])
-        variance = pool.run_variance(own["within"]).mask(is_apart, own["variance"])
+        more = (own["within"] - pool.within).clip(lower=0).fillna(0.0)
+        variance = (pool.variance + more).mask(is_apart, own["variance"])
         spread.loc[own.index, "variance"] = variance
         spread.loc[own.index, "df"] = np.where(is_apart, own["num"] - 1.0, pool.df)
         spread.loc[own.index, "interval"] = np.where(is_apart, OVER_RUNS, pool.label)

@@ -166,9 +166,10 @@ class RunTables:
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
-    def composed(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
-        """Return the configs of a factored search in all groups, by the state of their curves."""
-        return self._searched(self.grouped, state) if self.is_composed else pd.DataFrame()
+    @cached_property
+    def stopped(self) -> pd.DataFrame:
+        """The configs of a factored search in all groups whose curves were stopped."""
+        return self._searched(self.grouped, TrialState.STOPPED)
 
     def _searched(self, rows: pd.DataFrame, state: TrialState) -> pd.DataFrame:
         if not self.is_composed:

@@ -44,7 +44,7 @@ from orchestrator.analysis.wording import held_by, interval_text, learned_word, 
 from orchestrator.formats import counted, percent
 from orchestrator.metrics import Published, is_accuracy
 from orchestrator.space.configs import format_value
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import Stage
 
 MAX_ROWS: Final = 40
 
@@ -167,8 +167,8 @@ def _composed_notes(view: View) -> Iterator[str]:
     """Yield the sign's meaning and how many configs have figures; nothing if all were trained."""
     if not view.tables.is_composed:
         return
-    learned, stopped = learned_word(view.rule), view.tables.composed(TrialState.STOPPED)
-    num_stopped = int((stopped[GROUP] == view.tables.main_group).sum())
+    learned = learned_word(view.rule)
+    num_stopped = int((view.tables.stopped[GROUP] == view.tables.main_group).sum())
     num_all, num_known = len(view.tables.candidates), len(view.all_configs)
     if view.configs[COMPOSED].any():
         yield (
