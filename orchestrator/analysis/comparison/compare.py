@@ -5,32 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.comparison.changes import (
-    SIGNIFICANCE,
-    TOGETHER,
-    TOLERANCE,
-    Figure,
-    Verdict,
-    against,
-    changes_of,
-    figure_of,
-    judged,
-    verdict_of,
-)
-from orchestrator.analysis.comparison.pairs import (
-    Difference,
-    lost_configs,
-    mismatches,
-    paired_speeds,
-    refusal,
-    require_alike,
-    row_keys,
-)
+from orchestrator.analysis.comparison import changes, pairs
+from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.words import HOST, change_text, labels_of, sentence_of
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.matched_pairs import holm
@@ -77,14 +58,14 @@ class Comparison:
     accuracy: str
     tolerance: float
     sweep: SweepRecord
-    mismatches: Mapping[Difference, int]
+    mismatches: Mapping[pairs.Difference, int]
     notes: tuple[str, ...] = ()
     num_pairs: int = 1
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on all changes together."""
-        return verdict_of(self.changes)
+        return changes.verdict_of(self.changes)
 
     @property
     def sentence(self) -> str:
@@ -95,7 +76,7 @@ class Comparison:
     def common(self) -> pd.DataFrame:
         """The rows of ``changes`` of the speed that all configs of a stage have in common."""
         rows = self.changes
-        return rows[(rows["row"] == TOGETHER) & (rows["metric"] == self.metric)]
+        return rows[(rows["row"] == changes.TOGETHER) & (rows["metric"] == self.metric)]
 
     @property
     def common_texts(self) -> list[str]:
@@ -112,7 +93,7 @@ def compare(
     second: RunTables,
     *,
     across: Collection[str] = (),
-    tolerance: float = TOLERANCE,
+    tolerance: float = changes.TOLERANCE,
 ) -> Comparison:
     """Compare the completed runs of each config, stage by stage.
 
@@ -138,30 +119,32 @@ def compare(
             f"tolerance: {tolerance:g} is not allowed",
             "it is the share of the speed that may be lost: 0.03 for 3 %, at least 0 and below 1",
         )
-    keys, rule = row_keys(first, second), first.rule
-    require_alike(first.sweep, second.sweep, across)
-    pairs = paired_speeds(first, second, keys)
-    counts, alike = mismatches(pairs, [key for key in keys if key not in across])
+    keys, rule = pairs.row_keys(first, second), first.rule
+    pairs.require_alike(first.sweep, second.sweep, across)
+    both = pairs.paired_speeds(first, second, keys)
+    counts, alike = pairs.mismatches(both, [key for key in keys if key not in across])
     if not alike.any():
-        raise refusal("no config ran under the same conditions in both runs:", list(counts))
-    compared = pairs[alike].reset_index(drop=True)
+        raise pairs.refusal("no config ran under the same conditions in both runs:", list(counts))
+    compared = both[alike].reset_index(drop=True)
     limits = limits_of(rule, first.sweep, tolerance, compared["accuracy_first"].astype("float64"))
     columns = {
         rule.speed: ("log", "variance", "clean"),
         rule.accuracy: ("accuracy", "spread", "trained"),
     }
     figures = [
-        figure_of(
+        changes.figure_of(
             objective.metric,
-            changes_of(compared, names, sign=objective.sign).assign(limit=limits[objective.metric]),
+            changes.changes_of(compared, names, sign=objective.sign).assign(
+                limit=limits[objective.metric]
+            ),
             is_ratio=objective is rule.speed,
         )
         for objective, names in [*columns.items()][: len(limits)]
     ]
-    table, changes = ordered(_table(compared, figures[0], keys), judged(figures))
+    table, tested = ordered(_table(compared, figures[0], keys), changes.judged(figures))
     return Comparison(
         table=table,
-        changes=changes,
+        changes=tested,
         metric=rule.speed.metric,
         accuracy=rule.accuracy.metric,
         tolerance=tolerance,
@@ -199,42 +182,41 @@ def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
     hashes = {first.sweep.source_hash, second.sweep.source_hash}
     if len(hashes) > 1 and "" not in hashes:
         notes.append(_SOURCE_DIFFERS)
-    if labels := labels_of(lost_configs(first, second), first.sweep):
+    if labels := labels_of(pairs.lost_configs(first, second), first.sweep):
         text = f"{counted(len(labels), 'config')} completed in the first run and failed in the "
         more = f" and {len(labels) - _MOST_NAMED} more" if len(labels) > _MOST_NAMED else ""
         notes.append(f"{text}second: {'; '.join(labels[:_MOST_NAMED])}{more}")
     return tuple(notes)
 
 
-def _table(pairs: pd.DataFrame, speed: Figure, row_keys: Sequence[str]) -> pd.DataFrame:
+def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -> pd.DataFrame:
     """Return the table of a comparison, in the order of the pairs."""
-    keys = {key: _both(pairs[f"{key}_first"], pairs[f"{key}_second"]) for key in row_keys}
-    same = [c for c in pairs.columns if c.startswith(("params.", "runs_", "clean_", "accuracy_"))]
-    speeds = {f"speed_{side}": np.exp(pairs[f"log_{side}"]) for side in ("first", "second")}
-    return with_changes(pairs[["stage", *same]].assign(**keys, **speeds), speed)
+    keys = {}
+    for key in row_keys:  # both values of a condition that may differ
+        first, second = (rows[f"{key}_{side}"].astype("str") for side in ("first", "second"))
+        is_same = first == second
+        both = first.where(is_same, first + " and " + second)
+        keys[key] = rows[f"{key}_first"] if is_same.all() else both
+    same = [c for c in rows.columns if c.startswith(("params.", "runs_", "clean_", "accuracy_"))]
+    speeds = {f"speed_{side}": np.exp(rows[f"log_{side}"]) for side in ("first", "second")}
+    return with_changes(rows[["stage", *same]].assign(**keys, **speeds), speed)
 
 
-def _both(first: pd.Series[Any], second: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a condition's value, or both where it may differ."""
-    texts = first.astype("str"), second.astype("str")
-    alike = texts[0] == texts[1]
-    return first if alike.all() else texts[0].where(alike, texts[0] + " and " + texts[1])
-
-
-def with_changes(table: pd.DataFrame, speed: Figure) -> pd.DataFrame:
+def with_changes(table: pd.DataFrame, speed: changes.Figure) -> pd.DataFrame:
     """Add each ratio, each config's own with its ``p_value``, and whether it is ``different``."""
     assert speed.own is not None
-    own = against(speed.own, 0.0)
+    own = changes.against(speed.own, 0.0)
     p_values = holm(2 * own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
     ends = ["change", "low", "high"]
     names = ("ratio", "low", "high", "own", "own_low", "own_high")
-    logs = [of[end] for of in (against(speed.rows, 0.0), own) for end in ends]
+    logs = [of[end] for of in (changes.against(speed.rows, 0.0), own) for end in ends]
     cells = {name: np.exp(values) for name, values in zip(names, logs, strict=True)}
-    return table.assign(**cells, p_value=p_values, different=p_values < SIGNIFICANCE)
+    return table.assign(**cells, p_value=p_values, different=p_values < changes.SIGNIFICANCE)
 
 
-def ordered(table: pd.DataFrame, changes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def ordered(table: pd.DataFrame, tested: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Put the smallest p value of the table first; the changes keep naming its rows."""
     by_p = table.reset_index(drop=True).sort_values("p_value", kind="stable")
-    places = {row: place for place, row in enumerate(by_p.index)} | {TOGETHER: TOGETHER}
-    return by_p.reset_index(drop=True), changes.assign(row=changes["row"].map(places))
+    places = dict(zip(by_p.index, range(len(by_p)), strict=True))
+    places[changes.TOGETHER] = changes.TOGETHER
+    return by_p.reset_index(drop=True), tested.assign(row=tested["row"].map(places))

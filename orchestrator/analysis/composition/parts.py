@@ -192,7 +192,11 @@ def learned_of(
     means, counts = of_combination.mean(), of_combination.count()
     wanted = {f"metrics.{name}" for name in objectives}
     bounded = [name for name in columns if name in wanted]
-    half = _half_widths(of_combination[bounded].var(), counts[bounded])
+    df = (counts[bounded] - 1).clip(lower=0)
+    pooled_df = df.sum().where(df.sum() > 0)
+    pooled = (of_combination[bounded].var().fillna(0.0) * df).sum() / pooled_df
+    quantile = t_quantile(pooled_df.to_numpy(dtype=np.float64))
+    half = (pooled / counts[bounded].where(counts[bounded] > 0)) ** 0.5 * quantile
     ids = ends.groupby(key, sort=False)["trial_id"].agg(tuple)
     return means.assign(
         **{f"{name}_low": means[name] - half[name] for name in bounded},
@@ -200,16 +204,6 @@ def learned_of(
         num_all_runs=ids.map(len),
         curve_ids=ids,
     )
-
-
-def _half_widths(variances: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
-    """Return half of each interval: the pooled variance within combinations, with its quantile."""
-    df = (counts - 1).clip(lower=0)
-    pooled_df = df.sum()
-    pooled = (variances.fillna(0.0) * df).sum() / pooled_df.where(pooled_df > 0)
-    quantile = t_quantile(pooled_df.where(pooled_df > 0).to_numpy(dtype=np.float64))
-    variances_of_means: pd.DataFrame = pooled / counts.where(counts > 0)
-    return variances_of_means**0.5 * quantile
 
 
 def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:

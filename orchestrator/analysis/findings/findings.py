@@ -10,24 +10,8 @@ import pandas as pd
 
 from orchestrator.analysis.columns import Config, rows_of, same_config
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.findings import answer_figures
-from orchestrator.analysis.findings.caveats import (
-    Caveat,
-    Finding,
-    Health,
-    caveats_of_choice,
-    caveats_of_run,
-)
+from orchestrator.analysis.findings import answer_figures, caveats, words
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
-from orchestrator.analysis.findings.words import (
-    Change,
-    Status,
-    accuracy_clause,
-    answer_of,
-    changes_of,
-    how_sure,
-    others_clause,
-)
 from orchestrator.analysis.recommendation.choice import Choice, choose
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.recommendation.speedup import Speedup
@@ -43,7 +27,7 @@ SCHEMA_VERSION: Final = 2
 
 _MEASURED_WITH: Final = ("epochs", "steps", "seed", "cores_per_trial", "isolation")
 """Options of a run that change what a trial measures."""
-_OWN_LINES: Final = (Caveat.DATA, Caveat.REPLAY, Caveat.TRIALS)
+_OWN_LINES: Final = (caveats.Caveat.DATA, caveats.Caveat.REPLAY, caveats.Caveat.TRIALS)
 """Checks that the terminal and ``answer.md`` have their own lines for."""
 
 
@@ -75,19 +59,19 @@ class Findings:
 
     tables: RunTables = field(repr=False)
     choice: Choice | None = field(default=None, repr=False)
-    status: Status
+    status: words.Status
     sentence: str
     why: str
     why_not_known: str = ""
     how_sure: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[words.Change, ...] = ()
     difference: answer_figures.Difference | None = None
     row: Mapping[Any, Any] = field(default_factory=dict, repr=False)
     measured_in: Stage | None = None
     figures: Mapping[str, float]
     baseline_figures: Mapping[str, float]
     cost: Mapping[str, float]
-    checks: tuple[Finding, ...]
+    checks: tuple[caveats.Finding, ...]
 
     @property
     def config(self) -> Config | None:
@@ -126,9 +110,9 @@ class Findings:
         return () if self.config is None else command_of(self.config, self.tables.sweep)
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
+    def warnings(self) -> tuple[caveats.Finding, ...]:
         """The checks that weaken the answer, without those that have their own lines."""
-        grave = (one for one in self.checks if one.health is Health.WARNING)
+        grave = (one for one in self.checks if one.health is caveats.Health.WARNING)
         return tuple(one for one in grave if one.code not in _OWN_LINES)
 
     @property
@@ -156,14 +140,14 @@ def findings(tables: RunTables) -> Findings:
         )
         return Findings(
             tables=tables,
-            status=Status.NOTHING,
+            status=words.Status.NOTHING,
             sentence=f"no settings can be recommended: {why}",
             why=why,
             how_sure="nothing is recommended",
             figures=answer_figures.named_figures({}, rule),
             baseline_figures=answer_figures.named_figures(baseline, rule),
             cost=answer_figures.cost_of_run(tables, {}, {}, None),
-            checks=_gravest_first(caveats_of_run(tables, None)),
+            checks=_gravest_first(caveats.caveats_of_run(tables, None)),
         )
     config, speedup = choice.config, choice.speedup
     stage, group = answer_figures.stage_and_group(choice, tables)
@@ -174,12 +158,15 @@ def findings(tables: RunTables) -> Findings:
     unknown = why_not_known(choice.against or speedup, tables)
     difference = None if is_baseline else answer_figures.accuracy_difference(tables, config)
     figures = answer_figures.named_figures(row, rule)
-    clause = accuracy_clause(rule, figures, difference)
-    status, sentence = answer_of(choice, tables, clause, unknown)
-    caveats = [*caveats_of_run(tables, choice), *caveats_of_choice(choice, tables, row, stage)]
+    clause = words.accuracy_clause(rule, figures, difference)
+    status, sentence = words.answer_of(choice, tables, clause, unknown)
+    checks = [
+        *caveats.caveats_of_run(tables, choice),
+        *caveats.caveats_of_choice(choice, tables, row, stage),
+    ]
     theirs = answer_figures.named_figures(baseline, rule)
-    sentence += others_clause(rule, figures, None if is_baseline else theirs)
-    sentence = "; ".join([sentence, *(one.short for one in caveats if one.short)])
+    sentence += words.others_clause(rule, figures, None if is_baseline else theirs)
+    sentence = "; ".join([sentence, *(one.short for one in checks if one.short)])
     return Findings(
         tables=tables,
         choice=choice,
@@ -187,21 +174,21 @@ def findings(tables: RunTables) -> Findings:
         sentence=sentence,
         why=why_chosen(choice, tables),
         why_not_known="" if is_baseline else "; ".join(unknown),
-        how_sure=how_sure(speedup, unknown, rule),
-        changes=changes_of(config, tables),
+        how_sure=words.how_sure(speedup, unknown, rule),
+        changes=words.changes_of(config, tables),
         difference=difference,
         row=row,
         measured_in=stage,
         figures=figures,
         baseline_figures=theirs,
         cost=answer_figures.cost_of_run(tables, row, baseline, speedup),
-        checks=_gravest_first(caveats),
+        checks=_gravest_first(checks),
     )
 
 
-def _gravest_first(caveats: Iterable[Finding]) -> tuple[Finding, ...]:
-    weights, codes = list(Health), list(Caveat)
-    return tuple(sorted(caveats, key=lambda f: (weights.index(f.health), codes.index(f.code))))
+def _gravest_first(checks: Iterable[caveats.Finding]) -> tuple[caveats.Finding, ...]:
+    weights, codes = list(caveats.Health), list(caveats.Caveat)
+    return tuple(sorted(checks, key=lambda f: (weights.index(f.health), codes.index(f.code))))
 
 
 def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]:
@@ -213,21 +200,21 @@ def command_of(config: Mapping[str, Any], sweep: SweepRecord) -> tuple[str, ...]
     """
     given = sweep.options.get("set") or ()
     were_set = {setting.partition("=")[0] for setting in given}
-    words: list[str] = []
+    arguments: list[str] = []
     for name, knob in sweep.knobs.items():
         if name not in config:
             continue
         in_file = {format_value(of.get(name, knob.default)) for of in (sweep.fixed, sweep.baseline)}
         is_default = {format_value(config[name]), *in_file} == {format_value(knob.default)}
         if name in sweep.space or name in were_set or not is_default:
-            words += ["--set", f"{name}={format_value(config[name])}"]
+            arguments += ["--set", f"{name}={format_value(config[name])}"]
     for setting in given:
         if setting.startswith("rigor"):
-            words += ["--set", setting]
+            arguments += ["--set", setting]
     for name in _MEASURED_WITH:
         if (value := sweep.options.get(name)) is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    return (*words, *sweep.data_arguments)
+            arguments += [f"--{name.replace('_', '-')}", str(value)]
+    return (*arguments, *sweep.data_arguments)
 
 
 def recommended_json(found: Findings) -> dict[str, Any]:

@@ -47,18 +47,13 @@ def asked_figures(
     rule = tables.rule
     asked = (rule.speed, rule.accuracy, *rule.objectives)
     metrics = dict.fromkeys(objective.metric for objective in asked)
-    return [
-        replace(figures, asked=[k for k, role in tables.roles.items() if role in _roles(metric)])
-        for metric in metrics
-        for figures in figures_of(tables, metric)
-    ]
-
-
-def _roles(metric: str) -> tuple[Role, ...]:
-    """Return the roles of the knobs that change a figure."""
-    if metric in OF_THE_TARGET:
-        return tuple(Role)
-    return (Role.LEARNING if is_learned(metric) else Role.SYSTEMS, Role.BOTH)
+    found = []
+    for metric in metrics:
+        roles = {Role.LEARNING if is_learned(metric) else Role.SYSTEMS, Role.BOTH}
+        changing = set(Role) if metric in OF_THE_TARGET else roles
+        knobs = [knob for knob, role in tables.roles.items() if role in changing]
+        found += [replace(figures, asked=knobs) for figures in figures_of(tables, metric)]
+    return found
 
 
 def figures_of(tables: RunTables, metric: str) -> list[Figures]:

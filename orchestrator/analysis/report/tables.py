@@ -134,9 +134,15 @@ def table_of_configs(
 
 def knob_columns(view: View, records: Iterable[Row]) -> list[Column]:
     """Return the columns of the knobs that distinguish some rows."""
+
+    def cell(row: Row, name: str) -> Cell:
+        value = row[f"params.{name}"]
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return Cell(short(value), number=float(value) if is_number else None)
+
     configs = [config_of(row, view.sweep) for row in records]
     names = telling_knobs(configs, view.sweep) if configs else []
-    return [(name, partial(_knob, name=f"params.{name}")) for name in names if name in configs[0]]
+    return [(name, partial(cell, name=name)) for name in names if name in configs[0]]
 
 
 def figure_columns(
@@ -160,12 +166,6 @@ def measured(rows: pd.DataFrame, metrics: Iterable[str]) -> list[str]:
 def role_of(row: Row) -> str:
     """Return ``recommended``, ``baseline``, both or ""."""
     return ", ".join(word for word in ("recommended", "baseline") if row[f"is_{word}"])
-
-
-def _knob(row: Row, name: str) -> Cell:
-    value = row[name]
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return Cell(short(value), number=float(value) if is_number else None)
 
 
 def figure_of(row: Row, metric: str, sign_of: Callable[[Row], str] | None = None) -> Cell:

@@ -109,7 +109,11 @@ def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 
 def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     """Return the answers for configs with their own speed each."""
-    logs = rule.speed.sign * _logs(configs[rule.speed_column].to_numpy(dtype=np.float64))
+    figures = configs[rule.speed_column].to_numpy(dtype=np.float64)
+    if (figures > 0).all():
+        logs = rule.speed.sign * np.log(figures)
+    else:  # their shares of the largest
+        logs = rule.speed.sign * figures / (np.abs(figures).max() or 1.0)
     best = int(logs.argmax())
     variances = _comparable_variances(configs)
     low, high, is_worse = _intervals(logs, variances, _quantile(configs))
@@ -122,13 +126,6 @@ def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
         {"verdict": verdicts, **{name: np.exp(value) for name, value in ratios.items()}},
         index=configs.index,
     )
-
-
-def _logs(figures: Floats) -> Floats:
-    """Return the logarithms; for figures that may be 0 or less, their shares of the largest."""
-    if (figures > 0).all():
-        return np.log(figures)
-    return np.asarray(figures / (np.abs(figures).max() or 1.0))
 
 
 def _quantile(configs: pd.DataFrame) -> float:

@@ -106,9 +106,12 @@ class Points:
         self._numbers: dict[str, npt.NDArray[np.uint64]] = {}
         self.keys = np.zeros(len(configs), dtype=np.uint64)
         for name in configs.columns:
-            codes, values = _factorized(configs[name])
+            try:
+                codes, values = pd.factorize(configs[name], sort=True, use_na_sentinel=False)
+            except TypeError:  # values of several types have no order
+                codes, values = pd.factorize(configs[name], use_na_sentinel=False)
             numbers = random.integers(2**64, size=len(values), dtype=np.uint64)
-            self.values[name], self.codes[name] = values, codes.astype(np.int32)
+            self.values[name], self.codes[name] = values.tolist(), codes.astype(np.int32)
             self._numbers[name] = numbers
             self.keys += numbers[codes]
         self._index = pd.Index(self.keys)
@@ -128,14 +131,6 @@ class Points:
             numbers = self._numbers[name]
             keys = keys + numbers[code] - numbers[self.codes[name][rows]]
         return self._index.get_indexer(pd.Index(keys))
-
-
-def _factorized(cells: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
-    try:
-        codes, values = pd.factorize(cells, sort=True, use_na_sentinel=False)
-    except TypeError:  # values of several types have no order
-        codes, values = pd.factorize(cells, use_na_sentinel=False)
-    return codes, values.tolist()
 
 
 def noise_of(variances: Floats, df: Floats) -> Noise:

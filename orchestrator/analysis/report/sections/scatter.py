@@ -49,11 +49,6 @@ MARKS: Final = (
 """Marks, the most informative first; configs that do not meet the rule have an open one."""
 
 
-def _under_load(mark: Mark) -> Mark:
-    symbol = f"{mark.symbol.removesuffix('-open')}-open"
-    return mark._replace(name=f"{mark.name} {front.LOAD_SIGN}", symbol=symbol)
-
-
 def scatter_figures(view: View) -> list[Figure]:
     """Return a picture of the first objective against each other objective that any config has."""
     figures = []
@@ -70,7 +65,10 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
     is_edge, y = rule.directions == (rule.speed, other), column_of(other)
     hidden = ~rows[y].between(*(seen or (-np.inf, np.inf)))
     alone = (*MARKS, Mark(wording.lacking(rule), Colour.FAINT, "circle-open", 7))
-    marks = (*alone, *map(_under_load, alone))
+    marks = [*alone]
+    for mark in alone:  # the same of runs under other load
+        symbol = f"{mark.symbol.removesuffix('-open')}-open"
+        marks.append(mark._replace(name=f"{mark.name} {front.LOAD_SIGN}", symbol=symbol))
     tests = [rows["is_recommended"], rows["is_baseline"], rows["on_front"], rows["verdict"] != ""]
     kinds = np.select([test.to_numpy(bool) for test in tests], range(4), 4)
     kinds += 5 * rows["contaminated"].to_numpy(int)
