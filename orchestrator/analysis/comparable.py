@@ -119,13 +119,13 @@ def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     differing = conditions.loc[ran, conditions[ran].nunique() > 1]
     if differing.empty:
         return trials.assign(**{GROUP: ALL})
-    names = pd.Series([_name(row) for row in differing.to_dict("records")], index=differing.index)
+    heads = [str(column).removeprefix("tags.") for column in differing.columns]
+    rows = differing.itertuples(index=False, name=None)
+    texts = [
+        "; ".join(f"{h} {t or 'unknown'}" for h, t in zip(heads, r, strict=True)) for r in rows
+    ]
+    names = pd.Series(texts, index=differing.index)
     return trials.assign(**{GROUP: names.reindex(trials.index, fill_value=names.iloc[0])})
-
-
-def _name(differing: Mapping[Any, str]) -> str:
-    conditions = {str(column).removeprefix("tags."): text for column, text in differing.items()}
-    return "; ".join(f"{name} {text or 'unknown'}" for name, text in conditions.items())
 
 
 def main_group(grouped: pd.DataFrame) -> str:

@@ -71,20 +71,15 @@ def with_keys(
     columns = [name for name in params_of(trials) if name in candidates.columns]
     like_trials = candidates.astype({name: trials[name].dtype for name in columns})
     both = pd.concat([trials[columns], like_trials[columns]], ignore_index=True)
-    keys = {key: _numbers(both, of, roles).to_numpy() for key, of in _ROLES.items()}
+    keys = {}
+    for key, of in _ROLES.items():
+        deciding = [name for name in columns if roles[name.removeprefix("params.")] in of]
+        numbers = both.groupby(deciding or (lambda _: 0), sort=False, dropna=False).ngroup()
+        keys[key] = numbers.to_numpy()
     return (
         trials.assign(**{key: values[: len(trials)] for key, values in keys.items()}),
         like_trials.assign(**{key: values[len(trials) :] for key, values in keys.items()}),
     )
-
-
-def _numbers(
-    configs: pd.DataFrame, of: tuple[Role, ...], roles: Mapping[str, Role]
-) -> pd.Series[int]:
-    deciding = [name for name in configs.columns if roles[name.removeprefix("params.")] in of]
-    if not deciding:
-        return pd.Series(0, index=configs.index)
-    return configs.groupby(deciding, sort=False, dropna=False).ngroup()
 
 
 def one_offs(trials: pd.DataFrame) -> pd.DataFrame:

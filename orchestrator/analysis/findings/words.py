@@ -94,7 +94,7 @@ def answer_of(
         short = "; the baseline falls short of the rule" if is_short else ""
         return Status.CONFIRMED, f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
     if speedup.is_known and speedup.is_tie:
-        return Status.CONFIRMED, f"{name} {_tie(speedup, rule)}{clause}"
+        return Status.CONFIRMED, f"{name} {_times_as_fast(speedup, rule)}{clause}"
     reason = "".join(unknown[:1])
     if speedup.is_shown or speedup.is_slower:
         way = "faster" if speedup.is_shown else "slower"
@@ -114,7 +114,7 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
             return Status.CONFIRMED, f"{start} {_times_as_fast(against, rule)}"
         if choice.is_slower:
             return Status.CONFIRMED, f"{start} is slower"
-        return Status.TIE, f"{start} {_tie(against, rule)}"
+        return Status.TIE, f"{start} {_times_as_fast(against, rule)}"
     others = [speed_up(tables, config) for config in confirmed_configs(tables)]
     if not others or not all(each.is_known and each.is_decided for each in others):
         configs = counted(choice.selection.num_configs, "config")
@@ -184,18 +184,16 @@ def how_sure(speedup: Speedup, unknown: Sequence[str], rule: Rule) -> str:
 
 
 def _times_as_fast(speedup: Speedup, rule: Rule) -> str:
-    """Return ``trains 1.34 times as fast as the baseline (1.22 to 1.47)``."""
-    of = "" if rule.is_of_speed else f" in {rule.speed.metric}"
-    return _sentence(speedup, rule, f"{speedup.ratio:.2f} times as {rule.fast[0]}", of)
+    """Return ``trains 1.34 times as fast as the baseline (1.22 to 1.47)``.
 
-
-def _tie(speedup: Speedup, rule: Rule) -> str:
-    """Return ``trains as fast as the baseline within 2 % (0.99 to 1.01)``."""
-    return _sentence(speedup, rule, f"as {rule.fast[0]}", f" within {percent(rule.tie_margin)}")
-
-
-def _sentence(speedup: Speedup, rule: Rule, times: str, of: str) -> str:
+    For a ratio that does not lead, a tie: ``trains as fast as the baseline within 2 % (...)``.
+    """
+    times, of = "", f" within {percent(rule.tie_margin)}"
+    if speedup.leads:
+        times = f"{speedup.ratio:.2f} times "
+        of = "" if rule.is_of_speed else f" in {rule.speed.metric}"
     verb = "trains" if rule.is_of_speed else "is"
     if rule.speed.metric in OF_THE_TARGET:
         verb = "reaches the target"
-    return f"{verb} {times} as the baseline{of} ({speedup.low:.2f} to {speedup.high:.2f})"
+    ends = f"({speedup.low:.2f} to {speedup.high:.2f})"
+    return f"{verb} {times}as {rule.fast[0]} as the baseline{of} {ends}"

@@ -20,13 +20,7 @@ from orchestrator.analysis.comparison.words import labels_of, regressions
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
-from orchestrator.analysis.recommendation.front import (
-    front_table,
-    load_note,
-    load_sign_of,
-    main_front,
-    runs_text,
-)
+from orchestrator.analysis.recommendation import front as fronts
 from orchestrator.analysis.report.first_screen import figures_of
 from orchestrator.analysis.report.sections.trials import states_text
 from orchestrator.analysis.rule import rule_of
@@ -119,7 +113,7 @@ def _states_text(trials: pd.DataFrame) -> str:
 
 
 def _front_text(tables: RunTables) -> str:
-    rule, table = tables.rule, main_front(front_table(tables))
+    rule, table = tables.rule, fronts.main_front(fronts.front_table(tables))
     if table.empty:
         return "none"
     metrics = [rule.speed.metric, *(o.metric for o in rule.objectives if o is not rule.speed)]
@@ -132,7 +126,7 @@ def _front_text(tables: RunTables) -> str:
 
 def _end(metric: str, row: pd.Series) -> str:
     text = shown(metric, row[f"metrics.{metric}"])
-    sign = "" if is_learned(metric) else load_sign_of(row.to_dict())
+    sign = "" if is_learned(metric) else fronts.load_sign_of(row.to_dict())
     return f"{text}{sign}" if metric == "samples_per_s" else f"{metric} {text}{sign}"
 
 
@@ -147,7 +141,7 @@ def show_run(tables: RunTables, found: Findings, folder: Path | None) -> None:
     console = _console()
     width = console.width if console.is_terminal else None
     _print(console, *summary(tables, found, run_dir=folder, width=width))
-    front = main_front(front_table(tables))
+    front = fronts.main_front(fronts.front_table(tables))
     if len(front):
         _print(console, "")
         show_front(front, tables.sweep.objectives, tables.sweep, folder=folder)
@@ -182,12 +176,12 @@ def show_front(
         figures = []
         for name in (objective.metric for objective in objectives):
             figure = row[name if name in row else f"metrics.{name}"]
-            sign = "" if is_learned(name) else load_sign_of(row)
+            sign = "" if is_learned(name) else fronts.load_sign_of(row)
             figures.append(f"{shown(name, figure)}{sign}\n{interval_text(row, name)}".strip())
-        runs = runs_text(row, learned).replace(" (", "\n(").replace(" to", "\nto")
+        runs = fronts.runs_text(row, learned).replace(" (", "\n(").replace(" to", "\nto")
         table.add_row(escape(label), *figures, row["verdict"], runs)
     console.print(table)
-    if note := load_note(front):
+    if note := fronts.load_note(front):
         _print(console, note)
     if len(front) > MAX_ROWS:
         where = f" in {folder / RunFile.FRONT}" if folder is not None else _IN_JSON

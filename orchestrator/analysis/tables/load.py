@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
-from orchestrator.analysis.tables.run_tables import RunTables, with_run_intervals
+from orchestrator.analysis.tables.run_tables import RunTables, run_intervals
 from orchestrator.errors import RunDirectoryError, SweepError, nearest
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile, read_recommended, replace_file
@@ -55,7 +55,16 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
     if tracking_uri is None:
         return _tables(Path(source))
     with TemporaryDirectory(prefix="sweep-artifacts-") as folder:
-        _download_run(str(source), tracking_uri, Path(folder))
+        with _asking(tracking_uri):
+            client = _connected(tracking_uri)
+            parent = _parent(client, str(source))
+            files = [RunFile.SWEEP, RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES]
+            if content.COMPOSED_TAG in parent.data.tags:
+                files.append(RunFile.CANDIDATES)
+            for file in files:
+                _download(client, parent, file, folder)
+            with suppress(RunDirectoryError):  # nothing can be recommended
+                _download(client, parent, RunFile.RECOMMENDED, folder)
         return _tables(Path(folder))
 
 
@@ -66,7 +75,8 @@ def write_tables(run_dir: Path) -> dict[str, pd.DataFrame]:
         FileNotFoundError: The run has no journal.
     """
     history = read_history(read_journal(run_dir / RunFile.JOURNAL))
-    trials = with_run_intervals(trials_of(history), history.sweep)
+    trials = trials_of(history)
+    trials = trials.assign(**run_intervals(RunTables(trials=trials, sweep=history.sweep).grouped))
     curves, steps = curves_of(history), steps_table(run_dir, set(trials["trial_id"]))
     files = {RunFile.TRIALS: trials, RunFile.CURVES: curves, RunFile.STEP_TIMES: steps}
     for name, table in files.items():
@@ -115,29 +125,6 @@ def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
 # -- MLflow
 
 
-def _download_run(source: str, tracking_uri: str, folder: Path) -> None:
-    """Download a sweep's files, which the parent run stores, into a folder.
-
-    Args:
-        source: The parent run's id, or an experiment's name, for its latest sweep.
-        tracking_uri: The MLflow server or database.
-        folder: An empty folder.
-
-    Raises:
-        RunDirectoryError: There is none, a file is missing, or MLflow cannot be read.
-    """
-    with _asking(tracking_uri):
-        client = _connected(tracking_uri)
-        parent = _parent(client, source)
-        files = [RunFile.SWEEP, RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES]
-        if content.COMPOSED_TAG in parent.data.tags:
-            files.append(RunFile.CANDIDATES)
-        for file in files:
-            _download(client, parent, file, folder)
-        with suppress(RunDirectoryError):  # the sweep has not ended
-            _download(client, parent, RunFile.RECOMMENDED, folder)
-
-
 @contextmanager
 def _asking(tracking_uri: str) -> Iterator[None]:
     """Send each request to MLflow once, and turn every failure into one message."""
@@ -178,11 +165,11 @@ def _connected(tracking_uri: str) -> MlflowClient:
     return client
 
 
-def _download(client: MlflowClient, parent: Run, name: str, folder: Path) -> None:
+def _download(client: MlflowClient, parent: Run, name: str, folder: str) -> None:
     from mlflow.exceptions import MlflowException
 
     try:
-        client.download_artifacts(parent.info.run_id, name, str(folder))
+        client.download_artifacts(parent.info.run_id, name, folder)
     except (MlflowException, OSError):
         raise RunDirectoryError(
             f"MLflow run {parent.info.run_id}: has no file {name}",

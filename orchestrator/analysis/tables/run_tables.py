@@ -185,12 +185,6 @@ class RunTables:
         )
 
 
-def with_run_intervals(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
-    """Return the trials with the interval of each run's speed over fresh runs of its config."""
-    tables = RunTables(trials=trials, sweep=sweep)
-    return trials.assign(**run_intervals(tables.grouped))
-
-
 def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
     """Return the ends of each row's interval and :data:`OVER`, by column; {} without speeds.
 

@@ -16,14 +16,7 @@ import pandas as pd
 from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
-from orchestrator.analysis.recommendation.front import (
-    MEASURED_IN,
-    SIGN,
-    load_note,
-    load_sign_of,
-    runs_text,
-    sign_of,
-)
+from orchestrator.analysis.recommendation import front as fronts
 from orchestrator.analysis.report.sections.scatter import scatter_figures
 from orchestrator.analysis.report.tables import (
     INTERVAL,
@@ -77,7 +70,7 @@ def front_of(view: View) -> Iterator[Section]:
     yield Section("speed", title, missing=nothing, figures=tuple(scatter_figures(view)))
     if table.rows:
         judged = ("How this is judged, and how much of it is noise", tuple(_judged(view)))
-        notes = (_ON_IT, *filter(None, [load_note(view.shown)]), *_composed_notes(view))
+        notes = (_ON_IT, *filter(None, [fronts.load_note(view.shown)]), *_composed_notes(view))
         yield Section("front", "The front", level=3, table=table, notes=notes, folded=(judged,))
 
 
@@ -89,7 +82,9 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
     rows = limited(keep, MAX_ROWS, are_marked(keep))
     columns: list[Column] = []
     for name in (speed.metric, *measured(rows, [o.metric for o in view.objectives[1:]])):
-        columns += figure_columns([name], _sign_of_speed if name == speed.metric else sign_of)
+        columns += figure_columns(
+            [name], _sign_of_speed if name == speed.metric else fronts.sign_of
+        )
         if name == speed.metric or measured(rows, [f"{name}_low"]):
             columns.append((INTERVAL, partial(_interval, metric=name)))
     columns += [
@@ -137,20 +132,20 @@ def _ratio_cell(row: Row) -> Cell:
 
 def _runs(row: Row, view: View) -> str:
     """Return the runs of a config; for a factored search its probes and its curves."""
-    if row.get(MEASURED_IN) == Stage.CONFIRM or not view.tables.is_composed:
-        return runs_text(row, learned_word(view.rule))
+    if row.get(fronts.MEASURED_IN) == Stage.CONFIRM or not view.tables.is_composed:
+        return fronts.runs_text(row, learned_word(view.rule))
     return f"{counted(row['num_runs'], 'probe')}, {counted(row['num_all_runs'], 'curve')}"
 
 
 def _sign_of_speed(row: Row) -> str:
-    composed = "" if row.get(MEASURED_IN) == Stage.CONFIRM else sign_of(row)
-    return composed + load_sign_of(row)
+    composed = "" if row.get(fronts.MEASURED_IN) == Stage.CONFIRM else fronts.sign_of(row)
+    return composed + fronts.load_sign_of(row)
 
 
 def _judged(view: View) -> Iterator[str]:
     """Yield the number of verdicts, the meaning of the words, and the noise if it is known."""
-    numbers, tables = view.configs["verdict"].value_counts(), view.tables
-    pool, noise = tables.pool, tables.noise_floor
+    numbers, noise = view.configs["verdict"].value_counts(), view.tables.noise_floor
+    pool = view.tables.pool
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
     yield (
@@ -172,9 +167,9 @@ def _composed_notes(view: View) -> Iterator[str]:
     num_all, num_known = len(view.tables.candidates), len(view.all_configs)
     if view.configs[COMPOSED].any():
         yield (
-            f"{SIGN} composed: speed from probes of the config's setting, {learned} from curves "
-            "with its learning knobs; the config itself was not both trained and probed. A claimed "
-            "speed-up rests on confirm runs alone"
+            f"{fronts.SIGN} composed: speed from probes of the config's setting, {learned} from "
+            "curves with its learning knobs; the config itself was not both trained and probed. A "
+            "claimed speed-up rests on confirm runs alone"
         )
     yield (
         f"of {counted(num_all, 'config')} {num_known:,} have a speed and a final {learned}; the "
@@ -223,7 +218,7 @@ def _study(view: View, source: str, entries: list[Published], number: int) -> Se
             first, our_first = firsts.setdefault(metric, (float(figure), row))
             ours = ("not measured", "", "no completed config")
             if row is not None:
-                text = f"{shown(metric, float(row[f'metrics.{metric}']))}{sign_of(row)}"
+                text = f"{shown(metric, float(row[f'metrics.{metric}']))}{fronts.sign_of(row)}"
                 ratio = "" if our_first is None else _ratio(view, metric, row, our_first, named)
                 ours = (text, ratio, str(row["label"]))
             theirs = (shown(metric, figure), f"{figure / first:.2f}" if first else "")

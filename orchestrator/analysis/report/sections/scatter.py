@@ -94,7 +94,6 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
         edge = edge[pareto_front(edge, rule.directions)].sort_values(rule.speed_column)
         shape = "vh" if rule.speed.goal is Goal.MAXIMIZE else "hv"
         figure.add(
-            "scatter",
             x=edge[rule.speed_column],
             y=edge[y],
             mode="lines",
@@ -172,7 +171,6 @@ def _add_points(
         if f"{column}_high" in rows.columns and not many
     }
     figure.add(
-        "scatter",
         x=rows[x],
         y=rows[y],
         **error_bars,

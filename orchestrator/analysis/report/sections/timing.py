@@ -10,17 +10,8 @@ from typing import Final
 
 import pandas as pd
 
+from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.drawing import PHASES, Figure, axis, rows_axis
-from orchestrator.analysis.report.tables import (
-    Cell,
-    Row,
-    Section,
-    figure_cell,
-    figure_of,
-    role_of,
-    table_of_configs,
-    text_column,
-)
 from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain, gains_of
 from orchestrator.analysis.statistics.curves import CLOCK, time_to_accuracy
@@ -57,24 +48,24 @@ def _fastest(view: View, needed: list[str]) -> tuple[pd.DataFrame, int]:
     return limited(known, MAX_ROWS, are_marked(known)), len(known)
 
 
-def ceilings_of(view: View) -> Section | None:
+def ceilings_of(view: View) -> tables.Section | None:
     """Return the ceilings of the main group's configs; None if none was measured."""
     chosen, num_known = _fastest(view, [SPEED, LOADER, COMPUTE])
     if chosen.empty:
         return None
     speeds = {"samples_per_s": SPEED, "loader alone": LOADER, "model alone": COMPUTE}
     names = {title: column.removeprefix("metrics.") for title, column in speeds.items()}
-    table = table_of_configs(
+    table = tables.table_of_configs(
         view,
         chosen.assign(gain=[gain_text(gain) for gain in gains_of(view.trials, chosen)]),
         [
-            *((title, partial(figure_of, metric=name)) for title, name in names.items()),
-            text_column("bound by", "tags.bound"),
-            text_column("to gain", "gain"),
+            *((title, partial(tables.figure_of, metric=name)) for title, name in names.items()),
+            tables.text_column("bound by", "tags.bound"),
+            tables.text_column("to gain", "gain"),
         ],
         num_all=num_known,
     )
-    return Section("ceilings", "What bounds each config", lines=(_CEILINGS,), table=table)
+    return tables.Section("ceilings", "What bounds each config", lines=(_CEILINGS,), table=table)
 
 
 def gain_text(gain: Gain) -> str:
@@ -90,7 +81,7 @@ def gain_text(gain: Gain) -> str:
     return f"{gain.ratio:.2f}x ({gain.low:.2f}x to {gain.high:.2f}x) if {gain.part} were free"
 
 
-def steps_of(view: View) -> Section:
+def steps_of(view: View) -> tables.Section:
     """Return the section on the time of a step.
 
     Steps of different batch sizes differ in time for that reason alone, so the bars show the
@@ -99,7 +90,7 @@ def steps_of(view: View) -> Section:
     name, title = "steps", "Where the time goes"
     rows, _ = _fastest(view, [_STEP, _FORWARD, SPEED])
     if rows.empty:
-        return Section(name, title, missing="the phases of a step were not measured")
+        return tables.Section(name, title, missing="the phases of a step were not measured")
     parts, names = phase_times(rows), [_name_of(row) for row in rows.to_dict("records")]
     table = parts.add_suffix("_ms_per_1000_samples")
     table.insert(0, "config", rows["label"])
@@ -122,7 +113,7 @@ def steps_of(view: View) -> Section:
                 hovertemplate=f"{phase}: %{{x:.3g}} ms, %{{customdata}} of the step<extra></extra>",
             )
     figure.axes(axis("time per 1,000 samples (ms)", rangemode="tozero"), rows_axis(names))
-    return Section(name, title, figures=(figure,))
+    return tables.Section(name, title, figures=(figure,))
 
 
 def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
@@ -135,14 +126,14 @@ def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
     return parts.mul(1000 / samples_per_step, axis=0)
 
 
-def _name_of(row: Row) -> str:
-    role = role_of(row)
+def _name_of(row: tables.Row) -> str:
+    role = tables.role_of(row)
     text = f"{row['label']} ({role})" if role else str(row["label"])
     lines = textwrap.wrap(text, _LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
     return "<br>".join(map(html.escape, lines))
 
 
-def times_of(view: View) -> Section | None:
+def times_of(view: View) -> tables.Section | None:
     """Return the times of the main group's configs; None if no curve has any."""
     metric = view.rule.accuracy.metric
     times = time_to_accuracy(view.configs, view.tables.whole_curves, view.trials, view.rule)
@@ -162,22 +153,22 @@ def times_of(view: View) -> Section | None:
         )
     known = view.configs.loc[times.index].drop(columns="num_runs").join(times)
     singled = known["is_recommended"] | known["is_baseline"]
-    table = table_of_configs(
+    table = tables.table_of_configs(
         view,
         limited(known, MAX_ROWS, singled),
         [
             ("time to it (s)", _reached_cell),
-            ("runs there", lambda row: Cell(f"{row['num_reached']} of {row['num_runs']}")),
-            ("trained for (s)", lambda row: figure_cell("train_s", row["trained_s"])),
+            ("runs there", lambda row: tables.Cell(f"{row['num_reached']} of {row['num_runs']}")),
+            ("trained for (s)", lambda row: tables.figure_cell("train_s", row["trained_s"])),
         ],
         num_all=len(known),
     )
     title = f"time to {metric} {shown(metric, times['target'].iloc[0])}"
     line = f"that is the {metric} the rule asks for; {how}"
-    return Section("time-to-accuracy", title, level=3, lines=(line,), table=table)
+    return tables.Section("time-to-accuracy", title, level=3, lines=(line,), table=table)
 
 
-def _reached_cell(row: Row) -> Cell:
+def _reached_cell(row: tables.Row) -> tables.Cell:
     if not pd.isna(row["reached_s"]):
-        return figure_cell("train_s", row["reached_s"])
-    return Cell("by fewer than half" if row["num_reached"] else "never")
+        return tables.figure_cell("train_s", row["reached_s"])
+    return tables.Cell("by fewer than half" if row["num_reached"] else "never")

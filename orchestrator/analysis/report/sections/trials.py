@@ -18,16 +18,7 @@ from orchestrator.analysis.columns import (
     text_of,
 )
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.report.tables import (
-    Cell,
-    Section,
-    figure_cell,
-    figure_columns,
-    knob_columns,
-    measured,
-    table_of,
-    text_column,
-)
+from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.wording import format_config, rule_text, short
@@ -68,35 +59,35 @@ def states_text(trials: pd.DataFrame) -> str:
     return ", ".join(f"{count:,} {words}" for words, count in counts_of_states(trials).items())
 
 
-def trials_of(view: View) -> Section:
+def trials_of(view: View) -> tables.Section:
     """Return the section with every trial, with the knobs that distinguish them and the figures.
 
     If there are more than :data:`MAX_ROWS`: the front, the baseline and the recommended
     config, and the first of the others. Figures that are no objective are the table's rest.
     """
     if view.trials.empty:
-        return Section("trials", "All trials", missing="no trial has run")
+        return tables.Section("trials", "All trials", missing="no trial has run")
     marked = view.shown[are_marked(view.shown)]["trial_ids"].explode()
     trials = limited(view.trials, MAX_ROWS, view.trials["trial_id"].isin(marked))
     trials = trials.assign(remarks=_remarks(trials))
-    first = measured(trials, [o.metric for o in view.objectives])
+    first = tables.measured(trials, [o.metric for o in view.objectives])
     names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
     names = [*filter(is_accuracy, names), *names_shown(Place.TRIALS)]
-    rest = [metric for metric in measured(trials, names) if metric not in first]
+    rest = [metric for metric in tables.measured(trials, names) if metric not in first]
     records = trials.to_dict("records")
     outputs = view.outputs
     columns = [
-        ("trial", lambda row: Cell(row["trial_id"], link=outputs.get(row["trial_id"], ""))),
-        text_column("stage", "stage"),
-        ("state", lambda row: Cell(row["state"].replace("_", " "))),
-        *knob_columns(view, records),
-        *figure_columns(first),
-        *[text_column("conditions", GROUP)] * (view.trials[GROUP].nunique() > 1),
-        text_column("remarks", "remarks"),
-        ("wall_s", lambda row: figure_cell("wall_s", row.get("wall_s", float("nan")))),
-        *figure_columns(rest),
+        ("trial", lambda row: tables.Cell(row["trial_id"], link=outputs.get(row["trial_id"], ""))),
+        tables.text_column("stage", "stage"),
+        ("state", lambda row: tables.Cell(row["state"].replace("_", " "))),
+        *tables.knob_columns(view, records),
+        *tables.figure_columns(first),
+        *[tables.text_column("conditions", GROUP)] * (view.trials[GROUP].nunique() > 1),
+        tables.text_column("remarks", "remarks"),
+        ("wall_s", lambda row: tables.figure_cell("wall_s", row.get("wall_s", float("nan")))),
+        *tables.figure_columns(rest),
     ]
-    table = table_of(
+    table = tables.table_of(
         records,
         columns,
         marks=tuple(trials["state"]),
@@ -107,7 +98,7 @@ def trials_of(view: View) -> Section:
     notes = ["a click on a column title sorts. Empty: not measured. trials.csv has all trials"]
     if outputs:
         notes.append("a trial's name opens what it has printed, in output/ of the run directory")
-    return Section("trials", "All trials", table=table, notes=tuple(notes))
+    return tables.Section("trials", "All trials", table=table, notes=tuple(notes))
 
 
 def _remarks(trials: pd.DataFrame) -> list[str]:
@@ -121,7 +112,7 @@ def _remarks(trials: pd.DataFrame) -> list[str]:
     return ["; ".join(filter(None, words)) for words in zip(*parts, strict=True)]
 
 
-def lost_of(view: View) -> Section | None:
+def lost_of(view: View) -> tables.Section | None:
     """Return the trials that did not complete, the most frequent reason first.
 
     Trials that were paused and later resumed are left out.
@@ -133,14 +124,14 @@ def lost_of(view: View) -> Section | None:
     if not groups:
         return None
     columns = [
-        ("trials", lambda row: Cell(f"{row['num']:,}", row["num"])),
-        text_column("state", "state"),
-        ("reason", lambda row: Cell(row["reason"], style="reason")),
-        ("configs", lambda row: Cell(row["configs"], style="lines")),
-        ("printed", lambda row: Cell("output" if row["output"] else "", link=row["output"])),
+        ("trials", lambda row: tables.Cell(f"{row['num']:,}", row["num"])),
+        tables.text_column("state", "state"),
+        ("reason", lambda row: tables.Cell(row["reason"], style="reason")),
+        ("configs", lambda row: tables.Cell(row["configs"], style="lines")),
+        ("printed", lambda row: tables.Cell("output" if row["output"] else "", link=row["output"])),
     ]
     records = [_lost(some, view) for some in sorted(groups, key=len, reverse=True)]
-    return Section("lost", "What did not complete", table=table_of(records, columns))
+    return tables.Section("lost", "What did not complete", table=tables.table_of(records, columns))
 
 
 def _lost(rows: pd.DataFrame, view: View) -> dict[str, Any]:
@@ -159,7 +150,7 @@ def _lost(rows: pd.DataFrame, view: View) -> dict[str, Any]:
     }
 
 
-def environment_of(view: View) -> Section:
+def environment_of(view: View) -> tables.Section:
     """Return the sweep and its environment, as names with their values."""
     sweep = view.sweep
     git, rigor = sweep.git or {}, sweep.rigor
@@ -192,7 +183,7 @@ def environment_of(view: View) -> Section:
         else "",
     }
     known = tuple((name, str(value)) for name, value in facts.items() if value not in (None, ""))
-    return Section("environment", "Environment", facts=known)
+    return tables.Section("environment", "Environment", facts=known)
 
 
 def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:

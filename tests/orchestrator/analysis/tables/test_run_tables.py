@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from orchestrator.analysis.comparable import ALL, GROUP
-from orchestrator.analysis.tables.run_tables import OVER, run_intervals, with_run_intervals
+from orchestrator.analysis.tables.run_tables import OVER, run_intervals
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
 GPU = {"device": "NVIDIA H200"}
@@ -45,7 +45,7 @@ def test_confirm_runs_tell_the_noise_of_configs_but_not_of_those_that_select() -
 def test_run_intervals_are_added_to_the_trials_and_nothing_else_is() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1040.0])
-    trials = with_run_intervals(run.trials, run.record)
+    trials = run.trials.assign(**run_intervals(run.tables.grouped))
     assert set(trials.columns) == set(run.trials.columns)
     pd.testing.assert_series_equal(trials[SPEED], run.trials[SPEED])
     assert set(trials["tags.interval_over"]) == {"between runs"}
