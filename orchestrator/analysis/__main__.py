@@ -40,12 +40,12 @@ _RUN: Final[dict[str, Any]] = {
     "nargs": "?",
     "help": "folder of a run: runs/SWEEP/TIME (default: the last one)",
 }
+_FOLDER: Final[dict[str, Any]] = {"metavar": "DIR", "type": a_path}
 _ARGUMENTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
     "show": {
         "run": _RUN,
         "--out": {
-            "metavar": "DIR",
-            "type": a_path,
+            **_FOLDER,
             "help": "write the files there (default: RUN_DIR; none are written of a run from "
             "MLflow)",
         },
@@ -63,8 +63,7 @@ _ARGUMENTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
         "run": _RUN,
         "--format": {"metavar": "NAME", "default": "csv", "help": "csv (default) or parquet"},
         "--out": {
-            "metavar": "DIR",
-            "type": a_path,
+            **_FOLDER,
             "help": "folder to write to (default: export in RUN_DIR; needed for a run from MLflow)",
         },
     },

@@ -161,11 +161,6 @@ def learned_word(rule: Rule) -> str:
     return "accuracy" if is_accuracy(rule.accuracy.metric) else rule.accuracy.metric
 
 
-def held_by(rule: Rule) -> str:
-    """Return the word for configs that meet the rule's conditions."""
-    return "accurate enough" if lacking(rule) == "not accurate enough" else "good enough"
-
-
 def times_baseline(rule: Rule, ratio: str) -> str:
     """Return ``1.26x the baseline's speed``, or similar words for a figure that is no speed."""
     if rule.is_of_speed:

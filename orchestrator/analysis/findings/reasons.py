@@ -69,7 +69,7 @@ def why_none(selection: Selection, tables: RunTables) -> str:
     if selection.refusal:
         return selection.refusal
     if selection.num_configs:
-        bounds = [o for o in selection.rule.objectives if o.bound is not None]
+        bounds = [o for o in tables.rule.objectives if o.bound is not None]
         texts = [
             f"{condition_text(o)} (the best: {shown(o.metric, selection.best[o.metric])})"
             for o in bounds

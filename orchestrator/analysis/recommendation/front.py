@@ -162,14 +162,13 @@ def speeds_table(tables: RunTables) -> pd.DataFrame:
     speed = tables.rule.speed_column
     configs = pd.concat([_measured(tables), tables.confirmed], ignore_index=True)
     trials = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
+    columns = ["trial_id", "metric", "value"]
     if configs.empty or speed not in configs:
-        return pd.DataFrame(columns=["trial_id", "metric", "value"])
+        return pd.DataFrame(columns=columns)
     keys = [*params_of(configs), GROUP]
     speeds = configs.drop_duplicates(keys)[[*keys, speed]].dropna(subset=[speed])
     own = trials.loc[trials["stage"] != Stage.PROBE, ["trial_id", *keys]].merge(speeds, on=keys)
-    return own.assign(metric=tables.rule.speed.metric, value=own[speed])[
-        ["trial_id", "metric", "value"]
-    ]
+    return own.assign(metric=tables.rule.speed.metric, value=own[speed])[columns]
 
 
 def _measured(tables: RunTables) -> pd.DataFrame:

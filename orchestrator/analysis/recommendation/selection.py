@@ -37,7 +37,6 @@ class Selection:
     """The choice of the searching runs.
 
     Attributes:
-        rule: The rule it was selected by.
         config: A value for every knob in plain Python, or None where there is no candidate.
         row: The config's row in
         :func:`~orchestrator.analysis.statistics.against_best.against_best`.
@@ -53,7 +52,6 @@ class Selection:
         refusal: Why none of the candidates was selected; empty where one was.
     """
 
-    rule: Rule
     config: Config | None = None
     row: Mapping[Any, Any] | None = None
     tied: tuple[Config, ...] = ()
@@ -77,7 +75,6 @@ def select(tables: RunTables) -> Selection:
     configs, state = _candidates(tables)
     held = configs[configs["verdict"] != ""] if len(configs) else configs
     weighed = Selection(
-        rule=rule,
         num_configs=len(configs),
         num_accurate=len(held),
         best={o.metric: best_of(o, configs[column_of(o)]) for o in rule.objectives if len(configs)},

@@ -19,18 +19,7 @@ from orchestrator.analysis.recommendation.front import composed_table, front_tab
 from orchestrator.analysis.report import drawing
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.first_screen import first_screen
-from orchestrator.analysis.report.sections.curves import curves_of
-from orchestrator.analysis.report.sections.effects import effects_of
-from orchestrator.analysis.report.sections.front import front_of, published_of
-from orchestrator.analysis.report.sections.front import front_table as table_of_front
-from orchestrator.analysis.report.sections.ladder import ladder_of
-from orchestrator.analysis.report.sections.timing import ceilings_of, steps_of, times_of
-from orchestrator.analysis.report.sections.trials import (
-    environment_of,
-    lost_of,
-    states_text,
-    trials_of,
-)
+from orchestrator.analysis.report.sections import curves, effects, front, ladder, timing, trials
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -104,16 +93,21 @@ def sections_of(view: View) -> list[Section]:
 
     If no config completed, one sentence replaces the sections on knobs, steps and curves.
     """
-    sections: list[Section | None] = [effects_of(view), *front_of(view)]
+    sections: list[Section | None] = [effects.effects_of(view), *front.front_of(view)]
     if len(view.all_configs):
         sections += [
-            ladder_of(view),
-            curves_of(view),
-            times_of(view),
-            steps_of(view),
-            ceilings_of(view),
+            ladder.ladder_of(view),
+            curves.curves_of(view),
+            timing.times_of(view),
+            timing.steps_of(view),
+            timing.ceilings_of(view),
         ]
-    sections += [*published_of(view), lost_of(view), trials_of(view), environment_of(view)]
+    sections += [
+        *front.published_of(view),
+        trials.lost_of(view),
+        trials.trials_of(view),
+        trials.environment_of(view),
+    ]
     return [section for section in sections if section is not None]
 
 
@@ -124,7 +118,7 @@ def page_of(view: View, sections: Iterable[Section]) -> str:
     return template("report.html.j2").render(
         sweep=view.sweep,
         states=": ".join(
-            filter(None, [counted(len(view.trials), "trial"), states_text(view.trials)])
+            filter(None, [counted(len(view.trials), "trial"), trials.states_text(view.trials)])
         ),
         first=first_screen(view),
         sections=sections,
@@ -157,17 +151,17 @@ def answer_markdown(view: View) -> str:
 def _table(view: View) -> str:
     """Return the page's table of the front: recommended config, baseline, the nearest ones."""
     rows, speed = view.shown, view.rule.speed_column
-    front = rows.loc[rows["on_front"], speed]
-    if front.empty:
+    on_front = rows.loc[rows["on_front"], speed]
+    if on_front.empty:
         return "The front is empty."
     own = rows.loc[rows["is_recommended"], speed].head(1).sum()
-    near = (front - own).abs().nsmallest(MAX_ROWS).index
+    near = (on_front - own).abs().nsmallest(MAX_ROWS).index
     marked = rows["is_recommended"] | rows["is_baseline"]
-    table = table_of_front(view, rows[rows.index.isin(near) | marked])
+    table = front.front_table(view, rows[rows.index.isin(near) | marked])
     lines = [_line(table.head), f"|{' --- |' * len(table.head)}"]
     lines += [_line(cell.text for cell in row) for row in table.rows]
-    if len(near) < len(front):
-        lines.append(f"\nOf the {len(front)} configs of the front; all are in `front.csv`.")
+    if len(near) < len(on_front):
+        lines.append(f"\nOf the {len(on_front)} configs of the front; all are in `front.csv`.")
     return "\n".join(lines)
 
 

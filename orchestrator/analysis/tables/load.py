@@ -178,18 +178,6 @@ def _download(client: MlflowClient, parent: Run, name: str, folder: str) -> None
         ) from None
 
 
-def _runs(client: MlflowClient, experiment: str, query: str) -> Iterator[Run]:
-    """Yield the runs of an experiment, the newest first."""
-    token = None
-    while True:
-        newest_first = ["attributes.start_time DESC"]
-        page = client.search_runs([experiment], query, order_by=newest_first, page_token=token)
-        yield from page
-        token = page.token
-        if not token:
-            return
-
-
 def _parent(client: MlflowClient, source: str) -> Run:
     """Return the parent run of an id, or of the latest sweep of an experiment."""
     if len(source) == 32 and set(source) <= set("0123456789abcdef"):
@@ -206,9 +194,10 @@ def _parent(client: MlflowClient, source: str) -> Run:
             f"MLflow has no experiment {source!r}{nearest(source, known)}",
             f"experiments: {', '.join(known)}",
         )
-    for run in _runs(client, experiment.experiment_id, "tags.`sweep.name` != ''"):
-        if content.SWEEP_TAG in run.data.tags and content.PARENT_TAG not in run.data.tags:
-            return run
+    ids, of_parents = [experiment.experiment_id], "tags.`sweep.run_dir` != ''"
+    newest_first = ["attributes.start_time DESC"]
+    for run in client.search_runs(ids, of_parents, max_results=1, order_by=newest_first):
+        return run
     raise RunDirectoryError(
         f"MLflow's experiment {source!r} holds no sweep: its runs, if any, are of other programs",
         "give the experiment that the run printed, or the id of its parent run",

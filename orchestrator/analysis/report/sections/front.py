@@ -33,7 +33,7 @@ from orchestrator.analysis.report.tables import (
 from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
-from orchestrator.analysis.wording import held_by, interval_text, learned_word, short, shown
+from orchestrator.analysis.wording import interval_text, lacking, learned_word, short, shown
 from orchestrator.formats import counted, percent
 from orchestrator.metrics import Published, is_accuracy
 from orchestrator.space.configs import format_value
@@ -148,8 +148,10 @@ def _judged(view: View) -> Iterator[str]:
     pool = view.tables.pool
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
+    is_accurate = lacking(view.rule) == "not accurate enough"
+    held = "accurate enough" if is_accurate else "good enough"
     yield (
-        f"of {counted(len(view.all_configs), 'completed config')} {ranked} {held_by(view.rule)} to "
+        f"of {counted(len(view.all_configs), 'completed config')} {ranked} {held} to "
         f"be ranked: {', '.join(counts)}; a tie is a ratio within {percent(view.rule.tie_margin)}"
     )
     yield from _WORDS
