@@ -17,14 +17,8 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import params_of
+from orchestrator.analysis.comparison import compare as pairwise
 from orchestrator.analysis.comparison.changes import TOLERANCE, Figure, against, judged
-from orchestrator.analysis.comparison.compare import (
-    Comparison,
-    compare,
-    limits_of,
-    ordered,
-    with_changes,
-)
 from orchestrator.analysis.comparison.pairs import ROW_KEYS, require_alike
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -36,7 +30,7 @@ def compare_sessions(
     *,
     across: Collection[str] = (),
     tolerance: float = TOLERANCE,
-) -> Comparison:
+) -> pairwise.Comparison:
     """Compare the first runs of all pairs with the second ones.
 
     One pair is compared as by :func:`compare`. With several, the table has the configs that are in
@@ -47,7 +41,8 @@ def compare_sessions(
             common.
     """
     comparisons = [
-        compare(first, second, across=across, tolerance=tolerance) for first, second in pairs
+        pairwise.compare(first, second, across=across, tolerance=tolerance)
+        for first, second in pairs
     ]
     (reference, _), *others = pairs
     what = "the pairs cannot be combined; their first runs differ in"
@@ -56,7 +51,7 @@ def compare_sessions(
     return comparisons[0] if len(comparisons) == 1 else combined(comparisons)
 
 
-def combined(comparisons: Sequence[Comparison]) -> Comparison:
+def combined(comparisons: Sequence[pairwise.Comparison]) -> pairwise.Comparison:
     """Return several comparisons of the same two versions as one.
 
     Raises:
@@ -66,14 +61,14 @@ def combined(comparisons: Sequence[Comparison]) -> Comparison:
     rule = rule_of(reference.sweep)
     rows, ids = _in_all(comparisons)
     table = _means_of(rows, ids)
-    limits = limits_of(rule, reference.sweep, reference.tolerance, table["accuracy_first"])
+    limits = pairwise.limits_of(rule, reference.sweep, reference.tolerance, table["accuracy_first"])
     own, speed = _over_pairs(np.log(rows["own"]), ids), rule.speed.metric
     figures = [_figure(speed, np.log(rows["ratio"]), rows, ids, limits[speed], own)]
     if len(limits) > 1:
         fell = rule.accuracy.sign * (rows["accuracy_second"] - rows["accuracy_first"])
         metric = rule.accuracy.metric
         figures.append(_figure(metric, fell, rows, ids, limits[metric]))
-    table, changes = ordered(with_changes(table, figures[0]), judged(figures))
+    table, changes = pairwise.ordered(pairwise.with_changes(table, figures[0]), judged(figures))
     return replace(
         reference,
         table=table,
@@ -84,7 +79,7 @@ def combined(comparisons: Sequence[Comparison]) -> Comparison:
     )
 
 
-def _in_all(comparisons: Sequence[Comparison]) -> tuple[pd.DataFrame, pd.Series[int]]:
+def _in_all(comparisons: Sequence[pairwise.Comparison]) -> tuple[pd.DataFrame, pd.Series[int]]:
     """Return the rows of the configs and stages that all tables have, and a number of each."""
     tables = [each.table.assign(pair=number) for number, each in enumerate(comparisons)]
     params = [c for c in params_of(tables[0]) if all(c in table.columns for table in tables)]

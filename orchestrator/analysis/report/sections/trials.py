@@ -9,14 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import (
-    by_value,
-    config_of,
-    flagged,
-    metrics_of,
-    params_of,
-    text_of,
-)
+from orchestrator.analysis import columns
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.view import View, are_marked, limited
@@ -71,12 +64,12 @@ def trials_of(view: View) -> tables.Section:
     trials = limited(view.trials, MAX_ROWS, view.trials["trial_id"].isin(marked))
     trials = trials.assign(remarks=_remarks(trials))
     first = tables.measured(trials, [o.metric for o in view.objectives])
-    names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
+    names = [column.removeprefix("metrics.") for column in columns.metrics_of(trials)]
     names = [*filter(is_accuracy, names), *names_shown(Place.TRIALS)]
     rest = [metric for metric in tables.measured(trials, names) if metric not in first]
     records = trials.to_dict("records")
     outputs = view.outputs
-    columns = [
+    heads = [
         ("trial", lambda row: tables.Cell(row["trial_id"], link=outputs.get(row["trial_id"], ""))),
         tables.text_column("stage", "stage"),
         ("state", lambda row: tables.Cell(row["state"].replace("_", " "))),
@@ -89,7 +82,7 @@ def trials_of(view: View) -> tables.Section:
     ]
     table = tables.table_of(
         records,
-        columns,
+        heads,
         marks=tuple(trials["state"]),
         num_left_out=len(view.trials) - len(trials),
         num_rest=len(rest),
@@ -103,12 +96,12 @@ def trials_of(view: View) -> tables.Section:
 
 def _remarks(trials: pd.DataFrame) -> list[str]:
     """Return the flags of each trial and the first line of its reason."""
-    parts = [by_value(trials["reason"], text_of).str.split("\n").str[0]]
+    parts = [columns.by_value(trials["reason"], columns.text_of).str.split("\n").str[0]]
     for name in reversed(_TAGS):
         cells = trials.get(f"tags.{name}")
         if cells is not None:
-            words = f"{name}: " + by_value(cells, text_of)
-            parts.insert(0, words.where(flagged(cells), ""))
+            words = f"{name}: " + columns.by_value(cells, columns.text_of)
+            parts.insert(0, words.where(columns.flagged(cells), ""))
     return ["; ".join(filter(None, words)) for words in zip(*parts, strict=True)]
 
 
@@ -119,11 +112,11 @@ def lost_of(view: View) -> tables.Section | None:
     """
     is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
     lost = view.trials[is_lost]
-    causes = lost["reason"].map(text_of).map(cause)
+    causes = lost["reason"].map(columns.text_of).map(cause)
     groups = [some for _, some in lost.groupby(["state", causes], sort=False)]
     if not groups:
         return None
-    columns = [
+    heads = [
         ("trials", lambda row: tables.Cell(f"{row['num']:,}", row["num"])),
         tables.text_column("state", "state"),
         ("reason", lambda row: tables.Cell(row["reason"], style="reason")),
@@ -131,20 +124,20 @@ def lost_of(view: View) -> tables.Section | None:
         ("printed", lambda row: tables.Cell("output" if row["output"] else "", link=row["output"])),
     ]
     records = [_lost(some, view) for some in sorted(groups, key=len, reverse=True)]
-    return tables.Section("lost", "What did not complete", table=tables.table_of(records, columns))
+    return tables.Section("lost", "What did not complete", table=tables.table_of(records, heads))
 
 
 def _lost(rows: pd.DataFrame, view: View) -> dict[str, Any]:
     """Return the trials of one state and cause, with the first configs among them."""
-    configs = rows[params_of(rows)].drop_duplicates()
+    configs = rows[columns.params_of(rows)].drop_duplicates()
     named = configs.head(MAX_CONFIGS).to_dict("records")
-    names = [format_config(config_of(row, view.sweep), view.sweep) for row in named]
+    names = [format_config(columns.config_of(row, view.sweep), view.sweep) for row in named]
     state = rows["state"].iloc[0]
     none = "the search had seen enough" if state == TrialState.STOPPED else "no reason recorded"
     return {
         "num": len(rows),
         "state": state.replace("_", " "),
-        "reason": text_of(rows["reason"].iloc[0]) or none,
+        "reason": columns.text_of(rows["reason"].iloc[0]) or none,
         "configs": "\n".join(names + ["and more"] * (len(configs) > len(named))),
         "output": next(filter(None, map(view.outputs.get, rows["trial_id"])), ""),
     }
