@@ -88,7 +88,8 @@ def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
 
 def telling_knobs(configs: Iterable[Mapping[str, Any]], sweep: SweepRecord) -> list[str]:
     """Return the knobs that vary, or that differ from the baseline's in one of the configs."""
-    telling = set(sweep.space).union(*(changed_knobs(c, sweep.baseline) for c in configs))
+    fixed = {name: value for name, value in sweep.baseline.items() if name not in sweep.space}
+    telling = set(sweep.space).union(*(changed_knobs(config, fixed) for config in configs))
     return [name for name in sweep.knobs if name in telling]
 
 
