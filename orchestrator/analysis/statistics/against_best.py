@@ -172,12 +172,16 @@ def _intervals(
 def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) -> Floats:
     """Return each config's least ``difference + quantile * error`` from the others of ``columns``.
 
-    Infinite if there is no other. Differences are between logs. Of columns with the same variance
-    only the two with the largest logs can give the least end: the second for the first itself.
+    Infinite if there is no other. Differences are between logs. A column gives no least end if two
+    others have a log and an error at least as good: these few are found first.
     """
-    order = columns[np.lexsort((-logs[columns], variances[columns]))]
-    is_third = np.concatenate([[False] * 2, variances[order[2:]] == variances[order[:-2]]])
-    columns, least = order[~is_third[: len(order)]], np.full(len(logs), np.inf)
+    errors, near = np.sign(quantile) * variances, []
+    for _ in range(2):
+        columns = columns[np.lexsort((errors[columns], -logs[columns]))]
+        best = np.minimum.accumulate(np.concatenate([[np.inf], errors[columns]]))[:-1]
+        near.append(columns[~(errors[columns] >= best)])
+        columns = columns[errors[columns] >= best]
+    columns, least = np.concatenate(near), np.full(len(logs), np.inf)
     for rows in np.array_split(np.arange(len(logs)), 1 + len(logs) * len(columns) // MAX_CELLS):
         half = quantile * np.sqrt(variances[rows, None] + variances[columns])
         ends = logs[rows, None] - logs[columns] + half
