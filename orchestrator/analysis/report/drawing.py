@@ -144,7 +144,7 @@ class Figure:
                        "font": {"size": 12}, "itemsizing": "constant", **more.get("legend", {})},
         }  # fmt: skip
 
-    def add(self, kind: str = "scatter", **trace: Any) -> None:  # noqa: ANN401
+    def add(self, kind: str, **trace: Any) -> None:  # noqa: ANN401
         """Add a trace: ``scatter`` or ``bar``."""
         self.data.append({"type": kind, **trace})
 

@@ -123,6 +123,7 @@ def _figure(view: View, reports: pd.DataFrame, over: str, is_trained: bool, name
             line = whole.iloc[_evenly(len(whole), MAX_POINTS)]
             config = html.escape(line["config"].iloc[0])
             figure.add(
+                "scatter",
                 x=line[over],
                 y=line[column],
                 mode="lines+markers" if len(line) <= MAX_LINES else "lines",
@@ -172,6 +173,7 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
         name = html.escape(" ".join(words) or "measured")
         measured, known = own[own[SPEED].notna()], own[own[_CEILING].notna()]
         figure.add(
+            "scatter",
             x=measured[column],
             y=measured[SPEED],
             mode="lines+markers",
@@ -185,6 +187,7 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
         )
         if len(known):
             figure.add(
+                "scatter",
                 x=known[column],
                 y=known[_CEILING],
                 mode="lines",

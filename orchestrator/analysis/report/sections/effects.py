@@ -139,6 +139,7 @@ def _forest(view: View, records: list[Row], metric: str) -> Figure:
         some, word = own[outcomes == kind], word_of(outcome, metric, rule)
         if len(some):
             figure.add(
+                "scatter",
                 x=some["effect"] * scale,
                 y=names[outcomes == kind],
                 mode="markers",

@@ -94,6 +94,7 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
         edge = edge[pareto_front(edge, rule.directions)].sort_values(rule.speed_column)
         shape = "vh" if rule.speed.goal is Goal.MAXIMIZE else "hv"
         figure.add(
+            "scatter",
             x=edge[rule.speed_column],
             y=edge[y],
             mode="lines",
@@ -171,6 +172,7 @@ def _add_points(
         if f"{column}_high" in rows.columns and not many
     }
     figure.add(
+        "scatter",
         x=rows[x],
         y=rows[y],
         **error_bars,
