@@ -124,7 +124,7 @@ def make_factory(
             source=Source(file=shipped),
             data=request.data,
             folders=request.folders,
-            fingerprint=fingerprint_of(request, data),
+            fingerprint=data.fingerprint if data else "",
         ),
         machine=machine,
         num_cores=cores_of_trial(sweep.cores_per_trial, machine),
@@ -136,13 +136,6 @@ def make_factory(
         folder=folder,
         rerun=not options.no_rerun,
     )
-
-
-def fingerprint_of(request: Request, data: PreparedData | None) -> str:
-    """Return the hash of the run's data; empty without data."""
-    if request.replay is not None:
-        return request.replay.record.data_fingerprint
-    return data.fingerprint if data else ""
 
 
 def require_nodes(executor: Executor, factory: TrialFactory) -> None:

@@ -242,6 +242,8 @@ def prepared_data(request: Request) -> PreparedData | None:
     Raises:
         DataError: It is not what it claims to be.
     """
+    if request.replay is not None:
+        return request.replay.data
     if request.dataset is None:
         return None
     return request.dataset.prepare(request.folders, download=request.options.download)

@@ -14,13 +14,7 @@ from pathlib import Path
 
 from orchestrator.arguments import typed
 from orchestrator.driver import signals
-from orchestrator.driver.assembly import (
-    fingerprint_of,
-    make_executor,
-    make_factory,
-    make_loop,
-    require_nodes,
-)
+from orchestrator.driver.assembly import make_executor, make_factory, make_loop, require_nodes
 from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import num_rows, planned, require_room
@@ -115,7 +109,7 @@ class _Prepared:
             sys.stderr.write(f"{note(request.data_note)}\n")
         with showing(f"preparing {request.data} ..." * (request.dataset is not None)):
             data = prepared_data(request)
-        request.warm_start.require_data(fingerprint_of(request, data))
+        request.warm_start.require_data(data.fingerprint if data else "")
         name, plan = data.name if data is not None else "", None
         if is_here:
             plan = planned(request, request.here, name, self.past.configs)
@@ -186,7 +180,7 @@ def _run_trials(parts: _Prepared) -> int:
         if fold is not None:
             loop.follow(fold)
     try:
-        loop.replay(past.events)
+        loop.restore(past.events)
         past.require_more(spending.cut_by, extends=search.extends)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         journal.close()

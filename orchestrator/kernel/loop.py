@@ -87,7 +87,7 @@ class ControlLoop:
 
         Args:
             sweep: The sweep as resolved, plain.
-            past: Events of earlier processes, which were replayed before.
+            past: Events of earlier processes, which were restored before.
             notes: Notes for the user.
             trials: Configs that the search is extended to, or None.
         """
@@ -252,24 +252,24 @@ class ControlLoop:
 
     # -- resuming
 
-    def replay(self, past: Iterable[Event]) -> None:
+    def restore(self, past: Iterable[Event]) -> None:
         """Repeat a journal to the search; trials without a result run again. Writes nothing.
 
         Raises:
             RunDirectoryError: The search asks for something else than it did.
         """
-        self._gate.replaying = True
+        self._gate.restoring = True
         asked: dict[str, Trial] = {}
         for event in past:
             self._apply(event)
-            self._replay_event(event, asked)
-        self._gate.replaying = False
+            self._restore_event(event, asked)
+        self._gate.restoring = False
         self._search.notes()  # they are in the journal
         self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]
         for trial in self._to_run:
             self.results.pop(trial.id, None)
 
-    def _replay_event(self, event: Event, asked: dict[str, Trial]) -> None:
+    def _restore_event(self, event: Event, asked: dict[str, Trial]) -> None:
         if isinstance(event, events.Asked | events.Merged):
             trial = event.trial
             _require_asked(self._search, trial, self._journal.path)

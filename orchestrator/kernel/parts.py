@@ -94,12 +94,12 @@ class Gate:
     resumed run reads from its journal.
 
     Attributes:
-        replaying: True while a journal is repeated: nothing is decided by the clock then.
+        restoring: True while a journal is repeated: nothing is decided by the clock then.
         record: Writes an event to the journal, and passes it on; set by the loop.
     """
 
     def __init__(self) -> None:
-        self.replaying = False
+        self.restoring = False
         self.record: Callable[[Event], None] = lambda event: None
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.data import PreparedData
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.formats import clock, counted
 from orchestrator.metric_table import DERIVED
@@ -81,6 +82,12 @@ class Replay:
                 drawing.able(config, Stage.TRAIN, sweep.budget)
 
     @property
+    def data(self) -> PreparedData:
+        """The data of the recorded runs, which a replay does not open."""
+        name, fingerprint = self.record.data, self.record.data_fingerprint
+        return PreparedData(name=name, path=self.path, fingerprint=fingerprint)
+
+    @property
     def trials_s(self) -> list[float]:
         """Seconds that each recorded training had its cores."""
         return [one.run.taken_s for one in self._recordings if one.trial.stage is Stage.TRAIN]
@@ -118,10 +125,7 @@ def _require_same_figures(
 def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
     """Return the record of a replay: where and on what the recorded runs were measured."""
     table = replay.record
-    names = (
-        "data", "data_note", "source_hash", "data_fingerprint", "nodes", "versions", "hardware",
-        "git", "started_at",
-    )  # fmt: skip
+    names = ("data_note", "nodes", "versions", "hardware", "git", "started_at")
     measured = {name: getattr(table, name) for name in names}
     return replace(record, **measured, replayed=str(replay.path))
 

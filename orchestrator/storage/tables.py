@@ -29,7 +29,7 @@ from orchestrator.measurement.throughput import warm_up
 from orchestrator.metric_table import MEASURED
 from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, replace_file
-from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
+from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, cell_text
 from orchestrator.storage.sweep_record import KnobRecord
 
 TAG_COLUMNS = (
@@ -97,23 +97,20 @@ def table_of_rows(
 
 def curves_of(history: SweepHistory) -> pd.DataFrame:
     """Return the curves table of a history: the reports of its trials, void ones left out."""
-    rows = [
-        row
+    rows: list[dict[str, Any]] = [
+        {
+            "trial_id": trial.trial.id,
+            **{name: getattr(report, name) for name in CURVE_COLUMNS[1:]},
+            **{f"metrics.{name}": value for name, value in report.metrics.items()},
+        }
         for trial in history.trials.values()
         if trial.concluded is not None
-        for row in _curve_rows(trial)
+        for _, report in trial.reports
     ]
     names = sorted({name for row in rows for name in row})
     columns = [*CURVE_COLUMNS, *_with_extra(_METRIC_COLUMNS, names, "metrics.")]
     dtypes = {name: _dtype(name) for name in columns}
     return typed(pd.DataFrame(rows, dtype=object), dtypes)
-
-
-def _curve_rows(trial: TrialHistory) -> Iterable[dict[str, Any]]:
-    for _, report in trial.reports:
-        metrics = {f"metrics.{name}": value for name, value in report.metrics.items()}
-        position = {name: getattr(report, name) for name in CURVE_COLUMNS[1:]}
-        yield {"trial_id": trial.trial.id, **position, **metrics}
 
 
 def steps_table(run_dir: Path, trial_ids: Container[str]) -> pd.DataFrame:

@@ -113,7 +113,7 @@ class Spending(Gate):
         """Return True if the confirm stage may begin, or continue with another round."""
         if "confirm" in self._cuts:
             return False
-        if self.replaying:
+        if self.restoring:
             return True
         by = self._exhausted_by()
         if not by and self._budgets.has_limits and not (kept_back and self._kept_back()):

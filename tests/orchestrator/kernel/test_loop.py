@@ -212,7 +212,7 @@ def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> No
 
     search = Script(*answers)
     loop = loops(search)
-    loop.replay(loops.events)
+    loop.restore(loops.events)
 
     assert len(loops.events) == num_events, "replaying writes nothing"
     assert search.told == [(0, TrialState.COMPLETED)]
@@ -242,7 +242,7 @@ def test_a_trial_is_infeasible_once_a_later_one_shows_that_its_systems_knob_chan
     assert loops.kinds[-2:] == ["judged", "note"]
     resumed = Script(*answers)
     loop = loops(resumed)
-    loop.replay(loops.events)
+    loop.restore(loops.events)
     assert (resumed.told, resumed.revised) == (search.told, search.revised)
     states = [result.state for result in loop.results.values()]
     assert states == [TrialState.COMPLETED, TrialState.INFEASIBLE, TrialState.COMPLETED]
@@ -252,7 +252,7 @@ def test_a_trial_is_infeasible_once_a_later_one_shows_that_its_systems_knob_chan
 def test_a_trial_that_was_not_run_in_time_runs_in_the_resumed_sweep(loops: Loops) -> None:
     loops(Script(proposal(0)), time_budget_s=0.0).next_launch()
     loop = loops(Script(proposal(0)))
-    loop.replay(loops.events)
+    loop.restore(loops.events)
     loop.record(Continued())  # it has no time budget any more
     assert launched(loop).trial.config["workers"] == 0
 
@@ -265,7 +265,7 @@ def test_rounds_that_were_not_run_in_time_are_a_launch_each(loops: Loops) -> Non
     ]
     loops(Script(*rounds), time_budget_s=0.0).next_launch()
     loop = loops(Script(*rounds))
-    loop.replay(loops.events)
+    loop.restore(loops.events)
     loop.record(Continued())
     for repeat in (1, 2):
         trials = launched(loop).trials
@@ -277,7 +277,7 @@ def test_a_journal_of_another_search_is_refused(loops: Loops, changed: dict[str,
     loops(Script(proposal(0))).next_launch()
     loop = loops(Script(proposal(0, **changed)))
     with pytest.raises(RunDirectoryError, match="no longer asks for what it asked for"):
-        loop.replay(loops.events)
+        loop.restore(loops.events)
 
 
 class Ticked(Fold):

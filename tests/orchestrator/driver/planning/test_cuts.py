@@ -66,7 +66,7 @@ class Run:
         self.limits = Spending(budgets, plan, journal.now)
         made = made_factory(folder, ASKED, MACHINE)
         self.loop = ControlLoop(made, stages, journal, gate=self.limits)
-        self.loop.replay(past)
+        self.loop.restore(past)
         self.loop.open(make_record().to_json(), past=past, trials=trials)
 
     def to_the_end(self, most: int = 99, *, is_over: bool = True) -> list[tuple[Stage, int]]:
