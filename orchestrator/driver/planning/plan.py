@@ -124,7 +124,10 @@ def make_plan(
         max_configs = min(max_configs or num_configs, num_configs)
         num_able = min(max_configs, num_configs - sum(map(len, cannot_run.values())))
     stages = sweep.search.planned(problem)
-    searched = stages or [_sole_stage(sweep, num_able)]
+    if not (searched := list(stages)):  # of a search that knows none
+        share = None if sweep.stopping is None else sweep.stopping.least_share(sweep.epochs)
+        num = None if num_able is None else num_able * sweep.rigor.repeats
+        searched = [PlannedStage(name="train", least=num or 0, most=num, least_share=share)]
     capacity = capacity_of(sweep, machine, num_cores, max_concurrent)
     phases = make_phases(
         sweep,
@@ -164,13 +167,6 @@ def _infeasible(
         if reason := sweep.trainable.infeasible(built(sweep.trainable.config, values), machine):
             groups[reason].append(values)
     return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
-
-
-def _sole_stage(sweep: Sweep[Any], num_configs: int | None) -> PlannedStage:
-    """Return the stage of a search that knows none, of at most ``num_configs``."""
-    trials = None if num_configs is None else num_configs * sweep.rigor.repeats
-    share = None if sweep.stopping is None else sweep.stopping.least_share(sweep.epochs)
-    return PlannedStage(name="train", least=trials or 0, most=trials, least_share=share)
 
 
 # -- of a request
