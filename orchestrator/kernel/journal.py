@@ -16,18 +16,8 @@ from typing import BinaryIO, Final
 from zlib import crc32
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import (
-    DAMAGED,
-    Asked,
-    Event,
-    Finished,
-    Judged,
-    Merged,
-    Opened,
-    Resumed,
-    decode,
-    encode,
-)
+from orchestrator.kernel import events
+from orchestrator.kernel.events import DAMAGED, Event, decode, encode
 from orchestrator.system.disk import sync
 from orchestrator.texts import bounded
 from orchestrator.trial import TrialState
@@ -38,7 +28,7 @@ GROUP_S: Final = 0.05
 _SHARE: Final = 20
 """A sync comes no sooner than so many times as long as the last one took."""
 
-_SYNCED: Final = (Opened, Resumed, Finished, Judged)
+_SYNCED: Final = (events.Opened, events.Resumed, events.Finished, events.Judged)
 """Events that are synced; those between them are, with the next one."""
 
 _SHOWN: Final = 300
@@ -67,16 +57,15 @@ class Journal:
         """
         self.path = path
         self.now = now
-        self._num_lines, whole = 0, 0
-        if path.exists():  # the next event would make a damaged line of a torn one
-            with path.open("rb") as file:
-                for line in _whole_lines(file):
-                    self._num_lines, whole = self._num_lines + 1, whole + len(line)
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        with os.fdopen(self._fd, "rb", closefd=False) as file:
+            sizes = [len(line) for line in _whole_lines(file)]
+        self._num_lines = len(sizes)
         self._is_due, self._sync_from = False, float("-inf")
         with self._naming():
-            os.ftruncate(self._fd, whole)
-            self._synced = whole, self._num_lines
+            # The next event would make a damaged line of a torn one.
+            os.ftruncate(self._fd, sum(sizes))
+            self._synced = sum(sizes), self._num_lines
             self._sync()
             sync(path.parent)
 
@@ -200,12 +189,14 @@ def _check(event: Event, states: dict[str, TrialState | None]) -> None:
     Raises:
         ValueError: Its trial was never asked for, or has ended before.
     """
-    if isinstance(event, Asked):
+    if isinstance(event, events.Asked):
         states.setdefault(event.trial.id, None)
-    trial_id = event.trial.id if isinstance(event, Merged) else getattr(event, "trial_id", None)
+    trial_id = (
+        event.trial.id if isinstance(event, events.Merged) else getattr(event, "trial_id", None)
+    )
     if trial_id is not None and trial_id not in states:
         raise ValueError(f"trial {trial_id!r} was never asked for")
-    if isinstance(event, Finished):
+    if isinstance(event, events.Finished):
         if states[event.trial_id] not in (None, TrialState.NOT_RUN):
             raise ValueError(f"trial {event.trial_id!r} has ended before")
         states[event.trial_id] = event.result.state

@@ -21,7 +21,7 @@ from orchestrator.driver.record import read_past
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError
-from orchestrator.execution.supervision.paused import forget, put_by, set_aside, take_up
+from orchestrator.execution.supervision.paused import forget, put_by, take_up
 from orchestrator.kernel import executor as kernel_executor
 from orchestrator.kernel import journal as kernel_journal
 from orchestrator.kernel.events import Event, Finished, Started
@@ -79,7 +79,6 @@ class Simulated(ReplayExecutor):
     def _play(self, trial: Trial, group: Any) -> Any:  # noqa: ANN401 - both private
         launch = next(one for one in group.launch.each() if one.trial is trial)
         begun = 0
-        self._its.notes += [f"set aside {epochs}" for epochs in set_aside(launch)]
         try:
             begun = take_up(launch)
         except OSError:

@@ -7,7 +7,7 @@
     <paused>/<curve>-<epochs>.crc    its checksum
 
 A trial works on a copy: it can be run again from the same pause. A checkpoint at a pause stays
-until its curve has been trained in full, or the sweep has ended. One that is damaged is set aside.
+until its curve has been trained in full, or the sweep has ended.
 """
 
 from __future__ import annotations
@@ -29,21 +29,10 @@ def last_pause(launch: Launch) -> int:
     return max((epochs for epochs in _places(launch) if epochs < end), default=0)
 
 
-def set_aside(launch: Launch) -> list[int]:
-    """Rename the curve's checkpoints that are damaged; return the epochs of each.
-
-    Raises:
-        OSError: That is not possible.
-    """
-    damaged = [epochs for epochs, place in _places(launch).items() if not _is_whole(place)]
-    for epochs in damaged:
-        place = _places(launch)[epochs]
-        place.replace(place.with_suffix(".damaged"))
-    return damaged
-
-
-def take_up(launch: Launch) -> int:
+def take_up(launch: Launch, note: Callable[[str, str], None] = lambda action, why: None) -> int:
     """Copy the curve's last checkpoint before the trial's own end to where the trial looks.
+
+    One that is damaged is set aside, and noted: the one before it is the last.
 
     Returns:
         Epochs that it was trained; 0 if there is none: then training starts from the beginning.
@@ -51,7 +40,11 @@ def take_up(launch: Launch) -> int:
     Raises:
         OSError: It cannot be read, or there is no room: nothing of it is there.
     """
-    if last := last_pause(launch):
+    while (last := last_pause(launch)) and not _is_whole(place := _places(launch)[last]):
+        note(f"not trained from its checkpoint of epoch {last}", "it is damaged, and is set aside")
+        shutil.rmtree(aside := place.with_suffix(".damaged"), ignore_errors=True)
+        place.rename(aside)
+    if last:
         try:
             shutil.copytree(_places(launch)[last], launch.checkpoints)
         except OSError:
@@ -99,7 +92,6 @@ def forget(launch: Launch) -> None:
     """Remove the curve's checkpoints: it has been trained in full."""
     for folder in _places(launch).values():
         shutil.rmtree(folder, ignore_errors=True)
-        folder.with_suffix(".crc").unlink(missing_ok=True)
 
 
 def _is_whole(place: Path) -> bool:

@@ -14,19 +14,13 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from orchestrator.execution.leases import Lease
 from orchestrator.execution.process.fork_client import NotForked, ServerError, output_of
 from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
-from orchestrator.execution.supervision.paused import (
-    forget,
-    keep,
-    last_pause,
-    put_by,
-    set_aside,
-    take_up,
-)
+from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, SliceEnd, Update
 from orchestrator.texts import first_line
@@ -190,10 +184,7 @@ class Supervisor:
         """Start an attempt that finds only the checkpoint of its curve's last pause."""
         self._remove_checkpoints()
         beginning = "trained from the beginning, since its curve's checkpoint cannot be read"
-        for epochs in set_aside(self._launch):
-            action = f"not trained from its curve's checkpoint of epoch {epochs}"
-            self._note(action, "it is damaged, and is set aside")
-        earlier_epochs = self._tried(take_up, beginning)
+        earlier_epochs = self._tried(partial(take_up, note=self._note), beginning)
         self._start_attempt(Progress(earlier_epochs=earlier_epochs))
         self._announce(0)
 

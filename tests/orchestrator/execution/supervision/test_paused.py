@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.execution.supervision.paused import forget, put_by, set_aside, take_up
+from orchestrator.execution.supervision.paused import forget, put_by, take_up
 from orchestrator.kernel.executor import Launch
 from orchestrator.trial import Budget
 from tests.orchestrator.execution.supervised import launch_of
@@ -82,14 +82,14 @@ def test_a_damaged_checkpoint_is_set_aside_and_an_earlier_one_taken(tmp_path: Pa
     whole = trial(tmp_path, "whole", pause_after=None)
     (whole.paused / "curve-5" / "checkpoint.pt").write_text("")
     (whole.paused / "curve-3" / "checkpoint.pt").unlink()
-    assert sorted(set_aside(whole)) == [3, 5]
-    assert set_aside(whole) == []
-    assert take_up(whole) == 1
+    notes: list[str] = []
+    assert take_up(whole, lambda action, why: notes.append(f"{action}: {why}")) == 1
+    assert [note.partition(":")[0][-1] for note in notes] == ["5", "3"]
+    assert (whole.paused / "curve-5.damaged").is_dir()
 
 
 def test_a_checkpoint_of_an_earlier_version_has_no_checksum(tmp_path: Path) -> None:
     put_by(trained(trial(tmp_path, "first", pause_after=3)))
     whole = trial(tmp_path, "whole", pause_after=None)
     (whole.paused / "curve-3.crc").unlink()
-    assert set_aside(whole) == []
     assert take_up(whole) == 3
