@@ -12,7 +12,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,10 @@ class Died(BaseException):
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at a step of a process.
+    """What happens at a step of a process, a system call or one of the executor, from 1 on.
 
-    Attributes:
-        kind: ``kill``, ``cut`` (of the power), ``eio``, ``enospc`` (once), ``full`` (from then on),
-            ``interrupt`` or ``jump`` (of the clock).
-        step: Number of the system call, or of the executor's step, from 1.
+    Kinds: ``kill``, ``cut`` (of the power), ``eio``, ``enospc`` (once), ``full`` (from then on),
+    ``interrupt``, ``jump`` (of the clock).
     """
 
     kind: str
@@ -53,8 +51,6 @@ class Disk:
         self._names: dict[int, dict[str, int]] = {}
         self._lost: dict[int, tuple[int, int]] = {}
         self._open: dict[int, Path] = {}
-        self.fault: Fault | None = None
-        self.num_steps, self.is_dead, self.acts = 0, False, dict[str, Callable[[], None]]()
         self.keep()
 
     # -- a process
@@ -63,11 +59,8 @@ class Disk:
     def process(self, fault: Fault | None, **acts: Callable[[], None]) -> Iterator[None]:
         """Be the disk of a process; at the fault's step something happens to it, or ``acts``."""
         self.fault, self.acts, self.num_steps, self.is_dead = fault, acts, 0, False
-        real = {name: getattr(os, name) for name in CALLS}
-        with ExitStack() as stack:
-            for name in CALLS:
-                stack.enter_context(patch.object(os, name, self._call(name, real[name])))
-            stack.enter_context(patch.object(os, "close", self._closing(os.close)))
+        calls: dict[str, Any] = {name: self._call(name, getattr(os, name)) for name in CALLS}
+        with patch.multiple(os, **calls, close=self._closing(os.close)):
             try:
                 yield
             finally:

@@ -6,10 +6,9 @@ import io
 import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -33,21 +32,18 @@ from orchestrator.replay.segment import segment_of
 from orchestrator.rules import SelectionRule
 from orchestrator.storage.files import RunDirectory, RunFile, replace_file, table_ids
 from orchestrator.storage.sweep_record import read_sweep
-from orchestrator.trial import Trial, TrialResult, TrialState
+from orchestrator.trial import Trial, TrialState
 from tests.simulation.disk import Died, Disk, Fault
 from tests.simulation.sweeps import Case, Made, Remembering
 
-_COLUMNS = "trial_id,state\n"
 SAFE_S = 1.0
 """Seconds on the run's clock after which the end of a trial survives a power cut."""
 
 
-@dataclass
 class Clock:
     """Seconds since the machine was made, and what the wall clock adds to them."""
 
-    elapsed: float = 1000.0
-    offset: float = 1.7e9
+    elapsed, offset = 1000.0, 1.7e9
 
     def monotonic(self) -> float:
         return self.elapsed
@@ -59,9 +55,9 @@ class Clock:
 class Simulated(ReplayExecutor):
     """Plays made runs on the machine's clock. A driver may die at each of its steps."""
 
-    def __init__(self, case: Case, machine: MachineState) -> None:
+    def __init__(self, machine: MachineState) -> None:
         self._its = machine
-        super().__init__(Made(), case.machine, began_at=machine.clock.elapsed)
+        super().__init__(Made(), machine.case.machine, began_at=machine.clock.elapsed)
 
     now = Executor.now  # as of trials that are real
 
@@ -79,13 +75,10 @@ class Simulated(ReplayExecutor):
     def _play(self, trial: Trial, group: Any) -> Any:  # noqa: ANN401 - both private
         launch = next(one for one in group.launch.each() if one.trial is trial)
         begun = 0
-        try:
+        with suppress(OSError):  # it is trained from the beginning
             begun = take_up(launch)
-        except OSError:
-            self._its.notes.append("trained from the beginning")
-        else:
-            if begun and (launch.checkpoints / "state").read_bytes() != _state(trial, begun):
-                self._its.wrong.append(f"trial {trial.id} fails at its checkpoint of {begun}")
+        if begun and (launch.checkpoints / "state").read_bytes() != _state(trial, begun):
+            self._its.wrong.append(f"trial {trial.id} fails at its checkpoint of {begun}")
         play = super()._play(trial, group)
         part = segment_of(play.run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
         return replace(play, part=part, begun=begun)
@@ -96,13 +89,10 @@ class Simulated(ReplayExecutor):
         if (pause := trial.budget.pause_after) and play.part.state is TrialState.STOPPED:
             launch.checkpoints.mkdir(parents=True, exist_ok=True)
             (launch.checkpoints / "state").write_bytes(_state(trial, pause))
-            try:
+            with suppress(OSError):  # it is paused without a checkpoint
                 put_by(launch)
-            except OSError:
-                self._its.notes.append("paused without a checkpoint")
         elif play.part.state is TrialState.COMPLETED:
             forget(launch)
-        self._paused.pop(trial.curve, None)
         has_ended = super()._end(play, conductor)
         self._paused.pop(trial.curve, None)
         return has_ended
@@ -113,24 +103,15 @@ def _state(trial: Trial, epochs: int) -> bytes:
 
 
 class _Stepping:
-    """A conductor with a step before and after each call."""
+    """A conductor with a step before each call."""
 
     def __init__(self, conductor: Any, machine: MachineState) -> None:  # noqa: ANN401
         self._conductor, self._its = conductor, machine
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        found = getattr(self._conductor, name)
-        if not callable(found):
-            return found
-
-        def call(*given: Any) -> Any:  # noqa: ANN401
-            self._its.disk.step()
-            self._conductor.tick()
-            answer = found(*given)
-            self._its.disk.step()
-            return answer
-
-        return call
+        self._its.disk.step()
+        self._conductor.tick()
+        return getattr(self._conductor, name)
 
 
 class Said(Fold):
@@ -145,10 +126,8 @@ class Said(Fold):
             its.wrong.append(f"trial {event.trial_id} had ended, and runs again")
         elif isinstance(event, Finished) and event.result.state is not TrialState.NOT_RUN:
             its.said[event.trial_id] = its.clock.elapsed
-            its.results[event.trial_id] = event.result
 
 
-@dataclass
 class MachineState:
     """A machine, its disk and what its user has seen.
 
@@ -156,55 +135,40 @@ class MachineState:
         said: Time at which each trial's end was shown.
         ended: Trials that have ended, as the disk has it.
         wrong: What must not be.
-        output: Everything that was printed.
+        output: What the last driver has printed.
+        has_ended: True once a driver has come to its end.
     """
 
-    case: Case
-    root: Path
-    rng: random.Random
-    clock: Clock = field(default_factory=Clock)
-    said: dict[str, float] = field(default_factory=dict)
-    results: dict[str, TrialResult] = field(default_factory=dict)
-    ended: set[str] = field(default_factory=set)
-    wrong: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    output: list[str] = field(default_factory=list)
-    num_steps: int = 0
-    spent_s: float = 0.0
-    has_ended: bool = False
+    def __init__(self, case: Case, root: Path, rng: random.Random) -> None:
+        self.case, self.root, self.rng = case, root, rng
+        self.clock, self.disk = Clock(), Disk(root, rng)
+        self.run_dir = root / "runs" / "sweep" / "now"
+        self.journal = self.run_dir / RunFile.JOURNAL
+        self.said, self.ended = dict[str, float](), set[str]()
+        self.wrong, self.output, self.has_ended = list[str](), "", False
 
-    def __post_init__(self) -> None:
-        self.disk = Disk(self.root, self.rng)
-        self.run_dir = self.root / "runs" / "sweep" / "now"
-
-    def drive(self, fault: Fault | None, *, is_refused: bool = False) -> int | None:
-        """Run a driver; return its exit code, None where it died. Then judge the disk."""
-        out, code, began = io.StringIO(), None, self.clock.elapsed
+    def drive(self, fault: Fault | None, *, is_refused: bool = False) -> None:
+        """Run a driver to its end or death. Then judge the disk."""
+        out, code = io.StringIO(), None
         acts = {"jump": self._jump, "interrupt": lambda: signal.raise_signal(signal.SIGINT)}
-        self.parts: Any = None
         with _patched(self), redirect_stdout(out), redirect_stderr(out):
             try:
-                with self.disk.process(fault, **acts):
-                    code = self._process()
+                with self.disk.process(fault, **acts), ExitStack() as stack:
+                    code = self._process(stack)
             except (Died, KeyboardInterrupt):  # the latter before anything was started
                 pass
             except SweepError as error:
                 code = 2
                 out.write(f"error: {error.message}\n")
-        if self.parts is not None:
-            self.parts._lock.close()
-        self.spent_s += self.clock.elapsed - began
-        self.num_steps = self.disk.num_steps
-        self.output.append(out.getvalue())
+        self.output = out.getvalue()
         if not is_refused:
             self.judge(fault, code)
-        elif code != 2 or len(out.getvalue().splitlines()) != 1:
-            self.wrong.append(f"is not refused in a sentence: {out.getvalue()}")
-        return code
+        elif code != 2 or len(self.output.splitlines()) != 1:
+            self.wrong.append(f"is not refused in a sentence: {self.output}")
 
     def damage(self) -> None:
         """Damage a file: what is lost is made again, or the run is refused until it is restored."""
-        rng, journal = self.rng, self.run_dir / RunFile.JOURNAL
+        rng, journal = self.rng, self.journal
         lines = journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
         states = sorted(self.run_dir.glob("paused/*-*/state"))
         what = rng.choice(["record", "checkpoint", "line", "journal"])
@@ -213,88 +177,74 @@ class MachineState:
         elif what == "checkpoint" and states:
             rng.choice(states).write_bytes(b"damaged")
         elif what == "line" and len(lines) > 2:
-            place = rng.randrange(len(lines) - 1)
-            found = lines[place]
-            at = rng.randrange(len(found) - 1)
-            new = b"" if rng.random() < 0.3 else found[:at] + b"~" + found[at + 1 :]
-            self._refuse(journal, [*lines[:place], new, *lines[place + 1 :]], lines)
+            place, new = rng.randrange(len(lines) - 1), b""
+            if rng.random() < 0.7:
+                at = rng.randrange(len(lines[place]) - 1)
+                new = lines[place][:at] + b"~" + lines[place][at + 1 :]
+            self._refuse([*lines[:place], new, *lines[place + 1 :]], lines)
         elif what == "journal" and table_ids(self.run_dir):
-            self._refuse(journal, rng.choice([None, [], lines[:2]]), lines)
+            self._refuse(rng.choice([[], lines[:2]]), lines)
 
-    def _refuse(self, journal: Path, now: list[bytes] | None, then: list[bytes]) -> None:
-        journal.unlink() if now is None else journal.write_bytes(b"".join(now))
+    def _refuse(self, now: list[bytes], then: list[bytes]) -> None:
+        self.journal.write_bytes(b"".join(now))
         self.drive(None, is_refused=True)
-        if (journal.read_bytes() if journal.exists() else None) != (
-            None if now is None else b"".join(now)
-        ):
+        if self.journal.read_bytes() != b"".join(now):
             self.wrong.append("a journal that was refused has changed")
-        journal.write_bytes(b"".join(then))
+        self.journal.write_bytes(b"".join(then))
         self.disk.keep()
 
     def _jump(self) -> None:
         self.clock.offset += self.rng.uniform(-1e4, 1e4)
 
-    def _process(self) -> int:
+    def _process(self, stack: ExitStack) -> int:
         """Do what the command line does: resume what is there, else begin."""
         case, run_dir = self.case, self.run_dir
-        before = read_sweep(run_dir) if self._is_run else None
-        directory = self.parts = RunDirectory(run_dir)
-        try:
-            past = read_past(run_dir, case.record)
-            options = Options(no_mlflow=True, time_budget=case.time_budget_s)
-            folders = DataFolders(root=self.root, cache=self.root)
-            request = Request(
-                options=options, file=Path(case.record.file), sweep=case.sweep,
-                folders=folders, here=case.machine, before=before,
-            )  # fmt: skip
-            executor = Simulated(case, self)
-            spending = Spending(request.budgets, case.plan, executor.now)
-            factory = TrialFactory(
-                sweep=case.sweep,
-                needs=Needs(source=Source(), data="", folders=folders, fingerprint=""),
-                machine=case.machine,
-                num_cores=1,
-                scratch=self.root / "scratch",
-                capacity=case.record.capacity,
-                paused_dir=directory.paused,
-                time_budget=lambda: spending.time_budget,
-            )
-            parts = run._Prepared.__new__(run._Prepared)
-            parts.request, parts.directory, parts.executor = request, directory, executor
-            parts.factory, parts.record, parts.spending = factory, case.record, spending
-            parts.past, parts.load = past, None
-            return run._explaining_the_end(parts)
-        finally:
-            if not self.disk.is_dead:
-                directory.release()
-
-    @property
-    def _is_run(self) -> bool:
-        """True where the user resumes: there is a record, or the end of a trial was shown."""
-        has_record = (self.run_dir / RunFile.SWEEP).exists()
-        return has_record or bool(self.ended)
+        is_run = (run_dir / RunFile.SWEEP).exists() or bool(self.ended)
+        before = read_sweep(run_dir) if is_run else None
+        directory = RunDirectory(run_dir)
+        stack.callback(
+            lambda: directory._lock.close() if self.disk.is_dead else directory.release()
+        )
+        folders, executor = DataFolders(root=self.root, cache=self.root), Simulated(self)
+        request = Request(
+            options=Options(no_mlflow=True, time_budget=case.time_budget_s),
+            file=Path(case.record.file), sweep=case.sweep, folders=folders, here=case.machine,
+            before=before,
+        )  # fmt: skip
+        spending = Spending(request.budgets, case.plan, executor.now)
+        parts = run._Prepared.__new__(run._Prepared)
+        parts.request, parts.directory, parts.executor = request, directory, executor
+        parts.past, parts.load = read_past(run_dir, case.record), None
+        parts.record, parts.spending = case.record, spending
+        parts.factory = TrialFactory(
+            sweep=case.sweep,
+            needs=Needs(source=Source(), data="", folders=folders, fingerprint=""),
+            machine=case.machine, num_cores=1, capacity=case.record.capacity,
+            scratch=self.root / "scratch", paused_dir=directory.paused,
+            time_budget=lambda: spending.time_budget,
+        )  # fmt: skip
+        return run._explaining_the_end(parts)
 
     def judge(self, fault: Fault | None, code: int | None) -> None:
-        journal = self.run_dir / RunFile.JOURNAL
-        ends: set[str] = set()
-        if journal.exists():
-            try:
-                ends = {e.trial_id for e in read_journal(journal) if isinstance(e, Finished)}
-            except SweepError as error:
-                self.wrong.append(f"after {fault}: {error.message}")
-        loses = fault is not None and (fault.kind == "cut" or fault.is_error)
-        for trial_id, at in self.said.items():
-            is_safe = code in (0, 3) or not loses or self.clock.elapsed - at > SAFE_S
-            if trial_id not in ends and is_safe:
-                self.wrong.append(f"after {fault}: the end of {trial_id}, shown, is lost")
-        self.said = {trial_id: at for trial_id, at in self.said.items() if trial_id in ends}
-        self.ended = {*self.said}
+        """Compare what is on the disk after a driver with what was shown."""
+        wrong, events = list(_odd_messages(self.output)), list[Event]()
+        try:
+            events = list(read_journal(self.journal)) if self.journal.exists() else []
+        except SweepError as error:
+            wrong.append(error.message)
+        ends = [event for event in events if isinstance(event, Finished)]
+        self.ended = {e.trial_id for e in ends if e.result.state is not TrialState.NOT_RUN}
+        may_lose = fault is not None and (fault.kind == "cut" or fault.is_error) and code != 0
+        for trial_id in self.said.keys() - self.ended:
+            if not may_lose or self.clock.elapsed - self.said[trial_id] > SAFE_S:
+                wrong.append(f"the end of {trial_id}, shown, is lost")
+            del self.said[trial_id]
         self.has_ended |= code == 0
-        self.wrong += [f"after {fault}: {text}" for text in _odd_messages(self.output[-1])]
-        if code == 2 and "has ended this run" in self.output[-1]:
+        if code == 2 and "has ended this run" in self.output:
             self.has_ended |= (self.run_dir / RunFile.ANSWER).exists()
         elif code == 2 and not (fault is not None and fault.is_error):
-            self.wrong.append(f"after {fault}: refused: {self.output[-1].splitlines()[-1]}")
+            wrong.append(f"refused: {self.output.splitlines()[-1]}")
+        self.wrong += [f"after {fault}: {text}" for text in wrong]
 
 
 def _odd_messages(text: str) -> Iterator[str]:
@@ -309,19 +259,14 @@ def _odd_messages(text: str) -> Iterator[str]:
 @contextmanager
 def _patched(machine: MachineState) -> Iterator[None]:
     """Give a driver the machine's clock, the judge that remembers and tables that are quick."""
-    clock = SimpleNamespace(time=machine.clock.time, monotonic=machine.clock.monotonic)
     make = trackers.make_trackers
-
-    def make_trackers(*given: Any) -> Any:  # noqa: ANN401
-        return make(*given)[0], Said(machine)
-
     with ExitStack() as stack:
         for place, name, new in (
-            (kernel_executor, "time", clock),
+            (kernel_executor, "time", machine.clock),
             (kernel_executor, "_ZERO", machine.clock.offset),
-            (kernel_journal, "time", clock),
+            (kernel_journal, "time", machine.clock),
             (assembly, "Analyst", Remembering),
-            (run, "make_trackers", make_trackers),
+            (run, "make_trackers", lambda *given: (make(*given)[0], Said(machine))),
             (run, "write_results", _write_results),
         ):
             stack.enter_context(patch.object(place, name, new))
@@ -334,7 +279,8 @@ def _write_results(
     """Write the rows only, as the driver writes its tables: from the journal, by a rename."""
     events = read_journal(run_dir / RunFile.JOURNAL)
     ends = {each.trial_id: each.result.state for each in events if isinstance(each, Finished)}
-    text = "".join(f"{trial_id},{state}\n" for trial_id, state in ends.items())
-    replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: path.write_text(f"{_COLUMNS}{text}"))
+    rows = [f"{trial_id},{state}\n" for trial_id, state in ends.items()]
+    text = "".join(["trial_id,state\n", *rows])
+    replace_file(run_dir / RunFile.TRIALS_TEXT, lambda path: path.write_text(text))
     replace_file(run_dir / RunFile.ANSWER, lambda path: path.write_text("the answer"))
     return [], True

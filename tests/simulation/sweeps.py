@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partialmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from orchestrator.driver.analyst import Analyst
 from orchestrator.driver.phases import capacity_of
@@ -16,7 +16,6 @@ from orchestrator.driver.record import question_record
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Asha, Factored, Grid, Optuna
-from orchestrator.search.stages.judge import Config as Values
 from orchestrator.search.stages.judge import Results
 from orchestrator.space.domains import choice, loguniform
 from orchestrator.storage.sweep_record import SweepRecord
@@ -101,25 +100,17 @@ class Made:
 class Remembering(Analyst):
     """The real judge; what it is asked again about the same results it answers from memory."""
 
-    answers: Mapping[Any, Any] = {}
+    answers: ClassVar[dict[object, object]] = {}
 
-    def finalists(self, results: Results, *, most: int) -> Sequence[Values]:
-        return self._once(super().finalists, results, most=most)  # type: ignore[no-any-return]
-
-    def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Values]:
-        return self._once(super().to_repeat, results, max_runs=max_runs)  # type: ignore[no-any-return]
-
-    def is_decided(self, results: Results) -> bool:
-        return self._once(super().is_decided, results)  # type: ignore[no-any-return]
-
-    def recommended(self, results: Results) -> Values | None:
-        return self._once(super().recommended, results)  # type: ignore[no-any-return]
-
-    def _once(self, ask: Callable[..., Any], results: Results, **given: int) -> Any:  # noqa: ANN401
+    def _once(self, name: str, results: Results, **given: int) -> object:
         roles = {} if self._search is None else self._search.roles
         seen = [(trial.id, replace(result, started_at=None)) for trial, result in results]
         progress = sorted(self._derived.progress.items()) if self.candidates is not None else ()
-        key = (ask.__name__, repr((given, sorted(roles.items()), seen, progress)))
+        key = name, repr((given, sorted(roles.items()), seen, progress))
         if key not in self.answers:
-            self.answers[key] = ask(results, **given)  # type: ignore[index]
+            self.answers[key] = getattr(super(), name)(results, **given)
         return self.answers[key]
+
+
+for _name in ("finalists", "to_repeat", "is_decided", "recommended"):
+    setattr(Remembering, _name, partialmethod(Remembering._once, _name))
