@@ -22,10 +22,10 @@ from orchestrator.system.disk import sync
 from orchestrator.texts import bounded
 from orchestrator.trial import TrialState
 
-GROUP_S: Final = 0.05
+GROUP_S: Final = 0.25
 """Least time between two syncs: ends of trials within it are synced together, s."""
 
-_SHARE: Final = 20
+_SHARE: Final = 100
 """A sync comes no sooner than so many times as long as the last one took."""
 
 _SYNCED: Final = (events.Opened, events.Resumed, events.Finished, events.Judged)
@@ -136,10 +136,11 @@ def read_journal(path: Path) -> Iterator[Event]:
             the line.
     """
     states: dict[str, TrialState | None] = {}
+    is_checked = False
     with _opened(path) as file:
         for number, line in enumerate(_whole_lines(file), start=1):
             try:
-                _check_line(line, number)
+                is_checked = _check_line(line, number, needs=is_checked)
                 event = decode(line)
                 if event is not None:
                     _check(event, states)
@@ -169,18 +170,23 @@ def _with_checksum(line: bytes, number: int) -> bytes:
     return b'%b,"line":%d,"crc":"%08x"}\n' % (body, number, crc32(body))
 
 
-def _check_line(line: bytes, number: int) -> None:
-    """Check a line's number and checksum; lines of earlier versions have none.
+def _check_line(line: bytes, number: int, *, needs: bool) -> bool:
+    """Check a line's number and checksum; return True if it has them.
+
+    Lines of an earlier version have none, and come before those that have.
 
     Raises:
-        ValueError: One of them is another.
+        ValueError: One of them is another, or missing though the line ``needs`` them.
     """
     if (found := _CHECKED.search(line)) is None:
-        return
+        if needs:
+            raise ValueError("it has no checksum, unlike the lines before it")
+        return False
     if f"{crc32(line[: found.start()]):08x}" != found[2].decode():
         raise ValueError("its checksum is that of another line")
     if int(found[1]) != number:
         raise ValueError(f"it was line {int(found[1])}: lines before it were taken out or added")
+    return True
 
 
 def _check(event: Event, states: dict[str, TrialState | None]) -> None:

@@ -94,18 +94,23 @@ def table_ids(run_dir: Path) -> set[str]:
     return set()
 
 
-def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+def replace_file(path: Path, write: Callable[[Path], object], *, lasts: bool = True) -> None:
     """Write a file under a temporary name, sync it and rename it.
+
+    Args:
+        path: The file.
+        write: Writes it under another name.
+        lasts: False for one of many that are made again; it is not synced.
 
     Raises:
         OSError: It cannot be written, and names ``path``; nothing is left of it.
     """
-    with renamed_to(path) as temporary:
+    with renamed_to(path, lasts=lasts) as temporary:
         write(temporary)
 
 
 @contextmanager
-def renamed_to(path: Path) -> Iterator[Path]:
+def renamed_to(path: Path, *, lasts: bool = True) -> Iterator[Path]:
     """Yield the name of a file or folder to make in the folder of ``path``; rename it at the end.
 
     A file is synced before, its folder after. No other process has that name: two may write the
@@ -117,10 +122,11 @@ def renamed_to(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name[:_SHOWN]}.{token_hex(8)}.tmp")
     try:
         yield temporary
-        if not temporary.is_dir():
+        if lasts and temporary.is_file():
             sync(temporary)
         temporary.replace(path)
-        sync(path.parent)
+        if lasts:
+            sync(path.parent)
     except OSError as error:
         # One without a number is a sentence alone, as pandas raises it.
         if error.errno is not None and error.filename in (None, str(temporary)):

@@ -179,7 +179,7 @@ class MachineState:
         elif what == "line" and len(lines) > 2:
             place, new = rng.randrange(len(lines) - 1), b""
             if rng.random() < 0.7:
-                at = rng.randrange(len(lines[place]) - 1)
+                at = rng.randrange(lines[place].rindex(b',"line"'))
                 new = lines[place][:at] + b"~" + lines[place][at + 1 :]
             self._refuse([*lines[:place], new, *lines[place + 1 :]], lines)
         elif what == "journal" and table_ids(self.run_dir):

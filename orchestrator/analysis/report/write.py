@@ -82,7 +82,7 @@ def write_page(view: View, run_dir: Path) -> None:
     for name, table in tables.items():
         plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)[:100]
         file = name if plain == name else f"{plain}-{crc32(name.encode()):08x}"
-        replace_file(folder / f"{file}.csv", partial(table.to_csv, index=False))
+        replace_file(folder / f"{file}.csv", partial(table.to_csv, index=False), lasts=False)
     pictures = next(section.figures for section in sections if section.name == "speed")
     title = f"{view.sweep.name} on {view.sweep.data}"
     _write(run_dir / RunFile.FRONT_PLOT, front_picture(pictures, title))
