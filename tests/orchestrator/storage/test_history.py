@@ -23,6 +23,7 @@ from orchestrator.kernel.events import (
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.trial import Report, TrialResult, TrialState
+from tests.orchestrator.helpers.journalled import replace_in
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_record, make_trial
 
 
@@ -86,6 +87,7 @@ def test_a_trial_that_a_later_one_shows_to_be_infeasible_keeps_its_end(scribe: S
 
 def test_events_of_unknown_kinds_are_passed_over(scribe: Scribe) -> None:
     before = history(scribe).trials
+    replace_in(scribe.run_dir / RunFile.JOURNAL)
     with (scribe.run_dir / RunFile.JOURNAL).open("a") as file:
         file.write('{"at": 1.0, "event": "something new", "trial_id": "of a later version"}\n')
     assert history(scribe).trials == before
