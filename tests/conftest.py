@@ -24,14 +24,8 @@ from tests.leaks import MARK, guarding
 ROOT = Path(__file__).resolve().parents[1]
 
 ALONE = (
-    "tests/orchestrator/execution/ray/test_actors.py",
-    "tests/orchestrator/execution/ray/test_node_servers.py",
     "tests/orchestrator/execution/telemetry",
-    "tests/orchestrator/execution/test_contract.py",
-    "tests/orchestrator/execution/test_contract_ends.py",
-    "tests/orchestrator/execution/test_contract_ranks.py",
     "tests/orchestrator/execution/test_interleaving.py",
-    "tests/orchestrator/execution/test_waiting.py",
     "tests/orchestrator/measurement/test_cuda.py",
     "tests/orchestrator/measurement/test_usage.py",
     "tests/orchestrator/measurement/test_real_trials.py",
@@ -40,6 +34,9 @@ ALONE = (
 """Files and folders whose tests are marked ``alone``: none could stand another test beside it."""
 
 LONG = (
+    "tests/orchestrator/execution/test_contract.py",
+    "tests/orchestrator/execution/test_contract_ends.py",
+    "tests/orchestrator/execution/test_contract_ranks.py",
     "tests/orchestrator/cluster",
     "tests/sweeps",
     "tests/orchestrator/driver/whole_runs",

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +17,7 @@ from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Executor, Launch, Source
 from orchestrator.kernel.search import Pause
 from orchestrator.trial import Report, Trial, TrialResult
+from tests import zygote
 from tests.conftest import ROOT
 from tests.leaks import guarding
 from tests.orchestrator.execution import supervised
@@ -114,15 +117,20 @@ def launch_of(tmp_path: Path) -> LaunchOf:
     return partial(make_launch, tmp_path)
 
 
+SHARED = ExitStack()
+"""Closes the executors that tests share."""
+
+
 @pytest.fixture(scope="session")
 def ray_executor() -> Iterator[RayExecutor]:
-    """One Ray for all tests but those of its own start and death; they come last."""
+    """One Ray for all tests but those of its own start and death."""
     from orchestrator.execution.ray.executor import RayExecutor
 
-    with guarding(ROOT, fail=pytest.fail):
-        executor = RayExecutor(_warm())
-        yield executor
-        executor.close()
+    SHARED.enter_context(guarding(ROOT, fail=pytest.fail))
+    executor = RayExecutor(_warm())
+    SHARED.callback(executor.close)
+    yield executor
+    SHARED.close()
 
 
 @pytest.fixture(scope="session", params=["inline", "ray"])
@@ -131,9 +139,12 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     if request.param == "ray":
         yield request.getfixturevalue("ray_executor")
         return
-    executor = InlineExecutor(_warm())
+    zygote.start()
+    with patch(zygote.PLACE, zygote.Forked):
+        executor = InlineExecutor(_warm())
+    SHARED.callback(executor.close)
     yield executor
-    executor.close()
+    SHARED.close()
 
 
 def _warm() -> ForkServers:
@@ -144,8 +155,16 @@ def _warm() -> ForkServers:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests that share an executor last: beside its processes no other test is timed."""
-    items.sort(key=_shared_executor)
+    """Put the tests that share an executor in a row.
+
+    They come first, so that one worker has them all; last among tests that run alone, so that no
+    other test is timed beside an executor's processes.
+    """
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    return (1 if item.get_closest_marker("alone") else -1) * _shared_executor(item)
 
 
 def _shared_executor(item: pytest.Item) -> int:
@@ -157,11 +176,23 @@ def _shared_executor(item: pytest.Item) -> int:
     return 1 if callspec is not None and callspec.params.get("executor") == "inline" else 2
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """Close a shared executor after the last of its tests: an idle Ray takes a core's time too."""
+    yield
+    if nextitem is None or _shared_executor(nextitem) != _shared_executor(item):
+        SHARED.close()
+
+
 @pytest.fixture(scope="session")
 def servers() -> Iterator[ForkServers]:
     """A fork server with torch, for tests that do it no harm."""
+    zygote.start()
     with guarding(ROOT, fail=pytest.fail):
         servers = ForkServers()
-        servers.warm([("tuned", PRELOAD)])
+        with patch(zygote.PLACE, zygote.Forked):
+            servers.warm([("tuned", PRELOAD)])
         yield servers
         servers.close()

@@ -42,6 +42,8 @@ TRIALS: dict[str, dict[str, Any]] = {
     "again": {"act": "describe", "epochs": 3},
     "set": {"act": "set", "allocator": "default"},
     "last": {},
+    "in turn-0": {"epochs": 10},
+    "in turn-1": {"epochs": 10},
 }
 """Not isolated but where they say so: a trial that other load contaminates is run again."""
 
@@ -52,9 +54,13 @@ def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recor
     folder = tmp_path_factory.mktemp("contract")
     _leave_checkpoint(folder / "scratch/checkpoints/again")
     shared = {"isolation": Isolation.SHARED}
-    conductor = Recorder(
-        [make_launch(folder, name, **shared | values) for name, values in TRIALS.items()]
+    launches = {n: make_launch(folder, n, **shared | values) for n, values in TRIALS.items()}
+    first, second = (
+        replace(each, trial=replace(each.trial, interleaved=True), interleaved=True)
+        for each in (launches["in turn-0"], launches.pop("in turn-1"))
     )
+    launches["in turn-0"] = replace(first, others=(second,))
+    conductor = Recorder(list(launches.values()))
     with guarding(ROOT, fail=pytest.fail):
         executor.run(conductor)
     return conductor
@@ -74,6 +80,15 @@ def test_every_trial_is_started_in_order_and_has_one_row(sweep: Recorder) -> Non
     assert max(moved) <= 1, in_order
     assert len(in_order) == len(TRIALS)
     assert set(sweep.results) == set(TRIALS), "finished() refuses a second row"
+
+
+@pytest.mark.parametrize("name", ["in turn-0", "in turn-1"])
+def test_trials_that_take_turns_have_a_row_each(sweep: Recorder, name: str) -> None:
+    """Their slices: ``test_interleaving.py``."""
+    result = sweep.results[name]
+    assert (result.state, result.tags["interleaved"]) == (TrialState.COMPLETED, "true")
+    assert result.metrics["total"] == 10 * 20
+    assert len(sweep.reports[name]) == 10
 
 
 @pytest.mark.parametrize("name", ["plain-0", "plain-1", "plain-2"])

@@ -24,6 +24,9 @@ from tests.orchestrator.execution.supervised import launch_of
 
 Interleaved = Callable[..., Launch]
 
+BOTH = pytest.mark.parametrize(
+    "executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)], indirect=True
+)
 INLINE = pytest.mark.parametrize("executor", ["inline"], indirect=True)
 """For what the executors share, the slices: figures and ends, which each hands on, are of both."""
 
@@ -70,7 +73,7 @@ def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     conductor = Recorder(
         [
             _interleaved(folder, epochs=3, a={}, b={}, c={}),
-            _interleaved(folder, epochs=2, good={}, bad={"act": "raise"}, also={}),
+            _interleaved(folder, epochs=1, good={}, bad={"act": "raise"}, also={}),
             _interleaved(folder, epochs=2, revived={"act": "die_once", "retries": 1}, other={}),
         ]
     )
@@ -116,6 +119,7 @@ def test_one_trial_works_at_a_time_with_its_workers(
     assert sorted(lengths)[len(lengths) // 2] < 3 * SLICE_S
 
 
+@BOTH
 def test_figures_are_of_a_trials_own_slices_only(sweep: Seen) -> None:
     for name in "abc":
         result = sweep.told.results[name]
@@ -149,6 +153,7 @@ def test_a_faster_trial_has_fewer_slices_and_ends_with_the_others(
     assert 1.5 < speeds["fast"] / speeds["slow"] < 4, "15 ms a step beside 6 ms"
 
 
+@BOTH
 def test_a_trial_that_fails_leaves_the_others_running(sweep: Seen) -> None:
     results = sweep.told.results
     assert results["good"].state is results["also"].state is TrialState.COMPLETED
@@ -156,6 +161,7 @@ def test_a_trial_that_fails_leaves_the_others_running(sweep: Seen) -> None:
     assert "ValueError: asked to" in results["bad"].reason
 
 
+@BOTH
 def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None:
     told = sweep.told
     assert told.results["revived"].state is told.results["other"].state is TrialState.COMPLETED
@@ -165,6 +171,7 @@ def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None
     assert [report.epoch for report in told.reports["revived"]] == [1, 2]
 
 
+@BOTH
 def test_an_interrupted_sweep_leaves_no_interleaved_trial(
     executor: Executor, interleaved: Interleaved, tmp_path: Path
 ) -> None:

@@ -18,13 +18,14 @@ from ray.util import placement_group_table
 
 from orchestrator.data import DataFolders
 from orchestrator.execution.ray.executor import RayExecutor
-from orchestrator.execution.ray.nodes import node_servers, problems_of_nodes
+from orchestrator.execution.ray.nodes import _problem, node_servers, problems_of_nodes
 from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Needs, Source
 from orchestrator.trial import Report, Trial, TrialState
 from tests.conftest import ROOT, RunCli
 from tests.leaks import guarding
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
+from tests.orchestrator.helpers.in_process import importing_nothing_for_good
 from tests.orchestrator.helpers.sweep_files import HEADER, written
 
 FILE = Path(__file__).parents[1] / "workload.py"
@@ -160,27 +161,35 @@ def test_what_trials_left_on_a_node_goes_with_its_servers(
     ray.kill(servers)
 
 
-@pytest.mark.parametrize(
-    ("header", "data", "lacks"),
-    [
-        (HEADER, "digits", ""),
-        (HEADER, "mnist", "mnist"),
-        ("import not_on_this_node\n", "", "not_on_this"),
-    ],
-)
-def test_what_a_node_lacks_is_named_with_the_node(
-    ray_executor: RayExecutor, tmp_path: Path, header: str, data: str, lacks: str
-) -> None:
-    needs = Needs(
-        source=Source(file=str(written(tmp_path, header=header))),
+def needs_of(folder: Path, *, header: str = HEADER, data: str = "") -> Needs:
+    """What a sweep file asks of a node that has no data."""
+    return Needs(
+        source=Source(file=str(written(folder, header=header))),
         data=data,
-        folders=DataFolders(root=tmp_path / "data", cache=tmp_path / "cache"),
+        folders=DataFolders(root=folder / "data", cache=folder / "cache"),
         fingerprint="",
     )
-    problems = problems_of_nodes(needs)
-    assert len(problems) == bool(lacks)
-    for problem in problems:
-        assert problem.startswith(f"{platform.node()}: ")
-        assert lacks in problem
+
+
+def test_what_a_node_lacks_is_named_with_the_node(
+    ray_executor: RayExecutor, tmp_path: Path
+) -> None:
+    needs = needs_of(tmp_path, data="mnist")
+    (problem,) = problems_of_nodes(needs)
+    assert problem.startswith(f"{platform.node()}: ")
+    assert "mnist" in problem
     with pytest.raises(Abandoned):
         problems_of_nodes(needs, lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("needs", "lacks"),
+    [({"data": "digits"}, ""), ({"header": "import not_on_this_node\n"}, "not_on_this")],
+)
+def test_a_node_lacks_what_its_own_process_cannot_find(
+    tmp_path: Path, needs: dict[str, str], lacks: str
+) -> None:
+    with importing_nothing_for_good():
+        problem = _problem._function(needs_of(tmp_path, **needs))
+    assert bool(problem) == bool(lacks)
+    assert lacks in problem

@@ -133,7 +133,6 @@ COUNTED = [{"score": float(number + 2), "whole": float(number - 1)} for number i
         (tune.with_resources(returns_a_dictionary, {"cpu": 1}), {}, "completed", scores(6)),
         (Owner().train, {}, "completed", scores(4)),
         (Endless, {"training_iteration": 4}, "completed", COUNTED),
-        (tune.with_parameters(_with_data, data=np.arange(4.0)), {}, "completed", scores(6)),
         (functools.partial(scaled, 3.0), {}, "completed", scores(6)),
     ],
 )
@@ -153,6 +152,13 @@ def test_the_state_and_the_reports_are_those_of_ray_tune(
         ended = "failed"
     assert ended == state
     assert trained.reports == [pytest.approx(each) for each in reports]  # type: ignore[attr-defined]
+
+
+def test_ray_tune_s_parameters_are_given() -> None:
+    function = tune.with_parameters(
+        _with_data, data=np.arange(4.0)
+    )  # which a Ray forgets that ends
+    assert trained(from_ray(function, config=CONFIG)) == scores(6)
 
 
 def test_functions_beside_each_other_share_no_file() -> None:
