@@ -186,6 +186,14 @@ def pytest_runtest_teardown(
         SHARED.close()
 
 
+@pytest.fixture
+def quick_servers() -> Iterator[None]:
+    """Fork servers from the zygote, for tests that do not see the end of one's process."""
+    zygote.start()
+    with patch(zygote.PLACE, zygote.Forked):
+        yield
+
+
 @pytest.fixture(scope="session")
 def servers() -> Iterator[ForkServers]:
     """A fork server with torch, for tests that do it no harm."""

@@ -11,6 +11,8 @@ from orchestrator.standalone import main
 from tests.conftest import StartCli
 from tests.orchestrator.execution.workload import workload
 
+pytestmark = pytest.mark.usefixtures("quick_servers")
+
 LOAD = "25 % of its cores' time went to other processes"
 
 

@@ -83,6 +83,7 @@ def test_a_server_that_dies_ends_its_children_and_the_next_one_serves(
         assert third.poll() is None
 
 
+@pytest.mark.usefixtures("quick_servers")
 def test_closing_ends_servers_and_children_and_removes_their_folder(
     own_servers: ForkServers, tmp_path: Path
 ) -> None:
@@ -139,6 +140,7 @@ os.pidfd_open = refused
 """
 
 
+@pytest.mark.usefixtures("quick_servers")
 def test_without_pidfds_children_are_polled(tmp_path: Path) -> None:
     with servers_with("old_kernel", tmp_path) as servers:
         path = servers.socket_for("tuned", ("old_kernel",))
@@ -151,6 +153,7 @@ def test_without_pidfds_children_are_polled(tmp_path: Path) -> None:
                 assert third.poll() is None
 
 
+@pytest.mark.usefixtures("quick_servers")
 def test_a_fork_that_fails_costs_one_process(tmp_path: Path) -> None:
     with servers_with("full", tmp_path) as servers:
         path = servers.socket_for("tuned", ("full",))

@@ -91,6 +91,7 @@ pathlib.Path(__file__).with_name("importer").write_text(str(os.getpid()))
 """
 
 
+@pytest.mark.usefixtures("quick_servers")
 @pytest.mark.parametrize(
     "content", [MARKS, None, "raise ValueError('not here')", "import sys; sys.exit()"]
 )
@@ -186,19 +187,27 @@ def test_they_end_with_a_trial_that_was_killed_and_those_of_others_do_not(
     assert alive_after(spared, within_s=0) == []
 
 
-@pytest.mark.parametrize("how", ["started again", "closed", "its owner closed it"])
-def test_they_end_with_a_server_that_has_ended(tmp_path: Path, how: str) -> None:
+@pytest.mark.usefixtures("quick_servers")
+def test_they_end_with_a_server_that_its_owner_closes(tmp_path: Path) -> None:
     with closing(ForkServers()) as servers:
-        socket = socket_of(servers)
-        process = a_process_that_detaches(socket, tmp_path)
+        process = a_process_that_detaches(socket_of(servers), tmp_path)
         pids = detached(tmp_path)
-        if how != "its owner closed it":
-            server = server_of(process)
-            server.kill()
-            assert process.poll(30) == -signal.SIGKILL
-            wait_for(server, psutil.STATUS_ZOMBIE)  # its owner has not waited for it
-        if how == "started again":
-            servers.socket_for("tuned", PRELOAD)
+        servers.close()
+        assert alive_after(pids, within_s=5) == []
+        process.hang_up()
+
+
+@pytest.mark.parametrize("is_started_again", [True, False])
+def test_they_end_with_a_server_that_was_killed(tmp_path: Path, is_started_again: bool) -> None:
+    with closing(ForkServers()) as servers:
+        process = a_process_that_detaches(servers.socket_for("tuned", ()), tmp_path)
+        pids = detached(tmp_path)
+        server = server_of(process)
+        server.kill()
+        assert process.poll(30) == -signal.SIGKILL
+        wait_for(server, psutil.STATUS_ZOMBIE)  # its owner has not waited for it
+        if is_started_again:
+            servers.socket_for("tuned", ())
         else:
             servers.close()
         assert alive_after(pids, within_s=5) == []
