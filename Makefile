@@ -11,8 +11,9 @@ STAMP  := $(VENV)/.installed
 CODE   := orchestrator trainables sweeps benchmarks
 SWEEP  ?= sweeps/products_loader.py
 ARGS   ?=
-# Two workers a core and one, up to six: half of the tests' time is spent on waiting for a process.
-SHARED := --numprocesses $(shell expr 2 \* $$(nproc) + 1) --maxprocesses 6 --dist worksteal
+# A worker a core and one, up to six: four fifths of the tests' time is CPU time, and a worker's start
+# takes ten seconds of it.
+SHARED := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 6 --dist worksteal
 SLOWEST := --durations 10 --durations-min 20
 CACHE  := .pytest_cache
 

@@ -61,15 +61,15 @@ def drawn_pair(rng: np.random.Generator, *, host: float) -> Comparison:
 
 
 def test_the_host_on_the_day_is_called_a_change_in_one_of_twenty() -> None:
-    rng, num_draws = np.random.default_rng(0), 40
+    rng, num_draws = np.random.default_rng(0), 20
     shown = different = 0
     for _ in range(num_draws):
         comparison = combined([drawn_pair(rng, host=0.07) for _ in range(4)])
         common = comparison.common.iloc[0]
         shown += not common["low"] <= 1 <= common["high"]
         different += bool(comparison.table["different"].any())
-    assert shown <= 6  # 2 expected; more comes once in 200
-    assert different <= 6
+    assert shown <= 4  # 1 expected; more comes once in 400
+    assert different <= 4
 
 
 def test_a_change_that_all_have_in_common_is_shown_and_is_no_configs_own() -> None:
