@@ -44,8 +44,8 @@ LONG = (
 )
 """What begins first: a long test that begins last leaves the other workers without any.
 
-Those of the first folder come first, so that no worker takes some of them from another: they share
-the nodes that a fixture makes.
+Those of executors and of clusters come first of all, so that no worker takes some of them from
+another: they share the Ray, and the nodes, that a fixture starts.
 """
 
 _CACHE = pytest.StashKey[Path]()
