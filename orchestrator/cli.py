@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "judge": "orchestrator.judge.command.main",
     "list": "orchestrator.storage.runs.main",
     "train": "orchestrator.train.main",
+    "tune": "orchestrator.tune.command.main",
 }
 """Commands besides ``run`` and ``plan``, each with its function."""
 OF_ANALYSIS: Final = ("show", "front", "export", "open", "compare")
@@ -102,8 +103,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m orchestrator",
         description="Finds which settings train a model fastest without costing accuracy.",
         epilog="Commands, each with its own --help: run SWEEP.py (as without it), plan SWEEP.py, "
-        "list, show, front, export, open, compare, train, judge, init. Of a finished run the last "
-        "one is meant where none is named.",
+        "list, show, front, export, open, compare, train, judge, tune, init. Where no run is "
+        "named, it is the last one.",
         argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(

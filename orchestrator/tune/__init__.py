@@ -1,0 +1,7 @@
+"""``orchestrator tune train.py``: the loader settings with which a script trains fastest.
+
+command: the command line; processes of the script until there is an answer
+edit: the settings written into the script
+plan: which setting is timed next, and what the times show
+probe: the script's process, in which the settings take turns
+"""

@@ -1,0 +1,324 @@
+"""Which setting of a loader is timed next, and what the times show.
+
+The settings take turns in one process. Those of a round are next to each other in time, so a
+machine that slows down slows all of them, and each is compared with the script's own within its
+round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from statistics import mean, stdev
+from typing import Any, Final
+
+from orchestrator.judge.sequential import MOST, Verdict, judged
+
+ROUNDS: Final = 3
+"""Rounds after which a setting may be dropped, and after which settings are refined."""
+PREFETCH: Final = 2
+"""torch's ``prefetch_factor``."""
+_MARGIN: Final = math.log(1.02)
+"""Gain below which the cheaper of two settings is preferred."""
+_LAGS: Final = math.log(1.15)
+"""Lag behind the fastest with which a setting is dropped after its first two rounds."""
+WITHIN: Final = 0.02
+"""Change of the speed that counts as none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Arguments of a ``DataLoader``, the cheaper ones first.
+
+    Attributes:
+        num_workers: Its processes.
+        prefetch_factor: Batches that each of them loads ahead; None for torch's own number.
+        persistent_workers: True if they outlast an epoch.
+        pin_memory: True if batches are copied to pinned memory.
+        batch_size: Another batch size; None for the script's.
+        amp: True if steps run under autocast to bfloat16.
+    """
+
+    num_workers: int
+    prefetch_factor: int | None = None
+    persistent_workers: bool = False
+    pin_memory: bool = False
+    batch_size: int | None = None
+    amp: bool = False
+
+    def __str__(self) -> str:
+        return self.shown(Setting(num_workers=-1))
+
+    @property
+    def cost(self) -> tuple[int, int, bool]:
+        """Return what decides between settings that are equally fast."""
+        return self.num_workers, self.ahead, self.pin_memory
+
+    @property
+    def ahead(self) -> int:
+        """Return how many batches it may have loaded ahead."""
+        return self.num_workers * (self.prefetch_factor or PREFETCH)
+
+    def changes(self, own: Setting) -> dict[str, Any]:
+        """Return the arguments that differ from the script's own."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(own, name)}
+
+    def shown(self, own: Setting) -> str:
+        """Return the arguments that differ, as they are written."""
+        changes = self.changes(own)
+        return ", ".join(f"{name}={value!r}" for name, value in changes.items()) or "as it is"
+
+
+@dataclass(kw_only=True)
+class Task:
+    """What a process of the script does.
+
+    Attributes:
+        mode: ``explore``, ``confirm`` or ``check``.
+        settings: The settings to confirm or to check.
+        loader: Number of the training loop's loader, among those that the script takes with
+            gradients on; None: the first that optimizer steps follow.
+        told: Slices of an earlier process, which it continues.
+        began_s: Start of the command, monotonic.
+        budget_s: Time that the command may take.
+        until_s: Time of the last slice, monotonic.
+        slice_s: Least time of a slice.
+        num_cores: Cores of the script.
+        batch_sizes: Batch sizes to try.
+        amp: True to try autocast.
+    """
+
+    mode: str
+    settings: Sequence[Setting]
+    loader: int | None
+    told: Sequence[Slice]
+    began_s: float
+    budget_s: float
+    until_s: float
+    slice_s: float
+    num_cores: int
+    batch_sizes: Sequence[int]
+    amp: bool
+
+
+@dataclass(frozen=True)
+class Site:
+    """Call in the user's code that makes a loader.
+
+    Attributes:
+        file: Its file.
+        line: Its line.
+        column: Its column in bytes.
+        framework: Package in between, or empty.
+    """
+
+    file: str
+    line: int
+    column: int
+    framework: str
+
+
+@dataclass(kw_only=True)
+class Found:
+    """What a process of the script has found.
+
+    Attributes:
+        loader: Number of the loader.
+        sites: Where the loaders are made, by number; None where that is not known.
+        own: Its own setting.
+        batches: Batches of an epoch.
+        batch_size: Its batch size.
+        told: Slices in their order.
+        gains: Logarithm of the speed over that of the own setting, of each setting tried.
+        best: The fastest setting.
+        failed: Settings that do not run, with their reason.
+        turn: Setting whose turn it was at the end; None once the plan was at its end.
+        learned: First batches: their samples, their content, their losses.
+        error: Failure of the script.
+    """
+
+    loader: int = 0
+    sites: Sequence[Site | None] = (None,)
+    own: Setting = Setting(num_workers=0)
+    batches: int = 0
+    batch_size: int | None = None
+    told: Sequence[Slice] = ()
+    gains: Mapping[Setting, float] = field(default_factory=dict)
+    best: Setting = Setting(num_workers=0)
+    failed: Mapping[Setting, str] = field(default_factory=dict)
+    turn: Setting | None = None
+    learned: Sequence[Sequence[Any]] = ((), (), ())
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """Steps in a row with one setting.
+
+    Attributes:
+        setting: The setting.
+        samples_per_s: Speed of the script.
+        wait_share: Share of the time in which it waited for the loader.
+    """
+
+    setting: Setting
+    samples_per_s: float
+    wait_share: float
+
+
+class Explore:
+    """Rounds of all settings that may be the fastest; then of the fastest one's variants.
+
+    Args:
+        own: The script's setting.
+        task: Its cores, batch sizes and autocast.
+        cuda: True if batches may be copied to a GPU.
+        whole_epochs: True if slices are whole epochs, so that the start of workers counts.
+    """
+
+    def __init__(self, own: Setting, task: Task, *, cuda: bool, whole_epochs: bool) -> None:
+        self._own, self._cuda, self._whole = own, cuda, whole_epochs
+        numbers = {
+            own.num_workers,
+            0,
+            1,
+            *(2**i for i in range(1, 7) if 2**i <= 2 * task.num_cores),
+        }
+        workers = [self._with_workers(number) for number in sorted(numbers)]
+        others = [replace(own, batch_size=size) for size in task.batch_sizes]
+        others += [replace(own, amp=True)] if task.amp else []
+        self.alive = list(dict.fromkeys([own, *workers, *others]))
+        self.told: list[Slice] = []
+        self.slices: dict[Setting, list[Slice]] = {}
+        self.failed: dict[Setting, str] = {}
+        self._round: list[Setting] = []
+        self._refined = False
+
+    def ask(self) -> Setting | None:
+        """Return the setting to time next, or None at the end."""
+        if not self._round:
+            self._drop()
+            done = min(len(self.slices.get(each, ())) for each in self.alive)
+            if done >= ROUNDS:
+                if self._refined or self._is_decided():
+                    return None
+                self._refine()
+            self._round = list(self.alive if done % 2 == 0 else reversed(self.alive))
+        return self._round[0]
+
+    def tell(self, slice_: Slice) -> None:
+        """Take the slice of the setting that was asked for."""
+        self.told.append(slice_)
+        self.slices.setdefault(self._round.pop(0), []).append(slice_)
+
+    def fail(self, reason: str) -> None:
+        """Drop the setting that was asked for: it does not run."""
+        self.failed[setting := self._round.pop(0)] = reason
+        self.alive.remove(setting)
+
+    def gain(self, setting: Setting) -> float:
+        """Return the mean logarithm of its speed over the script's own, of common rounds."""
+        return mean(self._logs(setting)) if self.slices.get(setting) else -math.inf
+
+    def best(self) -> Setting:
+        """Return the fastest; the script's own, or a cheaper one, that is as fast."""
+        top = max(map(self.gain, self.alive))
+        near = [each for each in self.alive if self.gain(each) >= top - _MARGIN]
+        return self._own if self._own in near else min(near, key=lambda each: each.cost)
+
+    def _with_workers(self, number: int) -> Setting:
+        if number == self._own.num_workers:
+            return self._own
+        return replace(
+            self._own,
+            num_workers=number,
+            prefetch_factor=self._own.prefetch_factor if number else None,
+            persistent_workers=number > 0,
+        )
+
+    def _logs(self, setting: Setting) -> list[float]:
+        own, its = self.slices.get(self._own, []), self.slices.get(setting, [])
+        # A variant came later: its rounds are the last ones of the script's own.
+        pairs = zip(its, own[len(own) - len(its) :], strict=False)
+        return [math.log(one.samples_per_s / other.samples_per_s) for one, other in pairs]
+
+    def _drop(self) -> None:
+        """Drop settings that cannot be the fastest any more."""
+        logs = {each: self._logs(each) for each in self.alive}
+        top = max((mean(each) for each in logs.values() if each), default=0.0)
+        for setting, its in logs.items():
+            if setting is self._own or len(its) < 2:
+                continue
+            error = stdev(its) / math.sqrt(len(its))
+            lag = _LAGS if len(its) < ROUNDS else 0.0
+            if mean(its) + 2 * error < top - lag:
+                self.alive.remove(setting)
+
+    def _is_decided(self) -> bool:
+        """Return True where the loader never waits: no variant of it can be faster."""
+        return self.slices[self.best()][-1].wait_share < 0.01 and self._whole is False
+
+    def _refine(self) -> None:
+        """Go on with the fastest and its variants."""
+        self._refined, best = True, self.best()
+        variants = [best]
+        if best.num_workers:
+            factor = 2 * (best.prefetch_factor or PREFETCH)
+            variants.append(replace(best, prefetch_factor=factor))
+            if self._whole:
+                variants.append(replace(best, persistent_workers=not best.persistent_workers))
+        if self._cuda:
+            variants.append(replace(best, pin_memory=not best.pin_memory))
+        self.alive = list(dict.fromkeys([self._own, *variants]))
+        for each in self.alive[1:]:
+            self.slices.pop(each, None)  # its rounds begin with theirs
+        self.slices[self._own] = self.slices[self._own][:0]
+
+
+class Confirm:
+    """Pairs of the script's own setting and another one, in turn, until they decide.
+
+    Args:
+        own: The script's setting.
+        other: The other one.
+        most: Pairs at most.
+    """
+
+    def __init__(self, own: Setting, other: Setting, most: int = MOST) -> None:
+        self._own, self._other, self._most = own, other, most
+        self.told: list[Slice] = []
+        self.failed: dict[Setting, str] = {}
+
+    def ask(self) -> Setting | None:
+        """Return the setting to time next, or None once the pairs decide."""
+        number = len(self.told)
+        if self.failed or (number % 2 == 0 and judged(self.logs, WITHIN, self._most) is not None):
+            return None
+        return self._own if number % 4 in (0, 3) else self._other
+
+    def tell(self, slice_: Slice) -> None:
+        """Take the slice of the setting that was asked for."""
+        self.told.append(slice_)
+
+    def fail(self, reason: str) -> None:
+        """End it: the setting does not run."""
+        self.failed[self._other] = reason
+
+    @property
+    def logs(self) -> list[float]:
+        """Logarithm of each pair's ratio, above 0 where the other one is faster."""
+        pairs = zip(self.told[::2], self.told[1::2], strict=False)
+        signed = ((1 if pair[1].setting == self._other else -1, pair) for pair in pairs)
+        return [s * math.log(b.samples_per_s / a.samples_per_s) for s, (a, b) in signed]
+
+    def verdict(self) -> Verdict | None:
+        """Return the verdict on the pairs; None where there are fewer than two."""
+        logs = self.logs
+        return judged(logs, WITHIN, min(len(logs), self._most)) if len(logs) > 1 else None
+
+
+def wait_share(slices: Sequence[Slice], setting: Setting) -> float:
+    """Return the mean share of the time in which a setting's slices waited for the loader."""
+    return mean(each.wait_share for each in slices if each.setting == setting)

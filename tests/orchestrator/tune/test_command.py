@@ -1,0 +1,126 @@
+"""Tests for ``orchestrator tune``: scripts as users write them, run by the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.system.import_path import environment_with
+
+SCRIPT = """\
+import sys, time, torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Slow(Dataset):
+    def __len__(self):
+        return int(sys.argv[1])
+
+    def __getitem__(self, i):
+        time.sleep(0.004)
+        return torch.full((4,), float(i)), i % 2
+
+
+if __name__ == "__main__":
+    held_out = DataLoader(Slow(), batch_size=4)
+    train = DataLoader(
+        Slow(),
+        batch_size=4,
+        shuffle=True,
+    )
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(100):
+        for x, y in train:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()
+        with torch.no_grad():
+            for x, y in held_out:
+                model(x)
+                break
+"""
+
+
+def tune(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "orchestrator", "tune", *words], cwd=folder, text=True,
+        capture_output=True, check=False, env=environment_with(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        pytest.param("8000", id="long epochs"),
+        pytest.param("40", id="short epochs", marks=pytest.mark.slow),
+    ],
+)
+def test_workers_are_found_confirmed_and_written_into_the_script(
+    tmp_path: Path, samples: str
+) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT)
+
+    done = tune(tmp_path, "--seconds=12", "--apply", "--json=o.json", "train.py", samples)
+
+    assert done.returncode == 0, done.stderr
+    assert "train.py:17: the training loop's loader" in done.stdout
+    assert "batches and losses are the same, bit by bit" in done.stdout
+    about = json.loads((tmp_path / "o.json").read_text())
+    assert about["verdict"] == "faster"
+    assert about["low"] > 1.05
+    assert about["settings"]["num_workers"] > 0
+    written = (tmp_path / "train.py").read_text()
+    assert f"shuffle=True, num_workers={about['settings']['num_workers']}" in written
+    compile(written, "train.py", "exec")
+
+
+STREAM = """
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([torch.ones(4)] * 99)
+
+
+weight = torch.ones(4, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for x in DataLoader(Stream(), batch_size=4):
+    (x * weight).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("print('no loader')", "ended without three optimizer steps on batches of a torch"),
+        ("raise ValueError('mine')", "ValueError: mine"),
+        (STREAM, "IterableDataset"),
+    ],
+    ids=["no loader", "an error", "a stream"],
+)
+def test_a_script_that_does_not_fit_is_one_message(
+    tmp_path: Path, script: str, message: str
+) -> None:
+    (tmp_path / "train.py").write_text(script)
+
+    done = tune(tmp_path, "--seconds=10", "train.py", "99")
+
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
+    assert "orchestrator" not in done.stderr.partition("its last lines")[0].partition("\n")[2]
+
+
+def test_a_script_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    done = tune(tmp_path, "nothing.py")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nothing.py" in done.stderr

@@ -1,0 +1,90 @@
+"""Tests for ``orchestrator.tune.plan``: what drawn speeds lead to."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+from orchestrator.tune.plan import Confirm, Explore, Setting, Slice, Task
+
+OWN = Setting(num_workers=0)
+
+
+def task(**more: object) -> Task:
+    """Return a task of no time."""
+    values: dict[str, Any] = {
+        "mode": "explore", "settings": [], "loader": None, "told": [], "began_s": 0.0,
+        "budget_s": 0.0, "until_s": 0.0, "slice_s": 1.0, "num_cores": 2, "batch_sizes": [],
+        "amp": False,
+    }  # fmt: skip
+    return Task(**{**values, **more})
+
+
+def drawn(plan: Explore | Confirm, gains: dict[int, float], spread: float, seed: int) -> None:
+    """Run a plan on speeds drawn with a spread, by number of workers; the machine drifts."""
+    draws, number = random.Random(seed), 0
+    while (setting := plan.ask()) is not None:
+        number += 1
+        speed = gains[setting.num_workers] * math.exp(draws.gauss(0, spread) - 0.01 * number)
+        plan.tell(Slice(setting=setting, samples_per_s=speed, wait_share=0.3))
+
+
+def answer(gains: dict[int, float], seed: int) -> tuple[str, Setting]:
+    explore = Explore(OWN, task(), cuda=False, whole_epochs=False)
+    drawn(explore, gains, 0.04, seed)
+    best = explore.best()
+    if best == OWN:
+        return "as it is", best
+    confirm = Confirm(OWN, best)
+    drawn(confirm, gains, 0.04, 1000 + seed)
+    verdict = confirm.verdict()
+    assert verdict is not None
+    return verdict.word, best
+
+
+def test_ten_percent_are_found_in_95_of_100_runs_and_equals_are_named_in_5_at_most() -> None:
+    planted = {0: 1.0, 1: 1.1, 2: 1.09, 4: 1.02}
+    equal = dict.fromkeys(planted, 1.0)
+    assert sum(answer(planted, seed)[0] == "better" for seed in range(100)) >= 95
+    assert sum(answer(equal, seed)[0] == "better" for seed in range(100)) <= 5
+
+
+def test_the_cheaper_of_settings_that_are_as_fast_is_chosen() -> None:
+    word, best = answer({0: 1.0, 1: 2.0, 2: 2.01, 4: 2.01}, seed=0)
+
+    assert (word, best.num_workers, best.persistent_workers) == ("better", 1, True)
+
+
+def test_settings_that_lag_are_dropped_after_two_rounds() -> None:
+    explore = Explore(OWN, task(), cuda=False, whole_epochs=False)
+
+    drawn(explore, {0: 1.0, 1: 3.0, 2: 1.0, 4: 1.0}, 0.01, seed=0)
+
+    assert sum(each.setting.num_workers == 4 for each in explore.told) == 2
+
+
+def test_a_setting_that_does_not_run_is_left_out() -> None:
+    explore = Explore(OWN, task(), cuda=False, whole_epochs=False)
+    while (setting := explore.ask()) is not None:
+        if setting.num_workers == 4:
+            explore.fail("no memory")
+            continue
+        explore.tell(Slice(setting=setting, samples_per_s=1.0, wait_share=0.0))
+
+    assert [setting.num_workers for setting in explore.failed] == [4]
+    assert explore.best() == OWN
+
+
+def test_variants_of_the_fastest_follow() -> None:
+    explore = Explore(OWN, task(batch_sizes=[64]), cuda=True, whole_epochs=True)
+
+    drawn(explore, {0: 1.0, 1: 2.0, 2: 1.0, 4: 1.0}, 0.001, seed=0)
+
+    tried = {each.setting.shown(OWN) for each in explore.told}
+    assert "batch_size=64" in tried
+    assert {
+        "num_workers=1, prefetch_factor=4, persistent_workers=True",
+        "num_workers=1",
+        "num_workers=1, persistent_workers=True, pin_memory=True",
+    } <= tried
