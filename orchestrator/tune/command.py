@@ -30,7 +30,17 @@ from orchestrator.system.import_path import environment_with
 from orchestrator.texts import bounded_lines
 from orchestrator.trial import Isolation
 from orchestrator.tune.edit import with_arguments
-from orchestrator.tune.plan import WITHIN, Confirm, Found, Setting, Site, Slice, Task, wait_share
+from orchestrator.tune.plan import (
+    LEAST_ROUNDS,
+    WITHIN,
+    Confirm,
+    Found,
+    Setting,
+    Site,
+    Slice,
+    Task,
+    wait_share,
+)
 
 EXIT_NOT_BETTER: Final = 3
 _HANGS_S: Final = 60.0
@@ -124,6 +134,11 @@ class _Tuning:
         found = self._slices("explore", [], 0.5, number and number - 1)
         own, best, script = found.own, found.best, self._options.script
         _print_found(found, script)
+        if best == own and found.rounds < LEAST_ROUNDS:
+            raise SweepError(
+                f"tune: {script} ended before its settings were timed",
+                "let it train for more epochs, or on more data",
+            )
         if best == own:
             sys.stdout.write(f"{script} trains fastest as it is\n")
             return self._write("same", found)
@@ -157,12 +172,7 @@ class _Tuning:
         while True:
             found = self._process(mode, settings, share, loader, told)
             more = len(found.told) - len(told)
-            if not found.told:
-                raise SweepError(
-                    f"tune: {self._options.script} ended before a setting could be timed",
-                    "let it train for more epochs, or on more data",
-                )
-            if found.turn is None or not more or time.monotonic() > self._until(share):
+            if found.turn is None or not more:
                 return found
             told = found.told
 

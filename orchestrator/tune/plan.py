@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from orchestrator.judge.sequential import MOST, Verdict, judged
 
+LEAST_ROUNDS: Final = 2
+"""Rounds, and pairs, for which the time never runs out."""
 ROUNDS: Final = 3
 """Rounds after which a setting may be dropped, and after which settings are refined."""
 PREFETCH: Final = 2
@@ -133,6 +135,7 @@ class Found:
         told: Slices in their order.
         gains: Logarithm of the speed over that of the own setting, of each setting tried.
         best: The fastest setting.
+        rounds: Rounds in which every setting was timed.
         failed: Settings that do not run, with their reason.
         turn: Setting whose turn it was at the end; None once the plan was at its end.
         learned: First batches: their samples, their content, their losses.
@@ -147,6 +150,7 @@ class Found:
     told: Sequence[Slice] = ()
     gains: Mapping[Setting, float] = field(default_factory=dict)
     best: Setting = Setting(num_workers=0)
+    rounds: int = 0
     failed: Mapping[Setting, str] = field(default_factory=dict)
     turn: Setting | None = None
     learned: Sequence[Sequence[Any]] = ((), (), ())
@@ -200,7 +204,7 @@ class Explore:
         """Return the setting to time next, or None at the end."""
         if not self._round:
             self._drop()
-            done = min(len(self.slices.get(each, ())) for each in self.alive)
+            done = self.rounds
             if done >= ROUNDS:
                 if self._refined or self._is_decided():
                     return None
@@ -217,6 +221,11 @@ class Explore:
         """Drop the setting that was asked for: it does not run."""
         self.failed[setting := self._round.pop(0)] = reason
         self.alive.remove(setting)
+
+    @property
+    def rounds(self) -> int:
+        """Return the number of rounds in which every setting was timed."""
+        return min(len(self.slices.get(each, ())) for each in self.alive)
 
     def gain(self, setting: Setting) -> float:
         """Return the mean logarithm of its speed over the script's own, of common rounds."""
@@ -290,6 +299,11 @@ class Confirm:
         self._own, self._other, self._most = own, other, most
         self.told: list[Slice] = []
         self.failed: dict[Setting, str] = {}
+
+    @property
+    def rounds(self) -> int:
+        """Return the number of pairs."""
+        return len(self.told) // 2
 
     def ask(self) -> Setting | None:
         """Return the setting to time next, or None once the pairs decide."""

@@ -27,11 +27,19 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import DataLoader, IterableDataset
 
-from orchestrator.tune.plan import PREFETCH, Confirm, Explore, Found, Setting, Site, Slice, Task
+from orchestrator.tune.plan import (
+    LEAST_ROUNDS,
+    PREFETCH,
+    Confirm,
+    Explore,
+    Found,
+    Setting,
+    Site,
+    Slice,
+    Task,
+)
 
 _LEAST_STEPS: Final = 8
-_LEAST_SLICES: Final = 16
-"""Slices for which there is time, however slowly the script starts."""
 _KNOWN_AFTER: Final = 3
 """Optimizer steps after which a loader is the training loop's."""
 CHECKED: Final = 8
@@ -155,7 +163,8 @@ class Probe:
         """Begin with the slices: ``loader`` is the training loop's, its steps take ``step_s``."""
         own, length = setting_of(loader), _length(loader)
         self.chosen = loader
-        self.whole_epochs = length * step_s < 2 * self.task.slice_s
+        shortest = 2 * (_LEAST_STEPS + 2 + 2 * PREFETCH * self.task.num_cores)
+        self.whole_epochs = length < shortest or length * step_s < 2 * self.task.slice_s
         self._found = Found(
             loader=self.loaders.index(loader),
             sites=[vars(each).get("_tune_site") for each in self.loaders],
@@ -163,13 +172,11 @@ class Probe:
             batches=length,
             batch_size=loader.batch_size,
         )
-        now = time.monotonic()
-        least_s = now + _LEAST_SLICES * self.task.slice_s
-        self.task.until_s = max(self.task.until_s, least_s)
         if self.task.mode == "explore":
             # As much time is left for the process that confirms, which starts as slowly.
+            now = time.monotonic()
             rest_s = self.task.budget_s - 2 * (now - self.task.began_s)
-            self.task.until_s = max(now + rest_s * 0.45, least_s)
+            self.task.until_s = now + rest_s * 0.45
             cuda = torch.cuda.is_available()
             self.plan = Explore(own, self.task, cuda=cuda, whole_epochs=self.whole_epochs)
         else:
@@ -191,7 +198,7 @@ class Probe:
         """Have the next setting take its turn; end the process after the last one."""
         assert self.plan is not None
         self.timer = None
-        late = time.monotonic() > self.task.until_s
+        late = time.monotonic() > self.task.until_s and self.plan.rounds >= LEAST_ROUNDS
         self.turn = None if late else self.plan.ask()
         self.write()
         if self.turn is None:
@@ -205,7 +212,7 @@ class Probe:
         plan, found = self.plan, self._found
         found.error, found.turn = error, self.turn
         if plan is not None:
-            found.told, found.failed = plan.told, plan.failed
+            found.told, found.failed, found.rounds = plan.told, plan.failed, plan.rounds
         if isinstance(plan, Explore) and plan.told:
             found.gains, found.best = {each: plan.gain(each) for each in plan.slices}, plan.best()
         unfinished = self._file.with_suffix(".new")
@@ -432,7 +439,7 @@ def _site(frame: FrameType | None) -> Site | None:
             if "site-packages" not in code.co_filename:
                 line, _, column, _ = list(code.co_positions())[frame.f_lasti // 2]
                 return Site(code.co_filename, line or 0, column or 0, framework)
-            framework = framework or package
+            framework = package
         frame = frame.f_back
     return None
 
