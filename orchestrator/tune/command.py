@@ -31,9 +31,9 @@ from orchestrator.texts import bounded_lines
 from orchestrator.trial import Isolation
 from orchestrator.tune.edit import with_arguments
 from orchestrator.tune.plan import (
-    LEAST_ROUNDS,
     WITHIN,
     Confirm,
+    Explore,
     Found,
     Setting,
     Site,
@@ -134,7 +134,7 @@ class _Tuning:
         found = self._slices("explore", [], 0.5, number and number - 1)
         own, best, script = found.own, found.best, self._options.script
         _print_found(found, script)
-        if best == own and found.rounds < LEAST_ROUNDS:
+        if best == own and found.rounds < Explore.least:
             raise SweepError(
                 f"tune: {script} ended before its settings were timed",
                 "let it train for more epochs, or on more data",

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from statistics import mean, stdev
 from typing import Any, Final
 
-from orchestrator.judge.sequential import MOST, Verdict, judged
+from orchestrator.judge.sequential import LEAST, MOST, Verdict, judged
 
-LEAST_ROUNDS: Final = 2
-"""Rounds, and pairs, for which the time never runs out."""
 ROUNDS: Final = 3
 """Rounds after which a setting may be dropped, and after which settings are refined."""
 PREFETCH: Final = 2
@@ -182,6 +180,9 @@ class Explore:
         whole_epochs: True if slices are whole epochs, so that the start of workers counts.
     """
 
+    least: Final = 2
+    """Rounds for which the time never runs out."""
+
     def __init__(self, own: Setting, task: Task, *, cuda: bool, whole_epochs: bool) -> None:
         self._own, self._cuda, self._whole = own, cuda, whole_epochs
         numbers = {
@@ -294,6 +295,9 @@ class Confirm:
         other: The other one.
         most: Pairs at most.
     """
+
+    least: Final = LEAST
+    """Pairs for which the time never runs out."""
 
     def __init__(self, own: Setting, other: Setting, most: int = MOST) -> None:
         self._own, self._other, self._most = own, other, most

@@ -28,7 +28,6 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import DataLoader, IterableDataset
 
 from orchestrator.tune.plan import (
-    LEAST_ROUNDS,
     PREFETCH,
     Confirm,
     Explore,
@@ -198,7 +197,7 @@ class Probe:
         """Have the next setting take its turn; end the process after the last one."""
         assert self.plan is not None
         self.timer = None
-        late = time.monotonic() > self.task.until_s and self.plan.rounds >= LEAST_ROUNDS
+        late = time.monotonic() > self.task.until_s and self.plan.rounds >= self.plan.least
         self.turn = None if late else self.plan.ask()
         self.write()
         if self.turn is None:
