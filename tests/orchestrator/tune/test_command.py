@@ -22,7 +22,7 @@ class Slow(Dataset):
         return int(sys.argv[1])
 
     def __getitem__(self, i):
-        time.sleep(0.004)
+        time.sleep(0.01)
         return torch.full((4,), float(i)), i % 2
 
 
