@@ -54,19 +54,15 @@ def tune(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "samples",
-    [
-        pytest.param("8000", id="long epochs"),
-        pytest.param("40", id="short epochs", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.alone  # it times a script
+@pytest.mark.parametrize("samples", ["8000", "40"], ids=["long epochs", "short epochs"])
 def test_workers_are_found_confirmed_and_written_into_the_script(
     tmp_path: Path, samples: str
 ) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
 
-    done = tune(tmp_path, "--seconds=12", "--apply", "--json=o.json", "train.py", samples)
+    done = tune(tmp_path, "--seconds=20", "--apply", "--json=o.json", "train.py", samples)
 
     assert done.returncode == 0, done.stderr
     assert "train.py:17: the training loop's loader" in done.stdout
