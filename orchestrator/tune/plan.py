@@ -196,47 +196,50 @@ class Explore:
         others += [replace(own, amp=True)] if task.amp else []
         self.alive = list(dict.fromkeys([own, *workers, *others]))
         self.told: list[Slice] = []
-        self.slices: dict[Setting, list[Slice]] = {}
+        self._rounds: list[dict[Setting, Slice]] = []
         self.failed: dict[Setting, str] = {}
-        self._round: list[Setting] = []
+        self._waiting: list[Setting] = []
         self._refined = False
 
     def ask(self) -> Setting | None:
         """Return the setting to time next, or None at the end."""
-        if not self._round:
+        if not self._waiting:
             self._drop()
-            done = self.rounds
-            if done >= ROUNDS:
+            if self.rounds >= ROUNDS:
                 if self._refined or self._is_decided():
                     return None
                 self._refine()
-            self._round = list(self.alive if done % 2 == 0 else reversed(self.alive))
-        return self._round[0]
+            self._waiting = self.alive[:: 1 if len(self._rounds) % 2 == 0 else -1]
+            self._rounds.append({})
+        return self._waiting[0]
 
     def tell(self, slice_: Slice) -> None:
         """Take the slice of the setting that was asked for."""
         self.told.append(slice_)
-        self.slices.setdefault(self._round.pop(0), []).append(slice_)
+        self._rounds[-1][self._waiting.pop(0)] = slice_
 
     def fail(self, reason: str) -> None:
         """Drop the setting that was asked for: it does not run."""
-        self.failed[setting := self._round.pop(0)] = reason
+        self.failed[setting := self._waiting.pop(0)] = reason
         self.alive.remove(setting)
 
     @property
     def rounds(self) -> int:
         """Return the number of rounds in which every setting was timed."""
-        return min(len(self.slices.get(each, ())) for each in self.alive)
+        return min(sum(each in its for its in self._rounds) for each in self.alive)
 
-    def gain(self, setting: Setting) -> float:
-        """Return the mean logarithm of its speed over the script's own, of common rounds."""
-        return mean(self._logs(setting)) if self.slices.get(setting) else -math.inf
+    @property
+    def gains(self) -> dict[Setting, float]:
+        """Return the mean logarithm of each setting's speed over the script's own."""
+        tried = dict.fromkeys(each.setting for each in self.told)
+        return {each: mean(logs) for each in tried if (logs := self._logs(each))}
 
     def best(self) -> Setting:
         """Return the fastest; the script's own, or a cheaper one, that is as fast."""
-        top = max(map(self.gain, self.alive))
-        near = [each for each in self.alive if self.gain(each) >= top - _MARGIN]
-        return self._own if self._own in near else min(near, key=lambda each: each.cost)
+        gains = {each: gain for each, gain in self.gains.items() if each in self.alive}
+        top = max(gains.values(), default=0.0)
+        near = [each for each, gain in gains.items() if gain >= top - _MARGIN]
+        return self._own if self._own in near or not near else min(near, key=lambda each: each.cost)
 
     def _with_workers(self, number: int) -> Setting:
         if number == self._own.num_workers:
@@ -249,10 +252,11 @@ class Explore:
         )
 
     def _logs(self, setting: Setting) -> list[float]:
-        own, its = self.slices.get(self._own, []), self.slices.get(setting, [])
-        # A variant came later: its rounds are the last ones of the script's own.
-        pairs = zip(its, own[len(own) - len(its) :], strict=False)
-        return [math.log(one.samples_per_s / other.samples_per_s) for one, other in pairs]
+        """Return the logarithms of its speed over the script's own, of the rounds with both."""
+        both = [each for each in self._rounds if setting in each and self._own in each]
+        return [
+            math.log(each[setting].samples_per_s / each[self._own].samples_per_s) for each in both
+        ]
 
     def _drop(self) -> None:
         """Drop settings that cannot be the fastest any more."""
@@ -268,7 +272,7 @@ class Explore:
 
     def _is_decided(self) -> bool:
         """Return True where the loader never waits: no variant of it can be faster."""
-        return self.slices[self.best()][-1].wait_share < 0.01 and self._whole is False
+        return not self._whole and wait_share(self.told, self.best()) < 0.01
 
     def _refine(self) -> None:
         """Go on with the fastest and its variants."""
@@ -282,9 +286,6 @@ class Explore:
         if self._cuda:
             variants.append(replace(best, pin_memory=not best.pin_memory))
         self.alive = list(dict.fromkeys([self._own, *variants]))
-        for each in self.alive[1:]:
-            self.slices.pop(each, None)  # its rounds begin with theirs
-        self.slices[self._own] = self.slices[self._own][:0]
 
 
 class Confirm:

@@ -2,8 +2,8 @@
 
 The first loader that optimizer steps follow is the one of the training loop. From there on each
 batch comes from a loader of the setting whose turn it is. All of them draw from the one order of
-samples that the script's own loader has, so that an epoch remains one. A slice of steps counts
-from where the batches that a loader had ahead are used up; a short epoch is a slice as a whole.
+samples that the script's own loader has. A slice of steps begins once the batches that a loader
+had ahead are used up; a short epoch is a slice as a whole.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class Probe:
         if plan is not None:
             found.told, found.failed, found.rounds = plan.told, plan.failed, plan.rounds
         if isinstance(plan, Explore) and plan.told:
-            found.gains, found.best = {each: plan.gain(each) for each in plan.slices}, plan.best()
+            found.gains, found.best = plan.gains, plan.best()
         unfinished = self._file.with_suffix(".new")
         unfinished.write_bytes(pickle.dumps(found))
         unfinished.replace(self._file)
