@@ -8,8 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from orchestrator.system.import_path import environment_with
 from orchestrator.tune.plan import Found, Setting, Task
 
@@ -83,17 +81,19 @@ def test_settings_that_do_not_run_are_left_out_with_their_reason(tmp_path: Path)
     assert found.best == found.own
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_the_first_batches_are_those_of_the_script_whatever_the_setting(
-    tmp_path: Path, workers: int
-) -> None:
-    learned = probed(tmp_path, "check", Setting(num_workers=workers), loader=1, length=16).learned
-
+def test_the_first_batches_are_those_of_the_script_whatever_the_setting(tmp_path: Path) -> None:
     seeded = "import random, torch; random.seed(0); torch.manual_seed(0)\n"
     text = script(16).replace("optimizer.step()", "print(x.sum().item())")
     plain = subprocess.run(
         [sys.executable, "-c", f"{seeded}{text}"],
         env=environment_with(), check=True, text=True, capture_output=True, timeout=100,
     )  # fmt: skip
-    assert learned[2] == [float(line) for line in plain.stdout.splitlines()]
-    assert [len(each) for each in learned[:2]] == [8, 8]
+
+    learned = [
+        probed(tmp_path, "check", Setting(num_workers=workers), loader=1, length=16).learned
+        for workers in (0, 2)
+    ]
+
+    assert learned[0][2] == [float(line) for line in plain.stdout.splitlines()]
+    assert learned[0] == learned[1]
+    assert [len(each) for each in learned[0]] == [8, 8, 8]
