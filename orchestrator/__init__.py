@@ -51,7 +51,7 @@ from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Demand, Trainable
 from orchestrator.trial import Isolation, Stage
-from orchestrator.wrappers import from_function, from_script
+from orchestrator.wrappers import from_function, from_optuna, from_script
 
 if TYPE_CHECKING:
     from orchestrator.from_python import run
@@ -70,9 +70,9 @@ __all__ = [
     "Factored", "Grid", "Isolation", "KnobError", "Machine", "Node", "Objective", "Optuna",
     "Phase", "PreparedData", "Published", "Random", "Rigor", "Run", "RunDirectoryError", "Sampler",
     "SearchSpec", "Stage", "Sweep", "SweepError", "SweepFileError", "Trainable", "__version__",
-    "at_least", "at_most", "both", "choice", "fastest_within", "from_function", "from_ray",
-    "from_script", "integers", "knee", "knobs", "learning", "loguniform", "maximize", "minimize",
-    "normal", "requires", "run", "systems", "uniform", "weighted",
+    "at_least", "at_most", "both", "choice", "fastest_within", "from_function", "from_optuna",
+    "from_ray", "from_script", "integers", "knee", "knobs", "learning", "loguniform", "maximize",
+    "minimize", "normal", "requires", "run", "systems", "uniform", "weighted",
 ]  # fmt: skip
 
 

@@ -213,6 +213,22 @@ _ALLOWED: Final = {
 """Allowed values of each field of a trainable."""
 
 
+def kind_of(function: Any) -> str:  # noqa: ANN401 - whatever a user gives
+    """Return the name of what takes a function of this form or a command; empty where unknown."""
+    if isinstance(function, str):
+        return "from_script"
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # not callable, or in C
+        return ""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = {each.name: each.default for each in parameters if each.kind not in several}
+    required = [name for name, default in named.items() if default is inspect.Parameter.empty]
+    if required in (["trial"], ["config"]):
+        return "from_optuna" if required == ["trial"] else "from_ray"
+    return "from_function" if named and not required and "config" not in named else ""
+
+
 def is_config_class(config: object) -> bool:
     """Return True for a class that ``@knobs`` has made."""
     return isinstance(config, type) and "__knobs__" in vars(config)

@@ -206,6 +206,20 @@ class TrialResult:
         object.__setattr__(self, "tags", _texts(self.tags))
 
     @property
+    def found(self) -> dict[str, str]:
+        """Values that knobs had, where the training found them: tags ``params.KNOB``."""
+        return {
+            tag.removeprefix("params."): value
+            for tag, value in self.tags.items()
+            if tag.startswith("params.")
+        }
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The tags without the values of knobs."""
+        return {tag: text for tag, text in self.tags.items() if not tag.startswith("params.")}
+
+    @property
     def contaminated(self) -> str:
         """Other load while it ran, a slow start included, in words; empty where none was found."""
         found, slow_start = (self.tags.get(name, "") for name in ("contaminated", "slow_start"))

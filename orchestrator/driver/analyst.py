@@ -138,8 +138,8 @@ def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:
 
     A composed config that was not asked for stays as in the table.
     """
-    asked = [trial.config for trial, _ in results]
-    return [next((one for one in asked if dict(one) == dict(c)), c) for c in configs]
+    asked = [(trial.config, {**trial.config, **result.found}) for trial, result in results]
+    return [next((one for one, row in asked if row == dict(c)), c) for c in configs]
 
 
 def candidates_of(factory: TrialFactory, record: SweepRecord) -> pd.DataFrame | None:

@@ -177,6 +177,9 @@ class TrialFactory:
         """
         if result.state is TrialState.FAILED:
             self._require_room()
+        if result.found and trial.config == values_of(self.sweep.baseline):
+            # Its rows are known by the config that was asked.
+            result = replace(result, tags=result.verdicts)
         result = self.derived.completed(trial, result)
         result = self.found_infeasible({trial.id: result}).get(trial.id, result)
         if result.tags.get("rerun"):

@@ -46,6 +46,8 @@ class Resumable:
         """Folder of what the trial needs to continue if its process dies, or None."""
         self.notes: list[str] = []
         """Texts for the user of the sweep, each printed once."""
+        self.tags: dict[str, str] = {}
+        """Tags of the trial's row from here on; ``params.KNOB`` is the value that a knob had."""
         self.restored_epochs = 0
         """Epochs that this process found done in a checkpoint."""
         self._end = min(context.budget.epochs, context.budget.pause_after or context.budget.epochs)

@@ -262,7 +262,7 @@ class Run(Resumable):
             samples=self._samples,
             elapsed_s=self._recorder.elapsed_s,
             metrics={**made, **metrics},
-            tags=tags,
+            tags={**tags, **self.tags},
             blocks=self.take_rows(),
             restored_epochs=self.restored_epochs,
         )

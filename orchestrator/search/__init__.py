@@ -13,6 +13,8 @@ optuna_study: results in Optuna's words
 own: a search of the user's own, with its answers checked
 stages: the phases before and after a search
 stopping: early ends of trials that are behind the others
+suggested: the domain of values that an Optuna objective suggests while it runs
+suggested_search: the Optuna study of these; imports Optuna
 """
 
 from collections.abc import Mapping

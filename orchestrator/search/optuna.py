@@ -13,6 +13,7 @@ from orchestrator.field_types import shown
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search.grid import Count, every_combination, refuse_field, require_types
+from orchestrator.search.suggested import is_suggested
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -85,9 +86,10 @@ class Optuna(SearchSpec):
 
     def start(self, problem: SearchProblem) -> Search:
         """Return a fresh search over ``problem``."""
-        from orchestrator.search.optuna_search import (
-            OptunaSearch,  # importing Optuna takes a second
-        )
+        # Not at the top: importing Optuna takes a second.
+        from orchestrator.search.optuna_search import OptunaSearch
+        from orchestrator.search.suggested_search import SuggestedSearch
 
         sampler = Sampler(self.sampler).made(trials=self.trials, seed=problem.seed)
-        return OptunaSearch(problem, trials=self.trials, sampler=sampler)
+        made = SuggestedSearch if is_suggested(problem.domains) else OptunaSearch
+        return made(problem, trials=self.trials, sampler=sampler)

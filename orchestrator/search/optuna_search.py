@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import optuna
+from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, NSGAIISampler
 
 from orchestrator.kernel.problem import Key, SearchProblem, key_of, varied_within
@@ -98,7 +99,7 @@ class OptunaSearch(Search):
         for earlier in problem.earlier:
             varied = varied_within(problem, earlier.config)
             if varied is not None:
-                self._told.conclude(self._enqueued(varied), earlier.results)
+                self._conclude(self._enqueued(varied), earlier.results)
         self._earlier = self.study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
         self._suggestions = self._all_suggestions()
         self._used_up = False
@@ -124,8 +125,12 @@ class OptunaSearch(Search):
             asked.num_open -= len(self._later) - len(left)
             heapq.heapify(left)
             self._later = left
-        if asked.num_open == 0 and asked.trial is not None:
-            self._told.conclude(asked.trial, asked.results)
+        if asked.num_open == 0:
+            self._conclude(asked.trial, asked.results)
+
+    def _conclude(self, trial: optuna.Trial | None, results: Sequence[TrialResult]) -> None:
+        if trial is not None:
+            self._told.conclude(trial, results)
 
     def extend(self, trials: int) -> None:
         """Continue to ``trials`` configs in all."""
@@ -184,10 +189,15 @@ class OptunaSearch(Search):
     def _config(self, varied: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._problem.canonical({**self._problem.base, **varied})
 
-    def _enqueued(self, varied: Mapping[str, Any]) -> optuna.Trial:
+    def _enqueued(self, varied: Mapping[str, Any]) -> optuna.Trial | None:
         """Return Optuna's trial of given values, which its sampler is not asked for."""
-        self.study.enqueue_trial(params_of(varied, self._problem.domains))
-        trial = self.study.ask(self._space)
+        return self._trial_of(params_of(varied, self._problem.domains), self._space)
+
+    def _trial_of(
+        self, params: Mapping[str, Any], space: Mapping[str, BaseDistribution]
+    ) -> optuna.Trial:
+        self.study.enqueue_trial(dict(params))
+        trial = self.study.ask(dict(space))
         sampler = self.study.sampler
         if isinstance(sampler, NSGAIISampler):  # it takes its parents from generations alone
             sampler.get_trial_generation(self.study, self.study.get_trials()[-1])
@@ -200,7 +210,11 @@ class OptunaSearch(Search):
         num_front = len(next(iter(non_dominated_layers(points, signs)), []))
         most = min(num_front, int(EARLIER_SHARE * self._num_trials))
         chosen = [best[i] for i in ordered(points, signs)[:most]]
-        return [values_of(trial.params, self._problem.domains) for trial in chosen]
+        return [self._varied(trial.params) for trial in chosen]
+
+    def _varied(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values of the knobs that vary, of Optuna's parameters."""
+        return values_of(params, self._problem.domains)
 
 
 class Unasked:

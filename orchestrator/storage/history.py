@@ -127,7 +127,8 @@ class TrialHistory:
                 "cores": result.cores,
                 "started_at": None if at is None else datetime.fromtimestamp(at, UTC),
                 "wall_s": result.wall_s,
-                **{f"tags.{tag}": verdict for tag, verdict in result.tags.items()},
+                **{f"params.{knob}": value for knob, value in result.found.items()},
+                **{f"tags.{tag}": verdict for tag, verdict in result.verdicts.items()},
             }
         if self.concluded is not None:
             row |= {f"metrics.{metric}": figure for metric, figure in self.figures().items()}

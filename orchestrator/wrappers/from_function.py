@@ -12,7 +12,7 @@ from orchestrator.errors import SweepFileError
 from orchestrator.execution.ray.functions.from_ray import from_ray
 from orchestrator.locations import caller
 from orchestrator.metrics import Objective
-from orchestrator.trainable import Trainable
+from orchestrator.trainable import Trainable, kind_of
 
 
 def from_function(
@@ -43,8 +43,8 @@ def from_function(
     name = getattr(function, "__name__", type(function).__name__)
     if missing:
         hint = f"give it one, or config={{{missing[0]!r}: ...}}"
-        if missing == ["trial"] == list(values):
-            hint = "an Optuna objective: give its values as keywords, and search=Optuna(...)"
+        if kind_of(function) == "from_optuna":
+            hint = "an Optuna objective is taken by from_optuna"
         elif missing == list(values) and len(missing) == 1:
             hint += "; a function of one dictionary, written for Ray Tune, is taken by from_ray"
         message = f"{caller()}from_function: {missing[0]} of {name} has no default"

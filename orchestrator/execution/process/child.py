@@ -97,10 +97,10 @@ def _failed(error: BaseException, num_steps: int | None) -> dict[str, Any]:
 
 def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
     """Return what the process measured, the metrics of its last report included."""
-    last = pipe.last
+    last, found = pipe.last, {**verdicts(run.recording()), **settings(), **run.tags}
     return {
         "metrics": {**(last.metrics if last else {}), **figures(run.recording()), **run.reported},
-        "tags": {**(last.tags if last else {}), **verdicts(run.recording()), **settings()},
+        "tags": {**(last.tags if last else {}), **found},
         "blocks": run.take_rows(),
         "restored_epochs": run.restored_epochs,
         "notes": run.notes,

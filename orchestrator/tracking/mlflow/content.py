@@ -140,7 +140,9 @@ def tags(trial: TrialHistory) -> dict[str, str]:
     """Return the columns of a trial's row that are neither params nor metrics, as far as known."""
     # MLflow never takes a tag back: one that may yet change is left out.
     row = trial.asked() if trial.concluded is None else trial.row()
-    known = {name: row[name] for name in TRIAL_COLUMNS[1:] if name in row}
+    found = trial.result.found if trial.result else {}  # its params stay as they were asked for
+    names = [*TRIAL_COLUMNS[1:], *(f"params.{knob}" for knob in found)]
+    known = {name: row[name] for name in names if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
     texts = {mlflow_name(k): cell_text(v)[:MAX_TEXT] for k, v in {**verdicts, **known}.items()}
     place = {ATTEMPT_TAG: attempt(trial), INDEX_TAG: str(trial.index)}

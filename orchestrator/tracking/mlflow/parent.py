@@ -184,7 +184,8 @@ class RunAnswer:
 
     def role(self, trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
         """Return the roles of a trial's config in the answer, or empty."""
-        config = trial.trial.config
+        result = trial.result
+        config = {**trial.trial.config, **(result.found if result else {})}
         roles = (
             (content.BASELINE_ROLE, _is_config(config, baseline)),
             (content.RECOMMENDED_ROLE, bool(self.config) and _is_config(config, self.config)),

@@ -183,6 +183,19 @@ def test_a_config_is_handed_back_as_the_search_asked_for_it() -> None:
     assert all(any(answer is config for config in asked) for answer in answers)
 
 
+def test_a_config_is_handed_back_as_asked_for_where_training_found_a_value() -> None:
+    results = [
+        (
+            replace(trial, config={**trial.config, "amp": "not known"}),
+            replace(result, tags={"params.amp": "off"}),
+        )
+        for trial, result in NEAR_TIES
+    ]
+    answers = Analyst(RECORD).to_repeat(results, max_runs=MAX_RUNS)
+    assert answers
+    assert all(any(answer is trial.config for trial, _ in results) for answer in answers)
+
+
 class FoundRoles:
     """A search that has found roles."""
 

@@ -15,7 +15,7 @@ from orchestrator.field_types import shown
 from orchestrator.locations import caller
 from orchestrator.machine import Constraint, Machine
 from orchestrator.metrics import Objective
-from orchestrator.trainable import Demand, Trainable
+from orchestrator.trainable import Demand, Trainable, kind_of
 
 
 def from_ray(
@@ -116,6 +116,8 @@ def _problem(function: Any, config: object, stop: Any) -> tuple[str, str] | None
         except TypeError as error:
             hint = "give a function of one argument: functools.partial binds the others"
             return f"{name} cannot be called with a config alone: {error}", hint
+        if (kind := kind_of(function)) not in ("", "from_ray"):
+            return f"{name} is no function of a dictionary", f"it is taken by {kind}"
     if not isinstance(config, Mapping):
         return f"config = {shown(config)} is not allowed", "allowed: a dictionary of defaults"
     return None if stop is None else _problem_of_stop(stop)

@@ -32,6 +32,12 @@ def test_a_trial_that_runs_has_only_tags_that_cannot_change(scribe: Scribe) -> N
     assert tags(trial_of(scribe))["state"] == "completed"
 
 
+def test_a_value_that_training_found_is_a_tag_since_params_stay(scribe: Scribe) -> None:
+    scribe.started(scribe.asked(make_trial(0)))
+    scribe.finished(make_trial(0), tags={"params.lr": "0.5"})
+    assert tags(trial_of(scribe))["params.lr"] == "0.5"
+
+
 def test_each_point_is_given_once_and_figures_of_the_result_last(scribe: Scribe) -> None:
     scribe.whole(make_trial(0))
     trial = trial_of(scribe)
