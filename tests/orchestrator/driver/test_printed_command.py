@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.report.first_screen import to_copy
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -148,10 +147,10 @@ def played(*words: str | Path) -> Played:
         record = sweep_record(factory, request, list(map(str, words)), None)
         game = play(make_search(factory, Analyst(record)), _answer)
     record = SweepRecord.from_json(json.loads(json.dumps(record.to_json())), "sweep.json")
-    tables = _tables(record, game.trials)
-    found = findings(tables)
+    view = View(tables=_tables(record, game.trials))
+    found = view.findings
     assert found.config is not None
-    command = printed(View(tables=tables))
+    command = printed(view)
     assert command == [record.file, *found.command]
     asked = {json.dumps(trial.config): trial.config for trial in game.trials}
     return Played(
