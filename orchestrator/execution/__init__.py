@@ -2,6 +2,7 @@
 
 inline: executor of this machine: one launch after another, or Ray from the first long trial on
 ray: executor on Ray Tune, here or on a cluster
+in_flight: news of a launch, from its trials to the control loop
 interleaving: trials of one lease of cores, a single one or several in time slices
 placement: cores of a trial, and how many trials fit
 core_locks: locks of the host's cores, for all sweeps on it

@@ -15,6 +15,7 @@ from threading import Thread
 from typing import Any, cast
 
 from orchestrator.errors import SweepError
+from orchestrator.execution.in_flight import InFlight
 from orchestrator.execution.interleaving import Interleaving
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
@@ -23,15 +24,7 @@ from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import gpus_of_ranks
 from orchestrator.execution.supervision.attempt import Host
 from orchestrator.kernel.events import Started
-from orchestrator.kernel.executor import (
-    SHORT_S,
-    Conductor,
-    Executor,
-    ExecutorLost,
-    Launch,
-    Update,
-    pass_on,
-)
+from orchestrator.kernel.executor import SHORT_S, Conductor, Executor, ExecutorLost, Launch
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine
 from orchestrator.system.gpus import visible_gpus
@@ -39,8 +32,6 @@ from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 
 TICK_S = 0.25
 """Longest time between two calls of the conductor's ``tick``."""
-FIRST_REPORT_S, LEASE_REPORT_S = 2.0, 10.0
-"""Time after which a trial that waits for its cores is first reported, and reported again."""
 
 
 class InlineExecutor(Executor):
@@ -76,64 +67,18 @@ class InlineExecutor(Executor):
             server=lambda each: self._servers.socket_for(each.demand.allocator, each.preload),
             gpus=gpus_of_ranks([free], demand.ranks),
         )
-        running = Interleaving(launch, host)
-        left = list(launch.trials)
+        running, flight = Interleaving(launch, host), InFlight(launch=launch)
         try:
-            result = self._follow(running, host, launch, conductor, left)
+            while flight.unfinished and not conductor.interrupted:
+                message = running.next_message(TICK_S)
+                conductor.tick()
+                if flight.deliver(message, conductor):
+                    running.stop()
         except (ServerError, LookupError) as error:
-            result = TrialResult(state=TrialState.FAILED, reason=str(error))
+            row = TrialResult(state=TrialState.FAILED, reason=str(error))
+            flight.end(row, conductor)
         finally:
             running.close()
-        if result is not None:
-            for trial in left:
-                conductor.finished(trial, result)
-
-    def _follow(
-        self,
-        running: Interleaving,
-        host: Host,
-        launch: Launch,
-        conductor: Conductor,
-        left: list[Trial],
-    ) -> TrialResult | None:
-        """Follow a launch to its end; take trials that have ended from ``left``.
-
-        Returns:
-            The row of all trials that are left then; None after an interrupt: they run when the
-            sweep is resumed.
-        """
-        began = reported_at = time.monotonic()
-        while True:
-            is_leased = running.acquire_cores(timeout_s=TICK_S)
-            conductor.tick()
-            if conductor.interrupted:
-                return None
-            if too_late := launch.not_run():
-                return too_late
-            if is_leased:
-                break
-            now = time.monotonic()
-            if now >= reported_at + (LEASE_REPORT_S if reported_at > began else FIRST_REPORT_S):
-                reported_at = now
-                what = self._leases.what_for(launch.num_cores)
-                for trial in launch.trials:
-                    conductor.waiting(trial, now - began, what)
-        while not (conductor.interrupted or running.has_ended):
-            news = running.next_update(TICK_S)
-            for note in host.take_notes():
-                conductor.note(note)
-            conductor.tick()
-            if news is None:
-                continue
-            trial, update = news
-            if isinstance(update, TrialResult):
-                left.remove(trial)
-            # A stop ends the whole launch, so interleaved trials are not stopped.
-            if pass_on(conductor, trial, update) and not launch.others:
-                assert isinstance(update, Update), "a stop answers a report"
-                running.stop()
-                return update.so_far
-        return None
 
 
 class LocalExecutor(InlineExecutor):

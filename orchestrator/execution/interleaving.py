@@ -11,12 +11,15 @@ import math
 import time
 from collections import deque
 
+from orchestrator.execution.in_flight import Message
 from orchestrator.execution.leases import Lease, Place
 from orchestrator.execution.supervision.attempt import Host
 from orchestrator.execution.supervision.supervisor import Supervisor
-from orchestrator.kernel.executor import Launch, SliceEnd, TrialUpdate
+from orchestrator.kernel.executor import Launch, SliceEnd, TrialUpdate, Update
 from orchestrator.trial import Isolation, TrialResult
 
+LEASE_S = 2.0
+"""Wait for leased cores after which it is reported."""
 POLL_S = 0.25
 """Longest wait for a message before the processes themselves are looked at."""
 
@@ -34,18 +37,43 @@ class Interleaving:
         self._updates = deque[TrialUpdate]()
         self._place = Place()
         self._lease: Lease | None = None
-
-    @property
-    def has_cores(self) -> bool:
-        """Return True once its cores have been acquired."""
-        return self._lease is not None
+        self._sent_at = time.monotonic()
 
     @property
     def has_ended(self) -> bool:
         """Return True once every trial has ended and all updates were handed out."""
         return not self._left and not self._updates
 
-    def acquire_cores(self, timeout_s: float) -> bool:
+    def next_message(self, timeout_s: float | None = None, *, gather_s: float = 0.0) -> Message:
+        """Wait for news: of the cores, then of the trials.
+
+        Args:
+            timeout_s: Longest wait. Default: until there are updates, or for :data:`LEASE_S`.
+            gather_s: Time after a message in which reports are gathered; a start or an end is
+                returned at once.
+
+        Raises:
+            ServerError: A fork server did not come up.
+        """
+        launch, host = self._launch, self._host
+        if self._lease is None:
+            is_leased = self._acquire_cores(LEASE_S if timeout_s is None else timeout_s)
+            if too_late := launch.not_run():
+                return Message(result=too_late)
+            if not is_leased:
+                return Message(waiting=host.leases.what_for(launch.num_cores))
+        updates = []
+        news = self._next_update(timeout_s)
+        while news is not None:
+            updates.append(news)
+            left_s = self._sent_at + gather_s - time.monotonic()
+            if left_s <= 0 or not isinstance(news[1], Update):
+                break
+            news = self._next_update(left_s)
+        self._sent_at = time.monotonic()
+        return Message(updates=tuple(updates), notes=host.take_notes())
+
+    def _acquire_cores(self, timeout_s: float) -> bool:
         """Wait for the cores; return True if they came free in time.
 
         A trial that is watched does without cores of its own otherwise.
@@ -65,12 +93,8 @@ class Interleaving:
             self._host.notes.append(f"{self._lease.note}; trials run with isolation shared")
         return True
 
-    def next_update(self, timeout_s: float | None = None) -> TrialUpdate | None:
-        """Wait for the next update of any trial; return None if none came in time.
-
-        Raises:
-            ServerError: A fork server did not come up.
-        """
+    def _next_update(self, timeout_s: float | None) -> TrialUpdate | None:
+        """Wait for the next update of any trial; return None if none came in time."""
         deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
         while not self._updates:
             current = self._current = self._current or self._begin_slice()

@@ -65,17 +65,6 @@ class Conductor(Protocol):
         """Do what is due now and then. Called a few times a second while trials run."""
 
 
-def pass_on(conductor: Conductor, trial: Trial, update: Started | Update | TrialResult) -> bool:
-    """Pass an update of a trial to the control loop; return True if the trial is to stop."""
-    if isinstance(update, Update):
-        return conductor.reported(trial, update.report)
-    if isinstance(update, TrialResult):
-        conductor.finished(trial, update)
-    else:
-        conductor.started(update)
-    return False
-
-
 class ExecutorLost(Exception):
     """Failure of an executor: the system that runs its trials has died; see the message."""
 

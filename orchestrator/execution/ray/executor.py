@@ -23,8 +23,9 @@ from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
+from orchestrator.execution.in_flight import Message
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.ray.actors import KEY, Message, TrialSupervisor
+from orchestrator.execution.ray.actors import KEY, TrialSupervisor
 from orchestrator.execution.ray.connection import (
     TUNE_SETTINGS,
     cluster_machine,

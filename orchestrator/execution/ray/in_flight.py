@@ -16,14 +16,11 @@ from ray.tune.experiment import Trial as RayTrial
 from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
-from orchestrator.execution.ray.actors import Message
+from orchestrator.execution.in_flight import InFlight, Message
 from orchestrator.execution.ray.watchdog import Abandoned
-from orchestrator.kernel.executor import Conductor, Launch, Update, pass_on
+from orchestrator.kernel.executor import Conductor, Launch
 from orchestrator.kernel.search import WAIT, Pause
-from orchestrator.trial import Trial, TrialResult, TrialState
-
-WAIT_REPORT_S = 20.0
-"""A launch that has not started for so long is reported with what it waits for."""
+from orchestrator.trial import TrialResult, TrialState
 
 MAX_AHEAD = 2
 """Launches that wait without room. With none, cores would be idle. With one, Tune ends an actor
@@ -32,31 +29,16 @@ would decide too early."""
 
 
 @dataclass(kw_only=True)
-class InFlight:
-    """A launch that Tune has received, until it has ended.
+class TuneFlight(InFlight):
+    """A launch that Tune has received.
 
     It is queued until its actor's first message; then it waits for leased cores, or runs.
 
     Attributes:
-        launch: The launch.
-        unfinished: Its trials that have not ended, by id.
-        waits_from: When it began to wait for resources, on the monotonic clock.
-        wait_reported_at: When it was last reported to be waiting, or None.
         ray_trial: Tune's trial, from the first message of its actor on.
-        has_started: True once its first training process was started.
     """
 
-    launch: Launch
-    unfinished: dict[str, Trial]
-    waits_from: float
-    wait_reported_at: float | None = None
     ray_trial: RayTrial | None = None
-    has_started: bool = False
-
-    @property
-    def is_wait_report_due(self) -> bool:
-        """True if it has waited long since the wait began, or since the last report of it."""
-        return time.monotonic() >= (self.wait_reported_at or self.waits_from) + WAIT_REPORT_S
 
 
 class LaunchesInFlight(Searcher, Stopper):
@@ -86,7 +68,7 @@ class LaunchesInFlight(Searcher, Stopper):
         super().__init__()
         self._conductor, self._cluster, self._way = conductor, cluster, way
         self._is_over, self._keep_up = is_over, keep_up
-        self._launches: dict[str, InFlight] = {}
+        self._launches: dict[str, TuneFlight] = {}
         self._to_repeat: list[Launch] = []
         self._is_exhausted = False
 
@@ -98,10 +80,7 @@ class LaunchesInFlight(Searcher, Stopper):
         launch = self._next_launch()
         if not isinstance(launch, Launch):
             return self.FINISHED if launch is None else None
-        trials = {trial.id: trial for trial in launch.trials}
-        self._launches[trial_id] = InFlight(
-            launch=launch, unfinished=trials, waits_from=time.monotonic()
-        )
+        self._launches[trial_id] = TuneFlight(launch=launch)
         return {"launch": launch, "way": self._way(launch)}
 
     def _next_launch(self) -> Launch | Pause | None:
@@ -134,26 +113,13 @@ class LaunchesInFlight(Searcher, Stopper):
         if flight is None:  # it was stopped or killed while this message was on its way
             return True
         flight.ray_trial = ray_trial
-        for note in message.notes:
-            self._conductor.note(note)
-        so_far, wants_stop = None, False
-        for trial, update in message.updates:
-            if isinstance(update, TrialResult):
-                self._end_trial(flight, trial.id, update)
-                continue
-            flight.has_started = True
-            wants_stop |= pass_on(self._conductor, trial, update)
-            so_far = update.so_far if isinstance(update, Update) else so_far
-        if message.result is not None or not flight.unfinished:
-            self._end_launch(ray_trial.trial_id, message.result)
-        elif wants_stop and so_far and not flight.launch.others:
+        is_to_stop = flight.deliver(message, self._conductor)
+        if is_to_stop:
             # Not through Tune, which would end the actor: this ends the process alone.
             _actor_of(ray_trial).halt.remote()
-            self._end_launch(ray_trial.trial_id, so_far)
-            return True
-        elif message.waiting and (flight.is_wait_report_due or not flight.wait_reported_at):
-            self._report_wait(flight, message.waiting)
-        return False
+        if not flight.unfinished:
+            del self._launches[ray_trial.trial_id]
+        return is_to_stop
 
     def fail(self, ray_trial: RayTrial) -> None:
         """Repeat the trials that a supervisor's death has ended, or make rows of them."""
@@ -162,15 +128,16 @@ class LaunchesInFlight(Searcher, Stopper):
         if flight is None:
             return
         reason = f"the trial's supervisor died: {cause(ray_trial.error_file)}"
-        again = None if self._conductor.interrupted else repeated(flight.launch, flight.unfinished)
-        if again is None:
-            result = TrialResult(state=TrialState.FAILED, reason=reason)
-            self._end_launch(ray_trial.trial_id, result)
-            return
         del self._launches[ray_trial.trial_id]
-        self._to_repeat.append(again)
-        for trial in again.trials:
-            self._conductor.note(f"trial {trial.id[:6]} is tried again, since it failed: {reason}")
+        if self._conductor.interrupted:  # they run again when it is resumed
+            return
+        if again := repeated(flight.launch, flight.unfinished):
+            self._to_repeat.append(again)
+            for trial in again.trials:
+                failed = f"trial {trial.id[:6]} is tried again, since it failed: {reason}"
+                self._conductor.note(failed)
+        else:
+            flight.end(TrialResult(state=TrialState.FAILED, reason=reason), self._conductor)
 
     def _require_life(self) -> None:
         """Require that Ray is alive: trials that end with it would otherwise be failed ones.
@@ -180,20 +147,6 @@ class LaunchesInFlight(Searcher, Stopper):
         """
         if self._is_over():
             raise Abandoned
-
-    def _end_trial(self, flight: InFlight, trial_id: str, result: TrialResult) -> None:
-        """End one of the trials of a launch."""
-        trial = flight.unfinished.pop(trial_id)
-        # A sweep that was interrupted abandons its trials: they run again when it is resumed.
-        if not self._conductor.interrupted:
-            self._conductor.finished(trial, result)
-
-    def _end_launch(self, ray_id: str, result: TrialResult | None) -> None:
-        """End a launch: each of its unfinished trials, if any are left, ends with ``result``."""
-        flight = self._launches.pop(ray_id)
-        for trial_id in list(flight.unfinished):
-            assert result is not None, "some have not ended"
-            self._end_trial(flight, trial_id, result)
 
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
@@ -239,20 +192,15 @@ class LaunchesInFlight(Searcher, Stopper):
         for flight in queued:
             if len(queued) < len(self._launches):
                 flight.waits_from = time.monotonic()
-            elif flight.is_wait_report_due:
+            elif flight.waits_long():
                 launch, free = flight.launch, ray.available_resources()
                 nodes = launch.demand.nodes
                 where = "one node" if nodes == 1 else f"each of {nodes} nodes"
                 asked = f"{launch.num_cores} CPU and {launch.demand.gpus // nodes} GPU on {where}"
                 left = f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU are free"
-                self._report_wait(flight, f"{asked} of the Ray cluster, of which {left}")
-
-    def _report_wait(self, flight: InFlight, resources: str) -> None:
-        self._require_life()  # to ask for the resources may have taken long
-        flight.wait_reported_at = time.monotonic()
-        waited_s = flight.wait_reported_at - flight.waits_from
-        for trial in flight.launch.trials:
-            self._conductor.waiting(trial, waited_s, resources)
+                self._require_life()  # to ask for the resources may have taken long
+                what = f"{asked} of the Ray cluster, of which {left}"
+                flight.report_wait(what, self._conductor)
 
 
 def _actor_of(ray_trial: RayTrial) -> Any:  # noqa: ANN401 - an actor's handle, or None

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from orchestrator.execution import inline
+from orchestrator.execution import in_flight
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.kernel.events import Started
@@ -120,9 +120,7 @@ def test_interrupting_ends_what_runs(executor: Executor, launch_of: LaunchOf) ->
 def test_waiting_for_leased_cores_is_reported_and_ends_with_the_time_budget(
     executor: Executor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from orchestrator.execution.ray import in_flight
-
-    monkeypatch.setattr(inline, "FIRST_REPORT_S", 0.1)
+    monkeypatch.setattr(in_flight, "FIRST_REPORT_S", 0.1)
     monkeypatch.setattr(in_flight, "WAIT_REPORT_S", 0.1)
     other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
     assert other_sweep is not None

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import ray
 
+from orchestrator.execution import in_flight as deliveries
+from orchestrator.execution.in_flight import FIRST_REPORT_S, WAIT_REPORT_S, Message
 from orchestrator.execution.ray import in_flight
-from orchestrator.execution.ray.actors import Message
-from orchestrator.execution.ray.in_flight import WAIT_REPORT_S, LaunchesInFlight, cause, repeated
+from orchestrator.execution.ray.in_flight import LaunchesInFlight, cause, repeated
 from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, Update
@@ -76,7 +77,8 @@ def tune_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> StartTune:
         error_file = tmp_path / "error.txt"
         error_file.write_text("first line\nthe actor died\n")
         tune = Tune(conductor, launches_of(conductor), error_file)
-        monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: tune.now))
+        for module in (in_flight, deliveries):
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: tune.now))
         monkeypatch.setattr(ray, "kill", lambda actor: tune.killed.append(actor.ray_id))
         monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 1.0})
         return tune
@@ -234,9 +236,10 @@ def test_a_launch_that_waits_for_leased_cores_is_reported_with_them(
 ) -> None:
     tune = tune_of(launch_of("a"))
     tune.ask("1")
+    tune.now += FIRST_REPORT_S
     tune.say("1", waiting="cores")
     tune.say("1", waiting="cores")
-    assert tune.conductor.waited == ["cores"], "at once, then now and then"
+    assert tune.conductor.waited == ["cores"], "soon, then now and then"
     tune.now += WAIT_REPORT_S
     tune.say("1", waiting="cores")
     tune.launches.stop_all()
