@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 
 from orchestrator.execution.in_flight import Message
 from orchestrator.execution.leases import Lease, Place
@@ -34,15 +33,14 @@ class Interleaving:
         self._left = list(self._supervisors)
         self._current: Supervisor | None = None
         self._num_slices = 0
-        self._updates = deque[TrialUpdate]()
         self._place = Place()
         self._lease: Lease | None = None
         self._sent_at = time.monotonic()
 
     @property
     def has_ended(self) -> bool:
-        """Return True once every trial has ended and all updates were handed out."""
-        return not self._left and not self._updates
+        """Return True once every trial has ended."""
+        return not self._left
 
     def next_message(self, timeout_s: float | None = None, *, gather_s: float = 0.0) -> Message:
         """Wait for news: of the cores, then of the trials.
@@ -62,14 +60,16 @@ class Interleaving:
                 return Message(result=too_late)
             if not is_leased:
                 return Message(waiting=host.leases.what_for(launch.num_cores))
-        updates = []
-        news = self._next_update(timeout_s)
-        while news is not None:
-            updates.append(news)
-            left_s = self._sent_at + gather_s - time.monotonic()
-            if left_s <= 0 or not isinstance(news[1], Update):
+        updates = list[TrialUpdate]()
+        until = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        while self._left:
+            self._current = self._current or self._begin_slice()
+            new = self._follow(self._current, min(max(until - time.monotonic(), 0.0), POLL_S))
+            updates += new
+            until = self._sent_at + gather_s if updates else until
+            are_reports = all(isinstance(update, Update) for _, update in new)
+            if not are_reports or time.monotonic() >= until:
                 break
-            news = self._next_update(left_s)
         self._sent_at = time.monotonic()
         return Message(updates=tuple(updates), notes=host.take_notes())
 
@@ -92,16 +92,6 @@ class Interleaving:
         if self._lease.note:
             self._host.notes.append(f"{self._lease.note}; trials run with isolation shared")
         return True
-
-    def _next_update(self, timeout_s: float | None) -> TrialUpdate | None:
-        """Wait for the next update of any trial; return None if none came in time."""
-        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        while not self._updates:
-            current = self._current = self._current or self._begin_slice()
-            self._follow(current, min(max(deadline - time.monotonic(), 0.0), POLL_S))
-            if not self._updates and time.monotonic() >= deadline:
-                return None
-        return self._updates.popleft()
 
     def stop(self) -> None:
         """End the trials: they may leave their loops at their next reports, if these come soon."""
@@ -133,16 +123,18 @@ class Interleaving:
             chosen.start(self._lease)
         return chosen
 
-    def _follow(self, supervisor: Supervisor, timeout_s: float) -> None:
+    def _follow(self, supervisor: Supervisor, timeout_s: float) -> list[TrialUpdate]:
         """Wait for updates of the trial that has the time slice."""
+        updates = list[TrialUpdate]()
         for update in supervisor.next_events(timeout_s):
             if isinstance(update, SliceEnd):
                 supervisor.progress = update.progress
                 self._current = None
                 continue
-            self._updates.append((supervisor.trial, update))
+            updates.append((supervisor.trial, update))
             if isinstance(update, TrialResult):
                 self._current = None
                 self._left.remove(supervisor)
                 if self._left:  # the next slice is to find its processes gone
                     supervisor.close()
+        return updates

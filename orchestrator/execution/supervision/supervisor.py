@@ -133,12 +133,18 @@ class Supervisor:
         may_retry = has_retries and self._current.may_end_otherwise
         if row.state is TrialState.FAILED and may_retry:
             self._num_retries += 1
-            if self._retry(row):
+            start = partial(self._start_attempt, self._current.progress)
+            if self._again(start, "tried again, since it failed", row.reason):
                 return None
         is_first = row.state is TrialState.COMPLETED and self._first_run is None
         may_rerun = is_first and self._launch.rerun_contaminated
-        if row.contaminated and may_rerun and self._rerun(row):
-            return None
+        if row.contaminated and may_rerun:
+            self._current.close()  # its cores are to be free, its checkpoints no longer written
+            self._first_run = row
+            action = "run again, since other load contaminated it"
+            if self._again(self._start_run, action, row.contaminated):
+                return None
+            self._first_run = None
         if row.state is TrialState.STOPPED and row.reason:  # it is paused, not stopped
             self._tried(put_by, "paused without a checkpoint, since it cannot be kept")
         elif row.state is TrialState.COMPLETED:
@@ -159,25 +165,13 @@ class Supervisor:
             self._note(otherwise, str(error))
             return 0
 
-    def _retry(self, failed: TrialResult) -> bool:
-        """Start another attempt from the last checkpoint; return False where it cannot start."""
+    def _again(self, start: Callable[[], None], action: str, reason: str) -> bool:
+        """Start another attempt, and note it; return False where it cannot start."""
         try:
-            self._start_attempt(self._current.progress)
+            start()
         except (ServerError, LookupError, OSError):
             return False
-        self._note("tried again, since it failed", failed.reason)
-        return True
-
-    def _rerun(self, first: TrialResult) -> bool:
-        """Start the trial from its beginning; return False where it cannot start."""
-        self._current.close()  # its cores are to be free, and its checkpoints no longer written
-        self._first_run = first
-        try:
-            self._start_run()
-        except (ServerError, LookupError, OSError):
-            self._first_run = None
-            return False
-        self._note("run again, since other load contaminated it", first.contaminated)
+        self._note(action, reason)
         return True
 
     def _start_run(self) -> None:
