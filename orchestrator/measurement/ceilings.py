@@ -15,6 +15,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from orchestrator.measurement.bound import bound_of, computing
@@ -192,31 +193,23 @@ class _CeilingRun(Run):
         began = self._clock()
         for epoch in itertools.count():
             timer.begin_epoch(burst)
-            iterator, num_before = iter(loader), timer.num_steps
-            num_taken = 0
-            while not self._has_lasted(began, num_before + num_taken, enough):
-                timer.begin_step()
-                batch = next(iterator, None)
-                if batch is None:
-                    break
-                timer.receive_batch()
-                timer.end_step(samples(batch))
-                timer.wait_for_step(MAX_QUEUED_STEPS)
-                num_taken += 1
+            iterator, num_taken = iter(loader), 0
+            is_over = partial(self._has_lasted, began, enough, timer.num_steps)
+            for num_taken, batch in enumerate(_steps(timer, iterator, samples, is_over), start=1):
                 if len(batches) < NUM_BEFORE_DRAIN:
                     batches.append(batch)
             timer.end_epoch(epoch)
-            if not num_taken or self._has_lasted(began, timer.num_steps, enough):
+            if not num_taken or self._has_lasted(began, enough, timer.num_steps):
                 break
         self._loader_only = measure_throughput(timer.blocks)
         # The rest of the epoch, or another one; a loader that can be gone through once has neither.
-        more = itertools.chain(iterator, _again(loader)) if num_taken else iter(())
+        more = (batch for again in (iterator, loader) for batch in again) if num_taken else ()
         batches += itertools.islice(more, NUM_BATCHES - len(batches))
         return batches
 
-    def _has_lasted(self, began: float, num_steps: int, enough: int) -> bool:
+    def _has_lasted(self, began: float, enough: int, num_before: int, num_steps: int = 0) -> bool:
         elapsed = self._clock() - began
-        return elapsed >= self._duration_s * (1 if num_steps >= enough else 3)
+        return elapsed >= self._duration_s * (1 if num_before + num_steps >= enough else 3)
 
     # -- the model
 
@@ -248,15 +241,10 @@ class _CeilingRun(Run):
     def _round(self, index: int, batches: Iterator[B], samples: Callable[[B], int]) -> Iterator[B]:
         self._timer.begin_epoch()
         began = self._clock()
-        for step in itertools.count():
-            if step >= MIN_STEPS and self._clock() - began >= self._duration_s:
-                break
-            self._timer.begin_step()
-            batch = next(batches)
-            self._timer.receive_batch()
-            yield batch
-            self._timer.end_step(samples(batch))
-            self._timer.wait_for_step(MAX_QUEUED_STEPS)
+        yield from _steps(
+            self._timer, batches, samples,
+            lambda num: num >= MIN_STEPS and self._clock() - began >= self._duration_s,
+        )  # fmt: skip
         self._timer.end_epoch(index)
 
     def _profiled(self, batches: list[B]) -> Iterator[B]:
@@ -271,6 +259,21 @@ class _CeilingRun(Run):
             self._compute_share = min(computed_s / num_steps / step_s, 1.0)
 
 
-def _again(loader: Iterable[B]) -> Iterator[B]:
-    """Start the loader once more, when the first batch is asked for."""
-    yield from loader
+def _steps(
+    timer: StepTimer,
+    batches: Iterator[B],
+    samples: Callable[[B], int],
+    is_over: Callable[[int], bool],
+) -> Iterator[B]:
+    """Yield batches and time a step with each, until it is over after so many."""
+    for num_steps in itertools.count():
+        if is_over(num_steps):
+            return
+        timer.begin_step()
+        batch = next(batches, None)
+        if batch is None:
+            return
+        timer.receive_batch()
+        yield batch
+        timer.end_step(samples(batch))
+        timer.wait_for_step(MAX_QUEUED_STEPS)

@@ -14,11 +14,11 @@ interval must be narrower than asked for by a margin; and two analyses in a row 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.formats import percent
 from orchestrator.measurement.blocks import Block
@@ -42,6 +42,8 @@ LONGEST_WARM_UP_S = 5.0
 """Most time that a warm-up takes. In 114 undisturbed trials of the six sweeps in
 ``analysis/notebooks/recorded`` it took 3.5 s once and 1.5 s at most otherwise. The share of the run
 is no measure: short trials lost up to 54 % to it."""
+
+_Floats = NDArray[np.float64]
 
 # Student's t at 97.5 % for 1, 2, ... degrees of freedom.
 _T_975 = (
@@ -74,10 +76,10 @@ class Throughput:
         """How much was dropped as warm-up, and whether it was more than a warm-up; may be empty."""
         if not self.warm_up:
             return {}
-        cold, whole = _Batch.of(self.warm_up), _Batch.of([*self.warm_up, *self.steady])
-        share = percent(cold.duration_s / whole.duration_s)
-        tags = {"warm_up": f"{cold.duration_s:.1f} s ({share}) of slower steps"}
-        if cold.duration_s > LONGEST_WARM_UP_S and self.rate > (1 + HALF_WIDTH) * whole.rate:
+        _, cold_s = _sums(self.warm_up).sum(axis=0)
+        samples, whole_s = _sums([*self.warm_up, *self.steady]).sum(axis=0)
+        tags = {"warm_up": f"{cold_s:.1f} s ({percent(cold_s / whole_s)}) of slower steps"}
+        if cold_s > LONGEST_WARM_UP_S and self.rate > (1 + HALF_WIDTH) * samples / whole_s:
             tags["slow_start"] = f"{tags['warm_up']} at its start were dropped, more than a warm-up"
         return tags
 
@@ -107,8 +109,10 @@ def measure_throughput(blocks: Sequence[Block]) -> Throughput | None:
     steady = running[num_cold:]
     if not steady:
         return None
-    rate = _Batch.of(steady).rate
-    low, high = _interval(steady, rate) or (None, None)
+    sums = _sums(steady)
+    samples, seconds = map(float, sums.sum(axis=0))
+    rate = samples / seconds
+    low, high = _interval(sums, rate) or (None, None)
     return Throughput(
         rate=rate,
         low=None if low is None else max(low, 0.0),
@@ -127,68 +131,51 @@ def warm_up(blocks: Sequence[Block]) -> int:
     a run that has no warm-up, and so promises too narrow an interval. Hence the blocks cut off
     must be clearly slower than the rest.
     """
-    size = max(math.ceil(len(blocks) / WARM_UP_BATCHES), 1)
-    batches = (_Batch.of(blocks[at : at + size]) for at in range(0, len(blocks), size))
-    levels = _levels([batch.rate for batch in batches])
-    cut = _lowest_error(levels)
-    if cut == 0 or not _clearly_slower(levels[:cut], levels[cut:]):
+    if not blocks:
         return 0
-    return cut * size
+    size = math.ceil(len(blocks) / WARM_UP_BATCHES)
+    batches = np.add.reduceat(_sums(blocks), range(0, len(blocks), size))
+    levels = _levels(batches[:, 0] / batches[:, 1])
+    cut = _lowest_error(levels)
+    return cut * size if cut and _clearly_slower(levels[:cut], levels[cut:]) else 0
 
 
-def _levels(rates: Sequence[float]) -> list[float]:
+def _levels(rates: _Floats) -> _Floats:
     """Return logarithms of rates, outliers clipped: a single stall is to hide no warm-up."""
-    middle = statistics.median(rates) if rates else 0.0
+    middle = np.median(rates)
     if middle <= 0.0:
-        return [0.0] * len(rates)
+        return np.zeros_like(rates)
     lowest = middle * math.exp(-OUTLYING)
-    return [min(math.log(max(rate, lowest) / middle), OUTLYING) for rate in rates]
+    return np.minimum(np.log(np.maximum(rates, lowest) / middle), OUTLYING)
 
 
-def _lowest_error(levels: Sequence[float]) -> int:
+def _lowest_error(levels: _Floats) -> int:
     """Return the cut that leaves the smallest standard error, from running sums of the rest."""
-    centre = statistics.fmean(levels) if levels else 0.0
-    centred = [level - centre for level in reversed(levels)]
-    sums = list(accumulate(centred))[::-1]
-    squares = list(accumulate(value * value for value in centred))[::-1]
-
-    def squared_error(cut: int) -> float:
-        left = len(levels) - cut
-        if left < 2:
-            return math.inf
-        spread = squares[cut] - sums[cut] ** 2 / left
-        # Below the sums' own rounding there is none, and the earliest cut is taken.
-        return spread / left**2 if spread > 1e-9 * squares[0] else 0.0
-
-    return min(range(len(levels) // 2 + 1), key=squared_error, default=0)
+    centred, most = levels - levels.mean(), len(levels) // 2 + 1
+    sums, squares = (each[::-1].cumsum()[::-1][:most] for each in (centred, centred**2))
+    left = len(levels) - np.arange(most)
+    spread = squares - sums**2 / left
+    # Below the sums' own rounding there is none, and the earliest cut is taken.
+    errors = np.where(spread > 1e-9 * squares[0], spread / left**2, 0.0)
+    return int(np.where(left < 2, math.inf, errors).argmin())
 
 
-def _clearly_slower(first: Sequence[float], rest: Sequence[float]) -> bool:
-    spread = statistics.stdev(rest) if len(rest) > 1 else 0.0
+def _clearly_slower(first: _Floats, rest: _Floats) -> bool:
+    spread = rest.std(ddof=1) if len(rest) > 1 else 0.0
     error = spread * math.sqrt(1 / len(first) + 1 / len(rest))
     # The last term is for rounding: it makes equal rates differ.
-    return statistics.fmean(first) < statistics.fmean(rest) - WARM_UP_ERRORS * error - 1e-9
+    return bool(first.mean() < rest.mean() - WARM_UP_ERRORS * error - 1e-9)
+
+
+def _sums(blocks: Sequence[Block]) -> _Floats:
+    """Return samples and seconds of blocks, of shape (blocks, 2)."""
+    return np.array([(block.samples, block.duration_s) for block in blocks])
 
 
 # -- the interval
 
 
-class _Batch(NamedTuple):
-    """Samples and seconds of consecutive blocks, or batches."""
-
-    samples: int
-    duration_s: float
-
-    @classmethod
-    def of(cls, blocks: Sequence[Block | _Batch]) -> _Batch:
-        return cls(sum(b.samples for b in blocks), sum(b.duration_s for b in blocks))
-
-    @property
-    def rate(self) -> float:
-        return self.samples / self.duration_s
-
-
-def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | None:
+def _interval(blocks: _Floats, rate: float) -> tuple[float, float] | None:
     """Return the 95 % interval of a ratio of sums, by batch means.
 
     Neighbouring blocks resemble each other (bursts, clocks, interference), so they are put
@@ -197,30 +184,33 @@ def _interval(blocks: Sequence[Block], rate: float) -> tuple[float, float] | Non
     further down than up (Tafazzoli and Wilson, "Skart: A skewness- and
     autoregression-adjusted batch-means procedure", IIE Transactions 43(2), 2011).
     """
-    batches = _merged(blocks, MAX_BATCHES)
-    while len(batches) >= 2 * FEW_BATCHES and _is_correlated(batches, rate):
-        batches = _in_pairs(batches)
-    if len(batches) < MIN_BATCHES:
+    count = min(len(blocks), MAX_BATCHES)
+    begins = [round(len(blocks) * index / count) for index in range(count)]
+    # Samples of each batch beyond those at the rate.
+    residuals = np.add.reduceat(blocks @ (1, -rate), begins)
+    # Independent ones are less correlated in nine of ten cases.
+    while count >= 2 * FEW_BATCHES and _autocorrelation(residuals) > 1.28 / math.sqrt(count):
+        # An odd last one joins the pair before it.
+        residuals = np.add.reduceat(residuals, range(0, count - 1, 2))
+        count = len(residuals)
+    if count < MIN_BATCHES:
         return None
-    count = len(batches)
-    seconds = sum(batch.duration_s for batch in batches)
-    residuals = _residuals(batches, rate)
-    error = math.sqrt(sum(r * r for r in residuals) * count / (count - 1)) / seconds
-    left = max(_autocorrelation(batches, rate), 0.0) if count > MIN_BATCHES else 0.0
+    error = math.sqrt(residuals @ residuals * count / (count - 1)) / blocks[:, 1].sum()
+    left = max(_autocorrelation(residuals), 0.0) if count > MIN_BATCHES else 0.0
     error *= WIDER * math.sqrt((1 + left) / (1 - left))
     t = _T_975[min(count - 1, len(_T_975)) - 1]  # beyond 30 degrees no smaller than the exact one
     skewness = _scaled_skewness(residuals)
     low, high = (_skew_adjusted_t(sign * t, skewness) for sign in (1, -1))
-    return rate - low * error, rate - high * error
+    return float(rate - low * error), float(rate - high * error)
 
 
-def _scaled_skewness(residuals: Sequence[float]) -> float:
+def _scaled_skewness(residuals: _Floats) -> float:
     """Return the skewness of the batches' mean over six; negative where slow ones are rare."""
     count = len(residuals)
-    spread = math.sqrt(sum(r * r for r in residuals) / (count - 1))
+    spread = math.sqrt(residuals @ residuals / (count - 1))
     if count <= MIN_BATCHES or spread == 0.0:
         return 0.0
-    third = sum(r**3 for r in residuals) * count / ((count - 1) * (count - 2))
+    third = float((residuals**3).sum()) * count / ((count - 1) * (count - 2))
     return third / spread**3 / (6 * math.sqrt(count))
 
 
@@ -236,36 +226,10 @@ def _skew_adjusted_t(t: float, skewness: float) -> float:
     return (math.copysign(abs(inner) ** (1 / 3), inner) - 1) / (2 * skewness)
 
 
-def _is_correlated(batches: Sequence[_Batch], rate: float) -> bool:
-    """Return True if they are more correlated than independent ones are in nine of ten cases."""
-    return _autocorrelation(batches, rate) > 1.28 / math.sqrt(len(batches))
-
-
-def _residuals(batches: Sequence[_Batch], rate: float) -> list[float]:
-    """Return the samples of each batch beyond those at ``rate``."""
-    return [batch.samples - rate * batch.duration_s for batch in batches]
-
-
-def _autocorrelation(batches: Sequence[_Batch], rate: float) -> float:
-    """Return the lag-1 autocorrelation of the batches, at most 0.9."""
-    residuals = _residuals(batches, rate)
-    total = sum(value * value for value in residuals)
-    if total <= 0.0:
-        return 0.0
-    return min(sum(a * b for a, b in pairwise(residuals)) / total, 0.9)
-
-
-def _merged(blocks: Sequence[Block], most: int) -> list[_Batch]:
-    """Return ``blocks`` in at most ``most`` batches of about equal length."""
-    count = min(len(blocks), most)
-    ends = [round(len(blocks) * (index + 1) / count) for index in range(count)]
-    return [_Batch.of(blocks[begin:end]) for begin, end in pairwise([0, *ends])]
-
-
-def _in_pairs(batches: Sequence[_Batch]) -> list[_Batch]:
-    """Return neighbours merged two by two; an odd last one joins the pair before it."""
-    cuts = [*range(0, len(batches) - 1, 2), len(batches)]
-    return [_Batch.of(batches[begin:end]) for begin, end in pairwise(cuts)]
+def _autocorrelation(residuals: _Floats) -> float:
+    """Return the lag-1 autocorrelation, at most 0.9."""
+    total = residuals @ residuals
+    return min(float(residuals[:-1] @ residuals[1:] / total), 0.9) if total > 0.0 else 0.0
 
 
 HALF_WIDTH = 0.03

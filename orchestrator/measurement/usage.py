@@ -8,6 +8,7 @@ pages are copied on write. Pages of a mapped file that only one worker reads are
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
 import sys
@@ -16,11 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import psutil
 import torch
+
+from orchestrator.system.processes import children_of, family, rolled_up
 
 
 class Usage(NamedTuple):
@@ -50,26 +52,12 @@ def usage_now() -> Usage:
     own = resource.getrusage(resource.RUSAGE_SELF)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     user_s, system_s = own.ru_utime + ended.ru_utime, own.ru_stime + ended.ru_stime
-    for child in psutil.Process().children(recursive=True) if _has_children() else ():
-        try:
-            times = child.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        user_s += times.user
-        system_s += times.system
+    for child in family([os.getpid()])[1:]:
+        with suppress(psutil.NoSuchProcess):
+            times = psutil.Process(child).cpu_times()
+            user_s += times.user
+            system_s += times.system
     return Usage(user_s=user_s, system_s=system_s, minor_faults=own.ru_minflt)
-
-
-def _has_children() -> bool:
-    """Return False where this process has no child: to look for them reads every process there is.
-
-    Without loader workers there are none, and epochs may be as short as a millisecond.
-    """
-    try:
-        lists = [thread / "children" for thread in Path("/proc/self/task").iterdir()]
-        return any(each.read_text() for each in lists)
-    except OSError:  # a thread has ended, or the kernel has no such file
-        return True
 
 
 def settings() -> dict[str, str]:
@@ -152,17 +140,16 @@ class MemoryAtEnds:
 
 def memory_at(epoch: int) -> Memory | None:
     """Read the memory now, at the end of ``epoch``; None where the system has no figures."""
-    own = psutil.Process()
+    own = os.getpid()
     try:
-        pss = _rolled_up(own.pid)["Pss"]
-        children = own.children()
-    except (psutil.Error, OSError, KeyError):
+        pss = rolled_up(own)["Pss"]
+    except (OSError, KeyError):
         return None
     private: dict[tuple[int, float], int] = {}
-    for child in children:
+    for child in children_of(own):
         with suppress(psutil.Error, OSError, KeyError):  # it has just ended
-            sizes = _rolled_up(child.pid)
-            private[child.pid, child.create_time()] = sizes["Private_Dirty"]
+            sizes, began_at = rolled_up(child), psutil.Process(child).create_time()
+            private[child, began_at] = sizes["Private_Dirty"]
             pss += sizes["Pss"]
     return Memory(epoch=epoch, pss_bytes=pss, private_bytes=private)
 
@@ -172,13 +159,6 @@ def peak_gpu_bytes(device: torch.device) -> int | None:
     if device.type != "cuda":
         return None
     return max(map(torch.cuda.max_memory_allocated, range(torch.cuda.device_count())))
-
-
-def _rolled_up(pid: int) -> dict[str, int]:
-    """Bytes by kind, over all mappings of a process."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
-    kinds = (line.split() for line in lines)
-    return {name.rstrip(":"): int(kib) * 1024 for name, kib, *_ in kinds}
 
 
 def memory_figures(readings: Sequence[Memory]) -> Iterator[tuple[str, float]]:

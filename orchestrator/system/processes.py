@@ -7,7 +7,7 @@ process by reading every process of the node, which takes milliseconds on a busy
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,11 +61,11 @@ class ProcessTree:
         """
         pids: list[int] = []
         cpu, faults, resident, anonymous = 0.0, 0, 0, 0
-        for pid in _family(roots):
+        for pid in family(roots):
             with suppress(OSError, ValueError, IndexError):
                 fields = _stat(pid)  # see proc_pid_stat(5) for the positions
                 # RssShmem too: the kernel cannot drop shared memory as it drops a file's pages.
-                anonymous += _bytes_in(_PROC / f"{pid}/status", "RssAnon:", "RssShmem:")
+                anonymous += _anonymous_bytes(pid)
                 cpu += _cpu_s(fields, with_ended=True)
                 faults += int(fields[9]) + int(fields[10])
                 resident += int(fields[21]) * _PAGE_BYTES
@@ -102,20 +102,31 @@ def unshared_bytes(pids: Iterable[int]) -> int | None:
     total, was_read = 0, False
     for pid in pids:
         with suppress(OSError, ValueError):
-            total += _bytes_in(_PROC / f"{pid}/smaps_rollup", "Pss_Anon:", "Pss_Shmem:")
+            sizes = rolled_up(pid)
+            total += sizes.get("Pss_Anon", 0) + sizes.get("Pss_Shmem", 0)
             was_read = True
     return total if was_read else None
 
 
-def _family(roots: Sequence[int]) -> Iterator[int]:
-    """Yield ``roots`` and all below them, parents before children."""
-    unvisited, seen = list(roots), set(roots)
-    while unvisited:
-        pid = unvisited.pop(0)
-        yield pid
-        new = [child for child in children_of(pid) if child not in seen]
-        seen.update(new)
+def rolled_up(pid: int) -> dict[str, int]:
+    """Return the bytes of a process by kind, over all its mappings.
+
+    Raises:
+        OSError: It has ended, or may not be read.
+    """
+    lines = (_PROC / f"{pid}/smaps_rollup").read_text().splitlines()[1:]
+    kinds = (line.split() for line in lines)
+    return {name.rstrip(":"): int(kib) * 1024 for name, kib, *_ in kinds}
+
+
+def family(roots: Iterable[int]) -> list[int]:
+    """Return ``roots`` and all below them, parents before children."""
+    found = dict.fromkeys(roots)
+    for pid in (unvisited := list(found)):
+        new = [child for child in children_of(pid) if child not in found]
+        found.update(dict.fromkeys(new))
         unvisited += new
+    return list(found)
 
 
 def children_of(pid: int) -> list[int]:
@@ -156,7 +167,8 @@ def _cpu_s(fields: list[str], *, with_ended: bool) -> float:
     return sum(int(fields[position]) for position in positions) * _TICK_S
 
 
-def _bytes_in(file: Path, *names: str) -> int:
-    """Return the sum of the lines of a file that begin with one of these names, given in KiB."""
-    lines = file.read_text().splitlines()
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
+def _anonymous_bytes(pid: int) -> int:
+    """Return resident memory without a file behind it, private and shared."""
+    lines = (_PROC / f"{pid}/status").read_text().splitlines()
+    kinds = ("RssAnon:", "RssShmem:")
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(kinds))
