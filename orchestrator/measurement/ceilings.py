@@ -195,7 +195,8 @@ class _CeilingRun(Run):
             timer.begin_epoch(burst)
             iterator, num_taken = iter(loader), 0
             is_over = partial(self._has_lasted, began, enough, timer.num_steps)
-            for num_taken, batch in enumerate(_steps(timer, iterator, samples, is_over), start=1):
+            for batch in _steps(timer, iterator, samples, is_over):
+                num_taken += 1
                 if len(batches) < NUM_BEFORE_DRAIN:
                     batches.append(batch)
             timer.end_epoch(epoch)
