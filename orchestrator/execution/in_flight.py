@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -39,14 +40,14 @@ class InFlight:
         unfinished: Its trials that have not ended, by id.
         waits_from: When it began to wait, on the monotonic clock.
         wait_reported_at: When it was last reported to be waiting, or None.
-        has_started: True once its first training process was started.
+        started_at: When its first training process was started; infinite before that.
     """
 
     launch: Launch
     unfinished: dict[str, Trial] = field(init=False)
     waits_from: float = field(default_factory=lambda: time.monotonic())
     wait_reported_at: float | None = None
-    has_started: bool = False
+    started_at: float = math.inf
 
     def __post_init__(self) -> None:
         self.unfinished = {trial.id: trial for trial in self.launch.trials}
@@ -66,7 +67,7 @@ class InFlight:
                 conductor.started(update)
             else:
                 wants_stop |= conductor.reported(trial, update.report)
-            self.has_started = True
+            self.started_at = min(self.started_at, time.monotonic())
         so_far = [update.so_far for _, update in message.updates if isinstance(update, Update)]
         is_to_stop = wants_stop and bool(self.unfinished) and not self.launch.others
         self.end(so_far[-1] if is_to_stop else message.result, conductor)

@@ -7,6 +7,7 @@ that trial begins again as Ray's first. So nothing is measured while Ray starts.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,12 +24,11 @@ from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.ranks import gpus_of_ranks
 from orchestrator.execution.supervision.attempt import Host
-from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import SHORT_S, Conductor, Executor, ExecutorLost, Launch
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine
 from orchestrator.system.gpus import visible_gpus
-from orchestrator.trial import Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Stage, TrialResult, TrialState
 
 TICK_S = 0.25
 """Longest time between two calls of the conductor's ``tick``."""
@@ -48,18 +48,32 @@ class InlineExecutor(Executor):
 
     def run(self, conductor: Conductor) -> None:
         """Run everything that ``conductor`` hands out."""
-        while not conductor.interrupted:
-            launch = conductor.next_launch()
-            if not isinstance(launch, Launch):
-                assert not isinstance(launch, Pause), "nothing runs, so nothing can be waited for"
-                return
-            self._run_one(launch, conductor)
+        self._run(conductor)
 
     def close(self) -> None:
         """End the fork servers."""
         self._servers.close()
 
-    def _run_one(self, launch: Launch, conductor: Conductor) -> None:
+    def _run(self, conductor: Conductor, most_s: float = math.inf) -> Launch | None:
+        """Run launches one after another; return the first that takes longer, which has no rows.
+
+        Args:
+            conductor: The control loop.
+            most_s: Longest duration from a launch's start.
+        """
+        while not conductor.interrupted:
+            launch = conductor.next_launch()
+            if not isinstance(launch, Launch):
+                assert not isinstance(launch, Pause), "nothing runs, so nothing can be waited for"
+                return None
+            if not (math.isinf(most_s) or _may_be_short(launch)):
+                return launch
+            if not self._run_one(launch, conductor, most_s):
+                return launch
+        return None
+
+    def _run_one(self, launch: Launch, conductor: Conductor, most_s: float) -> bool:
+        """Run a launch; return False where it took too long and was abandoned."""
         demand = launch.demand
         free = [gpu.uuid for gpu in visible_gpus()][: demand.gpus] if demand.gpus else []
         host = Host(
@@ -70,6 +84,8 @@ class InlineExecutor(Executor):
         running, flight = Interleaving(launch, host), InFlight(launch=launch)
         try:
             while flight.unfinished and not conductor.interrupted:
+                if time.monotonic() >= flight.started_at + most_s:
+                    return False
                 message = running.next_message(TICK_S)
                 conductor.tick()
                 if flight.deliver(message, conductor):
@@ -79,6 +95,7 @@ class InlineExecutor(Executor):
             flight.end(row, conductor)
         finally:
             running.close()
+        return True
 
 
 class LocalExecutor(InlineExecutor):
@@ -105,16 +122,14 @@ class LocalExecutor(InlineExecutor):
         Raises:
             ExecutorLost: Ray does not start, or one of its processes has died.
         """
-        handover = _Handover(conductor)
-        super().run(cast("Conductor", handover))
-        if handover.left is None or conductor.interrupted:
+        first = self._run(conductor, SHORT_S)
+        if first is None or conductor.interrupted:
             return
         try:
             self._ray = self._start_ray()
         except SweepError as error:
             raise ExecutorLost(error.message) from error
-        handover.is_inline = False
-        self._ray.run(cast("Conductor", handover))
+        self._ray.run(cast("Conductor", _BeginningWith(first, conductor)))
 
     def close(self) -> None:
         """End the fork servers, and Ray if it was started."""
@@ -123,47 +138,19 @@ class LocalExecutor(InlineExecutor):
         super().close()
 
 
-class _Handover:
-    """The conductor of the inline executor while launches are short, then that of Ray.
+class _BeginningWith:
+    """A conductor that hands out one launch before those of another conductor."""
 
-    Attributes:
-        left: The launch that is not short: it was not handed out, or has not ended yet.
-        is_inline: False once the launch that is left, and then all others, are Ray's.
-    """
-
-    def __init__(self, conductor: Conductor) -> None:
+    def __init__(self, first: Launch, conductor: Conductor) -> None:
+        self._first: Launch | None = first
         self._conductor = conductor
-        self.is_inline = True
-        self.left: Launch | None = None
-        self._since = float("inf")
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the conductor has
         return getattr(self._conductor, name)
 
-    @property
-    def interrupted(self) -> bool:
-        """Return True also if a launch takes long inline: its executor then abandons it."""
-        is_long = self.is_inline and time.monotonic() >= self._since + SHORT_S
-        return self._conductor.interrupted or is_long
-
     def next_launch(self) -> Launch | Pause | None:
-        if not self.is_inline:
-            left, self.left = self.left, None
-            return left or self._conductor.next_launch()
-        launch = self._conductor.next_launch()
-        if not isinstance(launch, Launch):
-            return launch
-        self.left = launch
-        return launch if _may_be_short(launch) else None
-
-    def started(self, start: Started) -> None:
-        self._since = min(self._since, time.monotonic())
-        self._conductor.started(start)
-
-    def finished(self, trial: Trial, result: TrialResult) -> None:
-        if self.is_inline:
-            self.left, self._since = None, float("inf")
-        self._conductor.finished(trial, result)
+        first, self._first = self._first, None
+        return first or self._conductor.next_launch()
 
 
 def _may_be_short(launch: Launch) -> bool:

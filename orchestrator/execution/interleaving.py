@@ -71,7 +71,8 @@ class Interleaving:
             if not are_reports or time.monotonic() >= until:
                 break
         self._sent_at = time.monotonic()
-        return Message(updates=tuple(updates), notes=host.take_notes())
+        notes, host.notes = tuple(host.notes), []
+        return Message(updates=tuple(updates), notes=notes)
 
     def _acquire_cores(self, timeout_s: float) -> bool:
         """Wait for the cores; return True if they came free in time.

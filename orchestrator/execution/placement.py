@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 from typing import Literal
 
 from orchestrator.execution.leases import trial_cores
@@ -65,13 +64,9 @@ def machine_capacity(cores: int, machine: Machine, demand: Demand) -> int:
 
     capacities = [capacity(node) for node in machine.nodes]
     if demand.nodes > 1:
-        return max(_most_spread(capacities, demand.nodes), 1)
+        # Each takes a part of so many nodes: a node has no two parts of a trial.
+        count = sum(capacities) // demand.nodes
+        while sum(min(each, count) for each in capacities) < count * demand.nodes:
+            count -= 1
+        return max(count, 1)
     return max(sum(capacities), 1)
-
-
-def _most_spread(capacities: Sequence[int], nodes: int) -> int:
-    """Return how many trials fit if each takes a part of so many nodes."""
-    count = sum(capacities) // nodes
-    while count and sum(min(each, count) for each in capacities) < count * nodes:
-        count -= 1
-    return count

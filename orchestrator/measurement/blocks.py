@@ -125,10 +125,11 @@ def blocks_of(
     """
     if not steps:
         return []
-    if begins is Dropped.EPOCH_START and len(steps) < _shortest(burst, whole=whole):
-        return [_block(epoch, steps, 0)]
     start, tail = _ends(burst)
     start, tail = start if begins else 0, tail if whole else 0
+    least = start + (2 * burst if burst > 1 else 1) + tail  # steps with a steady state
+    if begins is Dropped.EPOCH_START and len(steps) < least:
+        return [_block(epoch, steps, 0)]
     last = max(len(steps) - tail, start)
     most = MAX_BLOCKS_PER_SLICE if begins is Dropped.SLICE_START else MAX_BLOCKS_PER_EPOCH
     cuts = [start, *_cuts(last - start, burst, most, begin=start), last]
@@ -144,12 +145,6 @@ def blocks_of(
 def _ends(burst: int) -> tuple[int, int]:
     """Return the number of steps at the start and at the end of an epoch that are not steady."""
     return burst, burst if burst > 1 else 0
-
-
-def _shortest(burst: int, *, whole: bool) -> int:
-    """Return the steps of the shortest epoch that has a steady state; as :func:`blocks_of`."""
-    start, tail = _ends(burst)
-    return start + (2 * burst if burst > 1 else 1) + (tail if whole else 0)
 
 
 def _cuts(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:

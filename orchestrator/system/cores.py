@@ -12,7 +12,7 @@ physical cores, with all their threads, before single threads, and one node befo
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def choose(free: Iterable[int], count: int, topology: Topology) -> tuple[int, ..
     fitting = [cores for cores in on_node.values() if len(cores) >= count]
     if fitting:
         options = [(_filled(cores, count, topology), len(cores)) for cores in fitting]
-        taken, _ = min(options, key=lambda option: (_num_split(option[0], topology), option[1]))
+        taken, _ = min(options, key=lambda each: (len(_by_physical(each[0], topology)[1]), each[1]))
         return tuple(sorted(taken))
     taken = []
     for cores in sorted(on_node.values(), key=len, reverse=True):
@@ -98,17 +98,10 @@ def _by_physical(
     groups: dict[int, list[int]] = defaultdict(list)
     for core in free:
         groups[topology[core].physical].append(core)
-    sizes: dict[int, int] = defaultdict(int)
-    for known in topology.values():
-        sizes[known.physical] += 1
+    sizes = Counter(known.physical for known in topology.values())
     whole = [threads for physical, threads in groups.items() if len(threads) == sizes[physical]]
     split = [threads for physical, threads in groups.items() if len(threads) < sizes[physical]]
     return whole, split
-
-
-def _num_split(taken: Sequence[int], topology: Topology) -> int:
-    _, split = _by_physical(taken, topology)
-    return len(split)
 
 
 def _siblings(system: Path, core: int) -> list[int]:

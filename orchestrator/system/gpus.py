@@ -72,15 +72,11 @@ def _find(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
         # As in CUDA, the beginning of more than one UUID names none of them.
         matches = [gpu for gpu in gpus if gpu.uuid.startswith(name)]
         return matches[0] if len(matches) == 1 else None
-    return _mig(name) if name.startswith("MIG-") else None
+    if name.startswith("MIG-"):  # a part of a GPU, which has no index
+        import pynvml
 
-
-def _mig(uuid: str) -> Gpu | None:
-    """Return a part of a GPU, which has no index."""
-    import pynvml
-
-    with suppress(pynvml.NVMLError):
-        return _described(pynvml.nvmlDeviceGetHandleByUUID(uuid))
+        with suppress(pynvml.NVMLError):
+            return _described(pynvml.nvmlDeviceGetHandleByUUID(name))
     return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from itertools import takewhile
@@ -84,10 +84,10 @@ def package_path() -> list[str]:
     return [] if _is_installed(str(PROJECT)) else [str(PROJECT)]
 
 
-def environment_with(*folders: str) -> dict[str, str]:
+def environment_with(*folders: str, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment of a process that imports from ``folders`` first, and this package."""
-    paths = [*folders, os.environ.get("PYTHONPATH", ""), *package_path()]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    paths = [*folders, *environment.get("PYTHONPATH", "").split(os.pathsep), *package_path()]
+    return {**environment, "PYTHONPATH": os.pathsep.join(dict.fromkeys(filter(None, paths)))}
 
 
 def _is_pythons(folder: str) -> bool:

@@ -10,14 +10,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from orchestrator.system.allocators import allocator_environment
-from orchestrator.system.import_path import IMPORT_PATH, first_here, last_here, package_path
+from orchestrator.system.import_path import (
+    IMPORT_PATH,
+    environment_with,
+    first_here,
+    last_here,
+    package_path,
+)
 from orchestrator.system.lifeline import MARK, end_marked
 from orchestrator.system.private_folder import private_folder
 
@@ -103,11 +108,10 @@ class ForkServers:
         given = self._python_path
         import_path = [first_here(), last_here()] if given is None else [given, []]
         environment[IMPORT_PATH] = json.dumps(import_path)
-        inherited = environment.get("PYTHONPATH", "").split(os.pathsep)
         # Its own folder first. The user's folders come later: a file there may be called types.py.
-        python_path = os.pathsep.join(filter(None, [*package_path(), *inherited]))
+        environment = environment_with(*package_path(), environment=environment)
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
-        environment |= {"PYTHONPATH": python_path, "DGLBACKEND": "pytorch", MARK: str(path)}
+        environment |= {"DGLBACKEND": "pytorch", MARK: str(path)}
         with path.with_suffix(".log").open("wb") as log:
             # The lock belongs to the open file, which the server inherits as its output: it is
             # held until the server ends, however it ends. So a client in any process of the
@@ -116,7 +120,16 @@ class ForkServers:
             module = "orchestrator.execution.process.forkserver"
             # -P: the current folder is on the path already, where it is to be.
             command = [sys.executable, "-P", "-m", module, str(path), *modules]
-            return _started(command, environment, log)
+            return subprocess.Popen(
+                command,
+                env=environment,
+                # The server ends when this is closed. The kernel closes it if the owner is killed.
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # A signal to the driver's process group is the driver's to handle.
+                start_new_session=True,
+            )
 
     def close(self) -> None:
         """End the servers and every process forked from them."""
@@ -133,21 +146,6 @@ class ForkServers:
         self._servers.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
         atexit.unregister(self.close)
-
-
-def _started(
-    command: list[str], environment: Mapping[str, str], log: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        env=environment,
-        # The server ends when this is closed. The kernel closes it if the owner is killed.
-        stdin=subprocess.PIPE,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        # A signal to the driver's process group is the driver's to handle.
-        start_new_session=True,
-    )
 
 
 def server_key(allocator: str, modules: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.system.cgroup import without_collecting
-from orchestrator.system.import_path import IMPORT_PATH, import_from
+from orchestrator.system.import_path import IMPORT_PATH, environment_with, import_from
 from orchestrator.system.lifeline import (
     adopt_orphans,
     die_with_parent,
@@ -246,9 +246,7 @@ def _import_as_owner() -> None:
     """Import from the owner's folders, here and in all processes that trials start."""
     first, last = json.loads(os.environ.pop(IMPORT_PATH, "[[], []]"))
     import_from(first, last)
-    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    folders = dict.fromkeys(filter(None, [*first, *inherited]))
-    os.environ["PYTHONPATH"] = os.pathsep.join(folders)
+    os.environ.update(environment_with(*first))
 
 
 def main(arguments: list[str]) -> NoReturn:

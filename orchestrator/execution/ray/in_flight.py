@@ -5,6 +5,7 @@ Tune calls everything here from its own loop, in one thread: there are no locks.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
@@ -97,7 +98,7 @@ class LaunchesInFlight(Searcher, Stopper):
     def _has_enough_ahead(self) -> bool:
         """Return True if enough launches wait: as many as fill the cluster, and a few more."""
         launches = self._launches.values()
-        num_waiting = sum(not each.has_started for each in launches)
+        num_waiting = sum(math.isinf(each.started_at) for each in launches)
         load = max(
             sum(each.launch.num_cores for each in launches) / self._cluster.get("CPU", 1.0),
             sum(each.launch.demand.gpus for each in launches) / self._cluster.get("GPU", 1.0),

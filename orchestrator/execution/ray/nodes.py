@@ -97,7 +97,11 @@ class ServerWay:
         """
         allocator, modules = launch.demand.allocator, launch.preload
         if ready := self.ready.get(server_key(allocator, modules)):
-            _await_restart(Path(ready))
+            # Until the driver has started another server in place of a dead one. No other process
+            # may: the folder of the sockets goes with the servers' one owner.
+            deadline = time.monotonic() + RESTART_LIMIT_S
+            while has_ended(Path(ready)) and time.monotonic() < deadline:
+                time.sleep(0.1)
             return Path(ready)
         allocator_environment(allocator, os.environ)  # raises what kept the driver from it
         asked: ray.ObjectRef[str] = self._node_servers().socket_for.remote(allocator, modules)
@@ -120,16 +124,6 @@ class ServerWay:
                 time.sleep(0.2)
             else:
                 return actor
-
-
-def _await_restart(path: Path) -> None:
-    """Wait until the driver has started another server in place of a dead one.
-
-    No other process may: the folder of the sockets goes with the servers' one owner.
-    """
-    deadline = time.monotonic() + RESTART_LIMIT_S
-    while has_ended(path) and time.monotonic() < deadline:
-        time.sleep(0.1)
 
 
 # -- checks before the first trial

@@ -51,12 +51,6 @@ class Host:
         """Start a rank other than 0."""
         return ForkedProcess(self.server(launch), launch, rank)
 
-    def take_notes(self) -> tuple[str, ...]:
-        """Return the texts for the user that came up since the last call."""
-        notes = tuple(self.notes)
-        self.notes.clear()
-        return notes
-
     def close(self) -> None:
         """Give back what the launch has taken of other nodes."""
 

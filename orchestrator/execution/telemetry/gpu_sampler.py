@@ -163,10 +163,12 @@ class GpuSampler:
                 handle = nvml.nvmlDeviceGetHandleByUUID(gpu)
                 uuid, name = nvml.nvmlDeviceGetUUID(handle), nvml.nvmlDeviceGetName(handle)
                 self._cards.append(_Card(handle=handle, uuid=str(uuid), name=str(name)))
-            limits = {_read(_power_limit, card) for card in self._cards} - {None}
+            # The least of the user's, the driver's and the node's limit, in mW.
+            limit = nvml.nvmlDeviceGetEnforcedPowerLimit
+            limits = {_read(lambda _, gpu: limit(gpu) / 1000, card) for card in self._cards}
             driver = f"driver {nvml.nvmlSystemGetDriverVersion()}"
             self._settings = ", ".join(
-                [driver, *(f"power limit {watts:.0f} W" for watts in sorted(limits))]
+                [driver, *(f"power limit {watts:.0f} W" for watts in sorted(limits - {None}))]
             )
 
 
@@ -178,11 +180,6 @@ def _read(read: _Read, card: _Card) -> Any:  # noqa: ANN401 - whatever is read
         return read(nvml, card.handle)
     except nvml.NVMLError:
         return None
-
-
-def _power_limit(nvml: Any, handle: Any) -> float:  # noqa: ANN401 - without types
-    """Return the least limit of the user, the driver and the node, in watts."""
-    return float(nvml.nvmlDeviceGetEnforcedPowerLimit(handle)) / 1000
 
 
 def _processes(nvml: Any, handle: Any) -> set[int]:  # noqa: ANN401 - without types

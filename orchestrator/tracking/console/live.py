@@ -165,7 +165,8 @@ class Lines(Fold):
         The view has no starts and waits, and of configs that cannot run one line a reason.
         """
         history, has_view = self._history, self._live is not None
-        phase, named = words.phase_of_trial(trial.trial, history.sweep), words.label(trial, history)
+        phase = words.phase_of_trial(trial.trial, history.sweep)
+        named = words.label_of(trial), *words.differing(trial.trial.config, history.sweep)
         if phase not in self._phases:
             self._phases.add(phase)
             self._write(f"phase: {phase}")

@@ -280,7 +280,7 @@ def _running(now: Progress) -> Iterator[RenderableType]:
     first = Column(style=words.QUIET, no_wrap=True), Column(style=words.BOLD, no_wrap=True)
     table = Table.grid(*first, Column(justify="right", no_wrap=True), Column(), padding=(0, 2))
     for trial in shown:
-        title, *knobs = words.label(trial, history)
+        title, knobs = words.label_of(trial), words.differing(trial.trial.config, history.sweep)
         where = [f"on {trial.node}"] if len(history.nodes) > 1 else []
         rest = "  ".join([*words.figures(trial, history), *knobs, *where])
         table.add_row(f"  {title}", _activity(trial), clock(now.spent_s(trial)), rest)

@@ -80,11 +80,6 @@ def label_of(trial: TrialHistory) -> str:
     return asked.id[:6] + stage + (f" #{asked.repeat + 1}" if asked.repeat else "")
 
 
-def label(trial: TrialHistory, history: SweepHistory) -> tuple[str, ...]:
-    """Return a trial's name and the knobs in which it differs from the baseline."""
-    return label_of(trial), *differing(trial.trial.config, history.sweep)
-
-
 def named_figure(metric: str, value: float) -> str:
     """Return a value with its unit or its name: ``41.2k samples/s``, ``val_acc 0.8667``."""
     unit = unit_of(metric)

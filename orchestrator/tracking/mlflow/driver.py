@@ -15,7 +15,7 @@ from typing import Any
 from orchestrator.kernel.events import Event, Opened, Resumed, Started
 from orchestrator.kernel.parts import Fold
 from orchestrator.storage.files import RunFile, replace_file
-from orchestrator.system.import_path import package_path
+from orchestrator.system.import_path import environment_with, package_path
 from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown
 
 LOG_NAME = "mlflow.log"
@@ -105,10 +105,8 @@ class MlflowMirror(Fold):
     # -- the process that writes
 
     def _start(self) -> None:
-        paths = [*package_path(), os.environ.get("PYTHONPATH", "")]
         # The URI is no argument: it may contain a password.
-        path = os.pathsep.join(filter(None, paths))
-        environment = {**os.environ, "PYTHONPATH": path, "MLFLOW_TRACKING_URI": self._uri}
+        environment = environment_with(*package_path()) | {"MLFLOW_TRACKING_URI": self._uri}
         # -P: a module in the current folder must not hide an installed one.
         command = [sys.executable, "-P", "-m", "orchestrator.tracking.mlflow", str(self._run_dir)]
         try:

@@ -16,24 +16,8 @@ from mlflow.entities import Run
 from orchestrator.kernel.events import Event, decode
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory
-from orchestrator.tracking.mlflow.content import (
-    ATTEMPT_TAG,
-    PARENT_TAG,
-    ROLE_TAG,
-    STATUS,
-    SWEEP_TAG,
-    TRIAL_TAG,
-    Child,
-    MirroredRun,
-    Status,
-    attempt,
-    child_name,
-    milliseconds,
-    params,
-    points,
-    tags,
-    user,
-)
+from orchestrator.tracking.mlflow import content
+from orchestrator.tracking.mlflow.content import Child, MirroredRun
 from orchestrator.tracking.mlflow.parent import (
     NOTE_TAG,
     RUN_DIR_TAG,
@@ -113,10 +97,10 @@ class Mirror:
         if self._store is None:
             return  # an empty journal
         history, store = self._run.history, self._store
-        last_ms = milliseconds(history.last_at)
+        last_ms = content.milliseconds(history.last_at)
         for trial_id, child in self._run.children.items():
             if history.trials[trial_id].running:
-                store.client.set_terminated(child.run_id, Status.KILLED, last_ms)
+                store.client.set_terminated(child.run_id, content.Status.KILLED, last_ms)
         write_answer(store, self._run, is_whole=exit_code == 0)
         store.client.set_terminated(self._run.parent_id, parent_status(exit_code), last_ms)
         for path in map(self._run.run_dir.joinpath, ARTIFACTS):
@@ -152,9 +136,9 @@ class Mirror:
         history, tags = self._run.history, parent_tags(self._run)
         if not parents:
             name = f"{history.sweep.name} {self._run.run_dir.name}"
-            return store.create(name, milliseconds(history.began_at), tags)
+            return store.create(name, content.milliseconds(history.began_at), tags)
         run_id = str(parents[0].info.run_id)
-        store.client.update_run(run_id, Status.RUNNING)
+        store.client.update_run(run_id, content.Status.RUNNING)
         # Until it has ended again an answer would be an earlier one.
         store.write(run_id, tags={name: tags[name] for name in (NOTE_TAG, RUN_DIR_TAG)})
         return run_id
@@ -162,15 +146,15 @@ class Mirror:
     def _adopt(self, store: Store, run: Run) -> None:
         """Take a run as the trial's child, unless it is of a void start or a second one."""
         known, run_id = run.data.tags, str(run.info.run_id)
-        trial = self._run.history.trials.get(known.get(TRIAL_TAG, ""))
-        began = known.get(ATTEMPT_TAG, "")
+        trial = self._run.history.trials.get(known.get(content.TRIAL_TAG, ""))
+        began = known.get(content.ATTEMPT_TAG, "")
         if trial is None:  # of a copy of the run directory
             return
-        if began != attempt(trial) or trial.trial.id in self._run.children:
+        if began != content.attempt(trial) or trial.trial.id in self._run.children:
             store.client.delete_run(run_id)
             return
-        ended = known.get("state", "") if run.info.status != Status.RUNNING else ""
-        role = known.get(ROLE_TAG, "")
+        ended = known.get("state", "") if run.info.status != content.Status.RUNNING else ""
+        role = known.get(content.ROLE_TAG, "")
         self._run.children[trial.trial.id] = Child(run_id, began, role, ended=ended)
 
     def _bring(self, store: Store, trial: TrialHistory) -> None:
@@ -180,33 +164,33 @@ class Mirror:
             return
         store.write(
             child.run_id,
-            points=points(trial, child.num_reports),
-            params=None if child.has_params else params(trial),
-            tags=None if result is None else tags(trial),
+            points=content.points(trial, child.num_reports),
+            params=None if child.has_params else content.params(trial),
+            tags=None if result is None else content.tags(trial),
         )
         child.num_reports, child.has_params = len(trial.reports), True
         if result is not None:
             store.client.set_terminated(
-                child.run_id, STATUS[result.state], milliseconds(trial.finished_at)
+                child.run_id, content.STATUS[result.state], content.milliseconds(trial.finished_at)
             )
             child.ended = result.state
 
     def _child(self, store: Store, trial: TrialHistory) -> Child:
         child = self._run.children.get(trial.trial.id)
-        if child is not None and child.attempt == attempt(trial):
+        if child is not None and child.attempt == content.attempt(trial):
             return child
         if child is not None:  # started anew: MLflow cannot take points back
             store.client.delete_run(child.run_id)
         began = trial.started_at if trial.started_at is not None else trial.finished_at
         baseline = self._run.history.sweep.baseline
-        places = {PARENT_TAG: self._run.parent_id, SWEEP_TAG: self._run.history.key}
+        places = {content.PARENT_TAG: self._run.parent_id, content.SWEEP_TAG: self._run.history.key}
         if role := RunAnswer().role(trial, baseline):  # the answer's roles are known at the end
-            places[ROLE_TAG] = role
-        own = {**tags(trial), **places, "mlflow.user": user()}
-        run_id = store.create(child_name(trial, baseline), milliseconds(began), own)
-        made = self._run.children[trial.trial.id] = Child(run_id, attempt(trial), role)
+            places[content.ROLE_TAG] = role
+        own = {**content.tags(trial), **places, "mlflow.user": content.user()}
+        run_id = store.create(content.child_name(trial, baseline), content.milliseconds(began), own)
+        made = self._run.children[trial.trial.id] = Child(run_id, content.attempt(trial), role)
         return made
 
 
 def _is_parent(run: Run) -> bool:
-    return PARENT_TAG not in run.data.tags
+    return content.PARENT_TAG not in run.data.tags

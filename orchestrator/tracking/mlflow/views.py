@@ -80,10 +80,6 @@ def _varied(trials: list[TrialHistory]) -> list[str]:
     ]
 
 
-def _is_completed(trial: TrialHistory) -> bool:
-    return trial.concluded is not None and trial.concluded.state is TrialState.COMPLETED
-
-
 def links(experiment_id: str) -> str:
     """Return links to the views, as Markdown for a run's note."""
     page = f"#/experiments/{experiment_id}/runs?{MODEL_TRAINING}"
@@ -97,7 +93,7 @@ def links(experiment_id: str) -> str:
 
 def _states(run: MirroredRun, speed_name: str) -> dict[str, dict[str, Any]]:
     sweep, trials = run.history.sweep, list(run.history.trials.values())
-    completed = [trial for trial in trials if _is_completed(trial)]
+    completed = [t for t in trials if t.concluded and t.concluded.state is TrialState.COMPLETED]
     knobs, all_knobs = _varied(completed)[:MAX_KNOBS], _varied(trials)[:MAX_KNOBS]
     speed = next((o for o in sweep.objectives if o.bound is None), sweep.objectives[0])
     metrics = _metrics(sweep, speed, completed, speed_name)

@@ -87,7 +87,7 @@ def test_what_is_never_short_is_rays_from_the_start(
         InlineExecutor, "run", lambda _, conductor: given.append(conductor.next_launch())
     )
     local.run(Recorder([launch]))
-    assert given == [None, launch]
+    assert given == [launch]
 
 
 def test_a_ray_that_does_not_start_leaves_the_trial_without_a_row(
