@@ -70,11 +70,14 @@ class Seen:
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """Three launches, one after the other."""
     folder = tmp_path_factory.mktemp("interleaved")
+    retried = _interleaved(folder, epochs=2, revived={"act": "die_once", "retries": 1}, other={})
+    (other,) = retried.others
+    other = replace(other, demand=replace(other.demand, allocator="default"))
     conductor = Recorder(
         [
             _interleaved(folder, epochs=3, a={}, b={}, c={}),
             _interleaved(folder, epochs=1, good={}, bad={"act": "raise"}, also={}),
-            _interleaved(folder, epochs=2, revived={"act": "die_once", "retries": 1}, other={}),
+            replace(retried, others=(other,)),
         ]
     )
     with guarding(ROOT, fail=pytest.fail):
@@ -169,6 +172,12 @@ def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None
     assert told.was_started.count("revived") == 2
     assert told.was_started.count("other") == 1
     assert [report.epoch for report in told.reports["revived"]] == [1, 2]
+
+
+def test_each_has_the_allocator_that_it_asked_for(sweep: Seen) -> None:
+    results = sweep.told.results
+    found = [results[name].tags["allocator"] for name in ("revived", "other")]
+    assert found == ["tuned", "default"]
 
 
 @BOTH
