@@ -153,12 +153,13 @@ class RayExecutor(Executor):
         tuner.fit()
 
     def _way(self, launch: Launch) -> ServerWay:
-        """Return the way to the server for ``launch``, started by the driver if Ray is our own.
+        """Return the way to the servers for ``launch``, started by the driver if Ray is our own.
 
         An actor that a supervisor starts ends with that supervisor, and its servers with it.
         """
-        wanted = [(launch.demand.allocator, launch.preload)] if self._owns_cluster else []
-        return ServerWay(session=self._session, ready=self._own_servers.warm(wanted))
+        own = launch.each() if self._owns_cluster else ()
+        ready = self._own_servers.warm((each.demand.allocator, each.preload) for each in own)
+        return ServerWay(session=self._session, ready=ready)
 
     def _keep_up(self) -> None:
         """Keep up the fork servers; on a cluster, also on nodes that have joined."""
