@@ -67,7 +67,11 @@ class Place:
 
 
 class CoreLeases:
-    """Leases cores of this node to trials of any number of sweeps."""
+    """Leases cores of this node to trials of any number of sweeps.
+
+    Attributes:
+        num_cores: Cores of this node that trials may have.
+    """
 
     def __init__(
         self,
@@ -85,13 +89,8 @@ class CoreLeases:
         self._locks = CoreLocks(folder)
         self._cores = tuple(cores) if cores is not None else leasable_cores()
         # Under a CPU quota there are more cores to choose from than may be leased.
-        self._most = len(self._cores) if cores is not None else len(trial_cores())
+        self.num_cores = len(self._cores) if cores is not None else len(trial_cores())
         self._topology = topology or read_topology(self._cores)
-
-    @property
-    def num_cores(self) -> int:
-        """Cores of this node that trials may have."""
-        return self._most
 
     def acquire(
         self,
@@ -114,8 +113,10 @@ class CoreLeases:
             place: Place that the call begins with. The next call continues there; a caller
                 that stops waiting leaves it. Default: lost with the call.
         """
-        count = min(count, self._most)
-        reason, deadline = self._refusal(), time.monotonic() + timeout_s
+        count, deadline = min(count, self.num_cores), time.monotonic() + timeout_s
+        reason = self._locks.refusal
+        if refused := binding_refused(self._cores):
+            reason = f"processes cannot be bound to them: {refused}"
         granted = Isolation.SHARED if reason else isolation
         own = Place()
         try:
@@ -152,12 +153,6 @@ class CoreLeases:
         others = [(pid, cores) for pid, cores in held if pid > 0 and pid != os.getpid()]
         having = [other for other in others if other[1]] or others
         return " and ".join(starmap(_shown, having)) or "another sweep"
-
-    def _refusal(self) -> str:
-        """Return why no cores can be leased here, or an empty string."""
-        if reason := binding_refused(self._cores):
-            return f"processes cannot be bound to them: {reason}"
-        return self._locks.refusal
 
     def _wait(
         self, count: int, isolation: Isolation, deadline: float, place: Place

@@ -44,41 +44,33 @@ class Printer:
 
     def started(self, start: Started) -> None:
         """Print where the trial runs, and why it runs again."""
-        self._end_line()
         again = "again, since other load contaminated it, " if self._started else ""
         self._started = True
-        sys.stdout.write(f"training {again}on {start.cores} cores of {start.node}\n")
-        sys.stdout.flush()
+        self._write(f"training {again}on {start.cores} cores of {start.node}")
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Print a report; it never ends the training."""
-        self._end_line()
         metrics = report.metrics
         on_test = (name for name in metrics if name.startswith("test_"))
         shown = (*self._aims, *on_test, "samples_per_s", "epoch_s", "step_ms")
         figures = (f"{name} {metrics[name]:.4g}" for name in shown if name in metrics)
-        sys.stdout.write(f"epoch {report.epoch}, {report.elapsed_s:.1f} s: {', '.join(figures)}\n")
-        sys.stdout.flush()
+        self._write(f"epoch {report.epoch}, {report.elapsed_s:.1f} s: {', '.join(figures)}")
         return False
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """Print the result, and how far it is to be trusted."""
-        self._end_line()
-        sys.stdout.write(
-            f"{result.state} in {result.wall_s:.1f} s\n" if result.wall_s else f"{result.state}\n"
-        )
+        took = f" in {result.wall_s:.1f} s" if result.wall_s else ""
+        self._write(f"{result.state}{took}")
         if result.reason:  # a failure's further lines are its output
             has_printed = result.state is TrialState.FAILED and self._position
             reason = result.reason.partition("\n")[0] if has_printed else result.reason
-            sys.stdout.write(f"{reason}\n")
+            self._write(reason)
         for name, value in sorted(result.metrics.items()):
-            unit = unit_of(name)
-            sys.stdout.write(f"  {name:<20} {value:12.6g} {unit}\n")
+            self._write(f"  {name:<20} {value:12.6g} {unit_of(name)}")
         for name, tag in sorted(result.tags.items()):
-            sys.stdout.write(f"  {name:<20} {tag:>12}\n")
+            self._write(f"  {name:<20} {tag:>12}")
         self.result = result
         self.exit_code = 0 if result.state is TrialState.COMPLETED else EXIT_FAILED
-        sys.stdout.flush()
         if result.state is TrialState.COMPLETED and result.contaminated:
             again = "" if self._rerun else ". --retry-contaminated trains such a run once more"
             self.note(
@@ -108,9 +100,10 @@ class Printer:
             sys.stdout.flush()
             self._ends_line = text.endswith("\n")
 
-    def _end_line(self) -> None:
-        """Print the rest of the output, and begin a new line if the last one was not ended."""
+    def _write(self, line: str) -> None:
+        """Print the rest of the output, and then a line."""
         self.tick()
-        if not self._ends_line:
-            sys.stdout.write("\n")
-            self._ends_line = True
+        begin = "" if self._ends_line else "\n"
+        self._ends_line = True
+        sys.stdout.write(f"{begin}{line}\n")
+        sys.stdout.flush()

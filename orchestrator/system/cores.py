@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from orchestrator.system.cgroup import Cgroups
@@ -138,12 +139,9 @@ def numbers_in(text: str) -> list[int]:
 
 def text_of(numbers: Sequence[int]) -> str:
     """Return the kernel's list of ascending ``numbers``: the inverse of :func:`numbers_in`."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
+    # Within a run a number is as far ahead of its position as the first one.
+    groups = groupby(enumerate(numbers), lambda item: item[1] - item[0])
+    runs = [[number for _, number in group] for _, group in groups]
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 

@@ -7,7 +7,6 @@ import multiprocessing
 import re
 import signal
 import time
-from multiprocessing.connection import wait
 from typing import Any
 
 from orchestrator.texts import bounded, described
@@ -15,7 +14,7 @@ from orchestrator.trial import TrialState
 
 REASON_LENGTH = 2000
 WORKER_GONE_S = 0.5
-"""Longest wait for the exit status of a loader worker whose connection is closed."""
+"""Longest wait for the exit status of loader workers: their connections are closed before that."""
 _MEMORY_ERRORS = re.compile(
     "can't allocate memory|cannot allocate memory|not enough memory|STATUS_ALLOC_FAILED"
     "|out of (shared )?memory"  # CUDA's, NCCL's
@@ -83,10 +82,8 @@ def _with_worker(error: BaseException) -> str:
     reason = described(error, REASON_LENGTH)
     is_of_one = isinstance(error, (ConnectionError, EOFError)) or "DataLoader worker" in reason
     children = list(multiprocessing.process._children) if is_of_one else []  # type: ignore[attr-defined]
-    closed = wait([child.sentinel for child in children], WORKER_GONE_S) if children else []
     for child in children:
-        if child.sentinel in closed:
-            child.join()  # its exit status comes after its connections are closed
+        child.join(WORKER_GONE_S / len(children))
     killed = [child for child in children if (child.exitcode or 0) < 0]
     if not killed:
         return reason

@@ -98,10 +98,8 @@ def gpus_of_ranks(nodes: Sequence[Sequence[str]], ranks: int) -> list[Sequence[s
 
 def _free_port(address: str) -> int:
     """Return a port that is free now. Another process may take it before the trial does."""
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        port: int = probe.getsockname()[1]
-    return port
+    with socket.create_server((address, 0)) as probe:
+        return int(probe.getsockname()[1])
 
 
 def interface_of(address: str) -> str:
