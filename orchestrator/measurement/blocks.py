@@ -264,20 +264,13 @@ class Epoch:
 
     Attributes:
         index: From 0.
-        begin_s: Time at which it began, since the run's clock began.
-        start_s: From there to the first batch: worker start-up and the first fetch.
-        end_s: Time at which its loader had nothing left, its workers having ended where they do
-            not persist; of one that is not whole, at which its last step was done.
+        start_s: From its beginning to the first batch: worker start-up and the first fetch.
+        duration_s: Until its loader had nothing left, its workers having ended where they do
+            not persist; of one that is not whole, until its last step was done.
         is_whole: True where the loader had nothing left.
     """
 
     index: int
-    begin_s: float
     start_s: float
-    end_s: float
+    duration_s: float
     is_whole: bool = True
-
-    @property
-    def duration_s(self) -> float:
-        """Duration, the start included."""
-        return self.end_s - self.begin_s

@@ -136,11 +136,9 @@ class StepTimer:
         if is_whole:
             (self._end_s,) = self._clock.resolve([ended])
         begin_s, start_s = self._first_times
-        self.epochs.append(
-            Epoch(
-                index=index, begin_s=begin_s, start_s=start_s, end_s=self._end_s, is_whole=is_whole
-            )
-        )
+        took_s = self._end_s - begin_s
+        epoch = Epoch(index=index, start_s=start_s, duration_s=took_s, is_whole=is_whole)
+        self.epochs.append(epoch)
 
     @property
     def _is_after_a_short_epoch(self) -> bool:

@@ -16,10 +16,10 @@ from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, tail_of
 from orchestrator.execution.process.ranks import LOOPBACK, RankGroup, RankProcess, ranks_of
 from orchestrator.execution.supervision import endings
-from orchestrator.execution.supervision.attempt_monitor import ActiveClock, AttemptMonitor
+from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor, Progress
 from orchestrator.kernel.executor import Launch, Rank, SliceEnd, Update
 from orchestrator.provenance.environment import node_tags
-from orchestrator.trial import Report, TrialResult, TrialState
+from orchestrator.trial import TrialResult, TrialState
 
 STOP_GRACE_S = 2.0
 """Longest wait for a stopped trial to leave its loop before it is killed."""
@@ -53,21 +53,6 @@ class Host:
 
     def close(self) -> None:
         """Give back what the launch has taken of other nodes."""
-
-
-@dataclass(kw_only=True)
-class Progress:
-    """State of a trial that the attempts share which continue from its checkpoint.
-
-    Attributes:
-        clock: Time of the trial.
-        last: Last report.
-        earlier_epochs: Epochs in the checkpoint of an earlier trial of the curve; 0: without one.
-    """
-
-    clock: ActiveClock = field(default_factory=ActiveClock)
-    last: Report | None = None
-    earlier_epochs: int = 0
 
 
 class Attempt:
@@ -106,10 +91,10 @@ class Attempt:
         ranks = ranks_of(launch, lease, host.gpus, host.address)
         # Before the fork: it counts the kernel's kills for memory from here on.
         here = ranks[: len(ranks) // launch.demand.nodes]
-        self._monitor = AttemptMonitor(launch, here, lease, host.leases, progress.clock.now)
+        self._monitor = AttemptMonitor(launch, here, lease, host.leases, progress.now)
         self._group = RankGroup(launch, ranks, host.server(launch), host.start)
         # After the fork: the server may have had its imports to do first.
-        progress.clock.start()
+        progress.start()
 
     def next_event(self, timeout_s: float) -> Update | SliceEnd | TrialResult | None:
         """Wait for the next report, the end of the time slice, or the outcome.
@@ -130,7 +115,7 @@ class Attempt:
     def resume(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
         # Clock and counters start while the processes are still stopped: all they do is in both.
-        self.progress.clock.resume()
+        self.progress.resume()
         self._monitor.telemetry.sample(self._group.pids, now=True)
         self._group.resume()
         # The signal continues loader workers; the training process waits for this message.
@@ -190,7 +175,7 @@ class Attempt:
         """
         # Stopped before it is sampled: loader workers have run until now.
         self._group.pause()
-        self.progress.clock.pause()
+        self.progress.pause()
         if excess := self._monitor.excess(self._group.pids, pauses=True):
             self.resume()  # a stopped process could not send its last figures
             return self._out_of_memory(excess)
@@ -274,8 +259,8 @@ class Attempt:
             reason=reason,
             metrics=metrics,
             tags=tags,
-            started_at=progress.clock.began_at,
-            wall_s=round(progress.clock.now(), 3),
+            started_at=progress.began_at,
+            wall_s=round(progress.now(), 3),
             node=self._host.name,
             device=telemetry.gpus.device,
             cores=len(self._lease.cores),

@@ -27,7 +27,7 @@ from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.system.cgroup import node_bytes
 from orchestrator.system.cores import text_of, usable_cores
 from orchestrator.system.processes import TreeSample, children_of, cpu_s_of, unshared_bytes
-from orchestrator.trial import Isolation
+from orchestrator.trial import Isolation, Report
 
 USABLE_SHARE = 0.9
 """Share of the node's memory for trials; the rest is for the driver, Ray and the page cache."""
@@ -245,28 +245,32 @@ def _command(pid: int) -> bytes:
     return b""
 
 
-class ActiveClock:
-    """Seconds that a trial has run, in its time slices or all along.
+class Progress:
+    """State and time of a trial, for the attempts at it that continue from its checkpoint.
 
     Attributes:
         began_at: Start of the trial, in seconds since the epoch; None before :meth:`start`.
+        last: Last report.
+        earlier_epochs: Epochs in the checkpoint of an earlier trial of the curve; 0: without one.
     """
 
-    def __init__(self) -> None:
-        """Stand at 0 until :meth:`start`."""
+    def __init__(self, earlier_epochs: int = 0) -> None:
+        """Stand at 0 s until :meth:`start`."""
         self.began_at: float | None = None
+        self.last: Report | None = None
+        self.earlier_epochs = earlier_epochs
         self._active_s = 0.0
         self._since: float | None = None
 
     def start(self) -> None:
-        """Begin to count. A clock that counts already, as at a retry, continues."""
+        """Begin to count. If it counts already, as at a retry, it continues."""
         if self.began_at is None:
             # The one reading of the wall clock. Durations go by a clock that is never set.
             self.began_at = time.time()
             self.resume()
 
     def now(self) -> float:
-        """Return the seconds since the start, without those of pauses."""
+        """Return the seconds that the trial has run, without those of pauses."""
         return self._active_s + (0.0 if self._since is None else time.monotonic() - self._since)
 
     def pause(self) -> None:
@@ -274,5 +278,5 @@ class ActiveClock:
         self._active_s, self._since = self.now(), None
 
     def resume(self) -> None:
-        """Count again. No effect on a clock that counts."""
+        """Count again. No effect while it counts."""
         self._since = time.monotonic() if self._since is None else self._since

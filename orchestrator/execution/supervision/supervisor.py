@@ -18,7 +18,8 @@ from functools import partial
 
 from orchestrator.execution.leases import Lease
 from orchestrator.execution.process.fork_client import NotForked, ServerError, output_of
-from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
+from orchestrator.execution.supervision.attempt import Attempt, Host
+from orchestrator.execution.supervision.attempt_monitor import Progress
 from orchestrator.execution.supervision.endings import merge_rerun, rerun_tag
 from orchestrator.execution.supervision.paused import forget, keep, last_pause, put_by, take_up
 from orchestrator.kernel.events import Started

@@ -16,7 +16,8 @@ from orchestrator import DataFolders, Demand, Isolation
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.process.fork_client import ForkedProcess
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.execution.supervision.attempt import Attempt, Host, Progress
+from orchestrator.execution.supervision.attempt import Attempt, Host
+from orchestrator.execution.supervision.attempt_monitor import Progress
 from orchestrator.execution.supervision.supervisor import Event, Supervisor
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, Needs, Rank, SliceEnd, Source, Update

@@ -50,7 +50,7 @@ def test_slower_steps_at_the_start_are_a_warm_up_or_other_load_by_their_time(
 
 
 def recording(blocks: Sequence[Block], **changes: Any) -> Recording:  # noqa: ANN401
-    epoch = Epoch(index=0, begin_s=1.0, start_s=0.25, end_s=3.0)
+    epoch = Epoch(index=0, start_s=0.25, duration_s=2.0)
     fields = {
         "context": context(), "blocks": blocks, "epochs": [epoch], "memory": [],
         "num_epochs": 1, "num_steps": 40, "train_s": 2.0, "eval_s": None, "usage": Usage(),

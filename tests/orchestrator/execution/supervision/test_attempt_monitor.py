@@ -13,9 +13,9 @@ from orchestrator.execution.supervision import attempt_monitor
 from orchestrator.execution.supervision.attempt_monitor import (
     READ_AGAIN_S,
     STALL_LIMIT_S,
-    ActiveClock,
     AttemptMonitor,
     OwnOverhead,
+    Progress,
 )
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Rank
@@ -154,7 +154,7 @@ def test_the_overhead_of_the_sweep_is_divided_among_the_cores(
 
 
 def test_the_clock_stands_still_while_paused_and_starts_once(now: SimpleNamespace) -> None:
-    clock = ActiveClock()
+    clock = Progress()
     clock.start()
     now.s += 1
     clock.pause()
