@@ -122,12 +122,15 @@ def end_marked(place: Path) -> None:
     Args:
         place: The server's socket, or the owner's folder.
     """
-    mark = {MARK: str(place)}.items()
+    mark = f"{MARK}={place}".encode()
+    while left := [pid for pid in psutil.pids() if mark in _environment_of(pid)]:
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
 
-    def is_marked(process: psutil.Process) -> bool:
-        return mark <= (process.info["environ"] or {}).items()  # None: it may not be read
 
-    while left := list(filter(is_marked, psutil.process_iter(["environ"]))):
-        for process in left:
-            with suppress(psutil.Error):
-                process.kill()
+def _environment_of(pid: int) -> list[bytes]:
+    """Return the entries of a process's environment; none if it has ended or may not be read."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return []
