@@ -174,6 +174,7 @@ def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None
     assert [report.epoch for report in told.reports["revived"]] == [1, 2]
 
 
+@BOTH
 def test_each_has_the_allocator_that_it_asked_for(sweep: Seen) -> None:
     results = sweep.told.results
     found = [results[name].tags["allocator"] for name in ("revived", "other")]
