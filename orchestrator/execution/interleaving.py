@@ -32,6 +32,7 @@ class Interleaving:
         self._supervisors = [Supervisor(each, host) for each in launch.each()]
         self._left = list(self._supervisors)
         self._current: Supervisor | None = None
+        self._num_slices = 0
         self._place = Place()
         self._lease: Lease | None = None
         self._sent_at = time.monotonic()
@@ -114,9 +115,9 @@ class Interleaving:
     def _begin_slice(self) -> Supervisor:
         """Start or resume the trial with the least progress; on a tie, the longest waiting."""
         assert self._lease is not None, "cores are acquired first"
-        chosen = min(self._left, key=lambda each: each.progress)
-        self._left.remove(chosen)
-        self._left.append(chosen)  # so the first of several has waited longest
+        chosen = min(self._left, key=lambda each: (each.progress, each.last_slice))
+        self._num_slices += 1
+        chosen.last_slice = self._num_slices
         if chosen.has_started:
             chosen.resume()
         else:
