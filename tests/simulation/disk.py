@@ -19,7 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 PAGE = 4096
-CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir")
+CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "close")
 
 
 class Died(BaseException):
@@ -60,21 +60,18 @@ class Disk:
         """Be the disk of a process; at the fault's step something happens to it, or ``acts``."""
         self.fault, self.acts, self.num_steps, self.is_dead = fault, acts, 0, False
         calls: dict[str, Any] = {name: self._call(name, getattr(os, name)) for name in CALLS}
-        with patch.multiple(os, **calls, close=self._closing(os.close)):
-            try:
+        try:
+            with patch.multiple(os, **calls):
                 yield
-            finally:
-                for number in [*self._open]:
-                    os.close(number)
-        if self.is_dead and fault is not None and fault.kind == "cut":
-            self.cut()
+        finally:
+            for number in self._open:
+                os.close(number)
+            self._open.clear()
+            if self.is_dead and fault is not None and fault.kind == "cut":
+                self.cut()
 
     def step(self) -> Fault | None:
-        """Count a step; return the fault that happens at it, if any.
-
-        Raises:
-            Died: It is the process's last.
-        """
+        """Count a step; return the fault that happens at it, if any, or raise ``Died``."""
         if self.is_dead:
             raise Died
         self.num_steps += 1
@@ -89,17 +86,12 @@ class Disk:
             raise Died
         return fault
 
-    def _closing(self, real: Callable[[int], None]) -> Callable[[int], None]:
-        def close(number: int) -> None:
-            self._open.pop(number, None)
-            real(number)
-
-        return close
-
     def _call(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(target: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - any call's
             path = self._open.get(target) if isinstance(target, int) else Path(target)
-            if path is None or not path.is_relative_to(self.root):
+            if name == "close":
+                self._open.pop(target, None)
+            if name == "close" or path is None or not path.is_relative_to(self.root):
                 return real(target, *given, **named)
             was_dead = self.is_dead
             try:
@@ -111,7 +103,12 @@ class Disk:
             if fault is not None and fault.is_error:
                 if name == "write" and fault.kind != "eio":
                     real(target, given[0][: self._rng.randint(0, len(given[0]) - 1)])
-                self._fail(name, target, fault)
+                elif name == "fsync" and path.is_file():
+                    # The system drops what it could not write, and never tries again.
+                    ino = path.stat().st_ino
+                    self._lost[ino] = (len(self._synced.get(ino, b"")), path.stat().st_size)
+                number = errno.EIO if fault.kind == "eio" else errno.ENOSPC
+                raise OSError(number, os.strerror(number), None if target in self._open else path)
             done = real(target, *given, **named)
             if name == "open":
                 self._open[done] = path
@@ -122,19 +119,6 @@ class Disk:
             return done
 
         return call
-
-    def _fail(self, name: str, target: int | str | Path, fault: Fault) -> None:
-        number = errno.EIO if fault.kind == "eio" else errno.ENOSPC
-        if (
-            isinstance(target, int)
-            and name == "fsync"
-            and not (path := self._open[target]).is_dir()
-        ):
-            # The system drops what it could not write, and never tries again.
-            ino = path.stat().st_ino
-            self._lost[ino] = (len(self._synced.get(ino, b"")), path.stat().st_size)
-        where = None if isinstance(target, int) else str(target)
-        raise OSError(number, os.strerror(number), where)
 
     # -- what is on the disk
 
@@ -154,10 +138,7 @@ class Disk:
         folder = folder or self.root
         self._sync(folder)
         for each in folder.iterdir():
-            if each.is_dir():
-                self.keep(each)
-            else:
-                self._sync(each)
+            (self.keep if each.is_dir() else self._sync)(each)
 
     def cut(self) -> None:
         """Cut the power: leave what was synced, and by chance some of the rest."""
@@ -175,32 +156,25 @@ class Disk:
         for name in sorted(synced.keys() | now.keys()):
             then, entry = synced.get(name), now.get(name)
             if entry is not None and (entry.inode() == then or self._rng.random() < 0.5):
-                path = Path(entry.path)
-                if entry.is_dir():
-                    left[name] = self._left(path, entry.inode())
-                else:
-                    left[name] = self._torn(entry.inode(), path.read_bytes())
+                of = self._left if entry.is_dir() else self._torn
+                left[name] = of(Path(entry.path), entry.inode())
             elif then is not None:
                 is_folder = then in self._names
                 left[name] = self._left(None, then) if is_folder else self._synced.get(then, b"")
         return left
 
-    def _torn(self, ino: int, now: bytes) -> bytes:
+    def _torn(self, path: Path, ino: int) -> bytes:
         """Return what is left of a file's content: more than was synced, perhaps with holes."""
-        rng, synced, now = self._rng, self._synced.get(ino, b""), self._kept(ino, now)
+        rng, synced, now = self._rng, self._synced.get(ino, b""), self._kept(ino, path.read_bytes())
         if not now.startswith(synced):
             return rng.choice([synced, now])
-        tail = now[len(synced) :]
-        if not tail:
-            return now
-        size, how = rng.randint(0, len(tail)), rng.random()
+        size, how = rng.randint(len(synced), len(now)), rng.random()
         if how < 0.6:
-            return synced + tail[:size]
+            return now[:size]
         if how < 0.8:  # its length was written, the rest was not
-            return synced + tail[:size] + bytes(rng.randint(0, len(tail) - size))
+            return now[:size] + bytes(rng.randint(0, len(now) - size))
         first = -(-len(synced) // PAGE) * PAGE  # a later page was written, this one was not
-        hole = now[first : first + PAGE]
-        return now[:first] + bytes(len(hole)) + now[first + PAGE :]
+        return now[:first] + bytes(len(now[first : first + PAGE])) + now[first + PAGE :]
 
     def _write(self, folder: Path, left: dict[str, Any]) -> None:
         for name, content in left.items():

@@ -21,8 +21,7 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError
 from orchestrator.execution.supervision.paused import forget, put_by, take_up
-from orchestrator.kernel import executor as kernel_executor
-from orchestrator.kernel import journal as kernel_journal
+from orchestrator.kernel import executor, journal
 from orchestrator.kernel.events import Event, Finished, Started
 from orchestrator.kernel.executor import Executor, Needs, Source
 from orchestrator.kernel.journal import read_journal
@@ -129,14 +128,9 @@ class Said(Fold):
 
 
 class MachineState:
-    """A machine, its disk and what its user has seen.
+    """A machine and its disk; when each trial's end was said, and which have ended by the disk.
 
-    Attributes:
-        said: Time at which each trial's end was shown.
-        ended: Trials that have ended, as the disk has it.
-        wrong: What must not be.
-        output: What the last driver has printed.
-        has_ended: True once a driver has come to its end.
+    ``wrong`` is what must not be.
     """
 
     def __init__(self, case: Case, root: Path, rng: random.Random) -> None:
@@ -168,8 +162,8 @@ class MachineState:
 
     def damage(self) -> None:
         """Damage a file: what is lost is made again, or the run is refused until it is restored."""
-        rng, journal = self.rng, self.journal
-        lines = journal.read_bytes().splitlines(keepends=True) if journal.exists() else []
+        rng, path = self.rng, self.journal
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         states = sorted(self.run_dir.glob("paused/*-*/state"))
         what = rng.choice(["record", "checkpoint", "line", "journal"])
         if what == "record" and len(lines) > 1:
@@ -205,15 +199,15 @@ class MachineState:
         stack.callback(
             lambda: directory._lock.close() if self.disk.is_dead else directory.release()
         )
-        folders, executor = DataFolders(root=self.root, cache=self.root), Simulated(self)
+        folders, plays = DataFolders(root=self.root, cache=self.root), Simulated(self)
         request = Request(
             options=Options(no_mlflow=True, time_budget=case.time_budget_s),
             file=Path(case.record.file), sweep=case.sweep, folders=folders, here=case.machine,
             before=before,
         )  # fmt: skip
-        spending = Spending(request.budgets, case.plan, executor.now)
+        spending = Spending(request.budgets, case.plan, plays.now)
         parts = run._Prepared.__new__(run._Prepared)
-        parts.request, parts.directory, parts.executor = request, directory, executor
+        parts.request, parts.directory, parts.executor = request, directory, plays
         parts.past, parts.load = read_past(run_dir, case.record), None
         parts.record, parts.spending = case.record, spending
         parts.factory = TrialFactory(
@@ -262,9 +256,9 @@ def _patched(machine: MachineState) -> Iterator[None]:
     make = trackers.make_trackers
     with ExitStack() as stack:
         for place, name, new in (
-            (kernel_executor, "time", machine.clock),
-            (kernel_executor, "_ZERO", machine.clock.offset),
-            (kernel_journal, "time", machine.clock),
+            (executor, "time", machine.clock),
+            (executor, "_ZERO", machine.clock.offset),
+            (journal, "time", machine.clock),
             (assembly, "Analyst", Remembering),
             (run, "make_trackers", lambda *given: (make(*given)[0], Said(machine))),
             (run, "write_results", _write_results),

@@ -53,9 +53,8 @@ def answer_of(history: SweepHistory, rows: Sequence[dict[str, Any]]) -> tuple[st
     """Return the front and the recommendation of a run, in words."""
     if (key := repr(rows)) not in _ANSWERS:
         tables = RunTables(trials=trials_of(history), sweep=history.sweep)
-        choice = choose(tables)
-        config = None if choice is None else choice.config
-        _ANSWERS[key] = front_table(tables).to_csv(index=False), repr(config)
+        chosen = getattr(choose(tables), "config", None)
+        _ANSWERS[key] = front_table(tables).to_csv(index=False), repr(chosen)
     return _ANSWERS[key]
 
 
@@ -70,6 +69,11 @@ def undisturbed(case: Case) -> tuple[list[dict[str, Any]], tuple[str, str], int]
         return rows, answer_of(history, rows), made.disk.num_steps
 
 
+def played(seed: int) -> list[str]:
+    """Play the schedule of a seed; return what must not be."""
+    return play(*schedule(seed), seed)
+
+
 def schedule(seed: int) -> tuple[Case, list[Fault]]:
     """Return the sweep of a seed, and the fault of each process of it."""
     rng = random.Random(f"schedule {seed}")
@@ -77,11 +81,6 @@ def schedule(seed: int) -> tuple[Case, list[Fault]]:
     most = undisturbed(case)[2]
     num = rng.randint(1, MOST_FAULTS)
     return case, [Fault(rng.choice(KINDS), rng.randint(1, most)) for _ in range(num)]
-
-
-def played(seed: int) -> list[str]:
-    """Play the schedule of a seed; return what must not be."""
-    return play(*schedule(seed), seed)
 
 
 def play(case: Case, faults: Sequence[Fault], seed: object) -> list[str]:
