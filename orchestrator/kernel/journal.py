@@ -25,8 +25,8 @@ from orchestrator.trial import TrialState
 GROUP_S: Final = 0.25
 """Least time between two syncs: ends of trials within it are synced together, s."""
 
-_SHARE: Final = 100
-"""A sync comes no sooner than so many times as long as the last one took."""
+_SHARE, _MOST_S = 100, 1.0
+"""A sync comes no sooner than so many times as long as the last one took, or so many seconds."""
 
 _SYNCED: Final = (events.Opened, events.Resumed, events.Finished, events.Judged)
 """Events that are synced; those between them are, with the next one."""
@@ -42,7 +42,7 @@ class Journal:
     """A file that events are appended to, each written before the call returns.
 
     A process that is killed at any moment loses at most the line it was writing. A power cut loses
-    no trial's end that is older than :data:`GROUP_S`: ends are synced, in groups.
+    no trial's end that is older than two seconds: ends are synced, in groups.
     """
 
     def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
@@ -93,7 +93,7 @@ class Journal:
         with self._naming():
             self._sync()
         ended = time.monotonic()
-        self._sync_from = ended + max(GROUP_S, _SHARE * (ended - began))
+        self._sync_from = ended + max(GROUP_S, min(_SHARE * (ended - began), _MOST_S))
 
     def _sync(self) -> None:
         try:

@@ -59,14 +59,10 @@ class Simulated(ReplayExecutor):
         super().__init__(Made(), machine.case.machine, began_at=machine.clock.elapsed)
 
     now = Executor.now  # as of trials that are real
-
-    @property
-    def _now(self) -> float:
-        return self._its.clock.elapsed
-
-    @_now.setter
-    def _now(self, at: float) -> None:
-        self._its.clock.elapsed = at
+    _now = property(
+        lambda self: self._its.clock.elapsed,
+        lambda self, at: setattr(self._its.clock, "elapsed", at),
+    )
 
     def run(self, conductor: Any) -> None:  # noqa: ANN401 - a conductor
         super().run(_Stepping(conductor, self._its))
@@ -221,7 +217,10 @@ class MachineState:
 
     def judge(self, fault: Fault | None, code: int | None) -> None:
         """Compare what is on the disk after a driver with what was shown."""
-        wrong, events = list(_odd_messages(self.output)), list[Event]()
+        wrong, events = ["a traceback"] * ("Traceback" in self.output), list[Event]()
+        for line in self.output.splitlines():  # each message of the system names a file
+            if "Errno" in line and "/" not in line.partition("Errno")[2]:
+                wrong.append(f"a message without a file: {line!r}")
         try:
             events = list(read_journal(self.journal)) if self.journal.exists() else []
         except SweepError as error:
@@ -239,15 +238,6 @@ class MachineState:
         elif code == 2 and not (fault is not None and fault.is_error):
             wrong.append(f"refused: {self.output.splitlines()[-1]}")
         self.wrong += [f"after {fault}: {text}" for text in wrong]
-
-
-def _odd_messages(text: str) -> Iterator[str]:
-    if "Traceback" in text:
-        yield "a traceback"
-    for line in text.splitlines():
-        _, mark, message = line.partition("error: ")
-        if mark and (not message or ("Errno" in message and "/" not in message)):
-            yield f"a message without a file: {line!r}"
 
 
 @contextmanager

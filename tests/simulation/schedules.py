@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,12 +29,9 @@ _OF_TIME = ("started_at", "wall_s", "node")
 @contextmanager
 def machine(case: Case, seed: object) -> Iterator[MachineState]:
     """Yield a new machine for a sweep."""
-    shm = Path("/dev/shm")
-    root = Path(tempfile.mkdtemp(prefix="simulation-", dir=shm if shm.is_dir() else None))
-    try:
-        yield MachineState(case, root, random.Random(repr(seed)))
-    finally:
-        shutil.rmtree(root)
+    shm = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="simulation-", dir=shm) as root:
+        yield MachineState(case, Path(root), random.Random(repr(seed)))
 
 
 def rows_of(made: MachineState) -> tuple[SweepHistory, list[dict[str, Any]]]:

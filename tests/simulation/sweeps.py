@@ -24,8 +24,7 @@ from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Report, Trial
 from tests.orchestrator.search.playing import TRAINABLE, Config
 
-FILE = Path("/made/sweep.py")
-EPOCHS = 3
+FILE, EPOCHS = Path("/made/sweep.py"), 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,23 +52,17 @@ class Case:
 
 def _sweep(seed: int = 0, **fields: Any) -> Sweep[Any]:  # noqa: ANN401 - of a sweep
     lr = 0.1 if isinstance(fields["search"], Grid) else loguniform(1e-3, 1.0)
-    rigor = {"confirm": 2, "max_confirm": 3, "finalists": 1, "check_isolated": 0}
     space = fields.pop("space", Config(lr=lr, workers=choice(0, 3), batch=choice(100, 200)))
-    return Sweep(
-        TRAINABLE,
-        question="?",
-        space=space,
-        epochs=EPOCHS,
-        cores_per_trial=1,
-        seed=seed,
-        rigor=Rigor(**{**rigor, **fields.pop("rigor", {"max_repeats": 1})}),
-        **fields,
+    rigor = Rigor(
+        confirm=2, max_confirm=3, finalists=1, check_isolated=0, max_repeats=fields.pop("most", 1)
     )
+    fields |= {"question": "?", "epochs": EPOCHS, "cores_per_trial": 1, "rigor": rigor}
+    return Sweep(TRAINABLE, space=space, seed=seed, **fields)
 
 
 _STAGED = _sweep(search=Factored(), space=Config(workers=choice(0, 3), batch=choice(100, 200)))
 CASES: Sequence[Case] = (
-    Case("grid", _sweep(search=Grid(), rigor={"max_repeats": 2})),
+    Case("grid", _sweep(search=Grid(), most=2)),
     Case("grid on three", _sweep(1, search=Grid()), slots=3),
     Case("optuna", _sweep(search=Optuna(trials=5))),
     Case("halving", _sweep(search=Grid(), stopping=Asha("val_acc", grace=1, factor=2))),
@@ -88,13 +81,9 @@ class Made:
         for epoch in range(1, EPOCHS + 1):
             accuracy += rng.uniform(0, 0.01) + 0.1
             metrics = {"val_acc": accuracy, "samples_per_s": 100 / epoch_s, "epoch_s": epoch_s}
-            at_s = epoch * epoch_s
-            reports.append(
-                Report(step=epoch, epoch=epoch, samples=epoch, elapsed_s=at_s, metrics=metrics)
-            )
-        return RecordedRun(
-            reports=reports, wall_s=EPOCHS * epoch_s + 1, metrics=reports[-1].metrics
-        )
+            count: dict[str, Any] = {"step": epoch, "epoch": epoch, "samples": epoch}
+            reports.append(Report(**count, elapsed_s=epoch * epoch_s, metrics=metrics))
+        return RecordedRun(reports=reports, wall_s=EPOCHS * epoch_s + 1, metrics=metrics)
 
 
 class Remembering(Analyst):
