@@ -1,4 +1,5 @@
 """``python -m orchestrator SWEEP.py``, and the program ``orchestrator`` of an installation."""
+# PYTHON_ARGCOMPLETE_OK
 
 import os
 import sys

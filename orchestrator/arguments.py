@@ -7,15 +7,14 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, ClassVar, Final, NoReturn
 
 from orchestrator.errors import SweepError, nearest
 from orchestrator.locations import named_path, short
 from orchestrator.texts import bounded, bounded_lines
-
-S = TypeVar("S", bound=str)
 
 MOST: Final = 2**31 - 1
 """Largest whole number of an argument that has no limit of its own."""
@@ -31,10 +30,21 @@ class Parser(argparse.ArgumentParser):
     """Reports an error in one message, with the nearest option and without the usage.
 
     An option is not abbreviated: ``--resum`` would be another one once there are two of them.
+
+    Attributes:
+        complete: Called in place of parsing where a shell asks for completions.
     """
+
+    complete: ClassVar[Callable[[Parser], object] | None] = None
 
     def __init__(self, *, allow_abbrev: bool = False, **more: Any) -> None:  # noqa: ANN401 - argparse's
         super().__init__(allow_abbrev=allow_abbrev, **more)
+
+    def parse_args(self, *args: Any, **named: Any) -> Any:  # noqa: ANN401 - argparse's
+        """Return the options of a command line, as argparse does."""
+        if Parser.complete is not None:
+            Parser.complete(self)
+        return super().parse_args(*args, **named)
 
     @property
     def options(self) -> list[str]:
@@ -101,17 +111,27 @@ def cluster_address(text: str) -> str:
     return text
 
 
-def one_of(*names: S) -> Callable[[str], S]:
-    """Return a type of argument: one of a few names, of which its message gives the nearest."""
+@dataclass(frozen=True, eq=False)  # argparse hashes it
+class Names:
+    """A type of argument: one of a few names, of which its message gives the nearest.
 
-    def read(text: str) -> S:
-        if text not in names:
+    Attributes:
+        names: The names.
+        others: True where another text is read too.
+    """
+
+    names: Collection[str]
+    others: bool = False
+
+    def __call__(self, text: str) -> str:
+        """Return the name, as ``names`` has it."""
+        if text not in (names := list(self.names)):
+            if self.others:
+                return some_text(text)
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not allowed{nearest(text, names)}; allowed: {', '.join(names)}"
             )
-        return next(name for name in names if name == text)
-
-    return read
+        return names[names.index(text)]
 
 
 # -- commands to type

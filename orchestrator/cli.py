@@ -12,6 +12,7 @@ from pkgutil import resolve_name
 from typing import Any, Final
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
+from orchestrator.driver.options.completion import completing
 from orchestrator.driver.options.declaration import Group, Option, as_today, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
@@ -30,6 +31,7 @@ COMMANDS: Final = {
 """Commands besides ``run`` and ``plan``, each with its function."""
 OF_ANALYSIS: Final = ("show", "front", "export", "open", "compare")
 """Those of ``python -m orchestrator.analysis``."""
+_KNOWN: Final = ("run", "plan", *OF_ANALYSIS, *COMMANDS)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -40,6 +42,8 @@ def main(arguments: Sequence[str]) -> int:
         row and nothing can be recommended, 1 where the sweep could not finish, 2 where
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
+    if (command := completing(_KNOWN)) is not None:
+        arguments = command
     try:
         word, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
         if word in COMMANDS:
@@ -73,8 +77,7 @@ def _require_file(word: str) -> None:
             f"{word} is the folder of a run, not a sweep file",
             f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
         )
-    known = ("run", "plan", *COMMANDS, *OF_ANALYSIS)
-    close = "" if word.startswith("-") else nearest(word, known)
+    close = "" if word.startswith("-") else nearest(word, _KNOWN)
     if close and not os.path.exists(word):  # noqa: PTH110
         raise SweepError(f"{word}: no such command or file{close}")
 

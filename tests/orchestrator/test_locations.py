@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from orchestrator.arguments import (
+    Names,
     Parser,
     a_path,
     cluster_address,
-    one_of,
     some_text,
     whole_number,
 )
@@ -136,7 +136,7 @@ def test_data_is_kept_in_the_users_cache_unless_another_is_named(
     ("read", "text", "value"),
     [
         (whole_number(1), "3", 3), (whole_number(0, 5), "5", 5), (a_path, "a/b", Path("a/b")),
-        (a_path, "~", Path.home()), (one_of("a", "b"), "b", "b"), (some_text, "x", "x"),
+        (a_path, "~", Path.home()), (Names(("a", "b")), "b", "b"), (some_text, "x", "x"),
         (cluster_address, "10.0.0.1:6379", "10.0.0.1:6379"),
         (cluster_address, "head-1.example:1", "head-1.example:1"),
         (cluster_address, "[fe80::1]:6379", "[fe80::1]:6379"),
@@ -156,7 +156,7 @@ def test_what_is_allowed_is_read(read: Callable[[str], Any], text: str, value: o
         (a_path, "file:///tmp", "the path of a file or a folder"),
         (a_path, "~nobody-of-this-name/x", "there is no such user"),
         (some_text, "", "leave the option out"),
-        (one_of("grid"), "gird", "did you mean 'grid'?"),
+        (Names(("grid",)), "gird", "did you mean 'grid'?"),
         *((cluster_address, text, "HOST:PORT of the cluster's head")
           for text in ("auto", "head", ":6379", "ray://head:10001")),
     ],

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from orchestrator.arguments import MOST, a_path, one_of, some_text, whole_number
+from orchestrator.arguments import MOST, Names, a_path, some_text, whole_number
 from orchestrator.errors import SweepError, nearest
 
 _MOST_S: Final = 1e9
@@ -137,7 +137,7 @@ def replay_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 
 def _switch(text: str) -> bool:
-    return one_of("true", "1", "false", "0")(text.lower()) in {"true", "1"}
+    return Names(("true", "1", "false", "0"))(text.lower()) in {"true", "1"}
 
 
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import cluster_address, one_of
+from orchestrator.arguments import Names, cluster_address
 from orchestrator.driver.options.declaration import (
     DEFAULT_EXECUTOR,
     EXECUTORS,
@@ -61,10 +61,13 @@ class Options:
         is_list=True,
     )
     search: str | None = option(
-        _SEARCHED, f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's", "NAME"
+        _SEARCHED,
+        f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's",
+        "NAME",
+        read=Names(SEARCHES, others=True),
     )
     stopping: str | None = option(
-        _SEARCHED, "asha ends trials at rungs, none trains all", "NAME", read=one_of(*_STOPPING)
+        _SEARCHED, "asha ends trials at rungs, none trains all", "NAME", read=Names(_STOPPING)
     )
     trials: int | None = count("configs to try at most")
     seed: int | None = count(
@@ -97,12 +100,12 @@ class Options:
         _PLACE,
         "how far trials are kept from each other: exclusive, leased or shared",
         "NAME",
-        read=one_of(*Isolation),
+        read=Names(Isolation),
         replaces="isolation",
     )
     no_rerun: bool = option(_PLACE, "run no contaminated trial again")
     executor: str | None = option(
-        _PLACE, f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})", "NAME", read=one_of(*EXECUTORS)
+        _PLACE, f"{_EXECUTORS} (default: {DEFAULT_EXECUTOR})", "NAME", read=Names(EXECUTORS)
     )
     address: str | None = option(
         _PLACE, "use this existing Ray cluster", "ADDR", read=cluster_address
