@@ -136,6 +136,14 @@ class Names:
 
 # -- commands to type
 
+_PROGRAM: Final = "orchestrator"
+
+
+def command(words: str = "") -> str:
+    """Return a command of this program, with the program as the user has typed it."""
+    is_program = Path(sys.argv[0]).name == _PROGRAM
+    return f"{'' if is_program else 'python -m '}{_PROGRAM} {words}".rstrip()
+
 
 def typed(module: str, arguments: Sequence[str | Path], *, program: str = "") -> str:
     """Return a command line for this environment: quoted, and found whatever the search path is.
@@ -147,7 +155,9 @@ def typed(module: str, arguments: Sequence[str | Path], *, program: str = "") ->
         program: A program that the environment has for the module, preferred where it does.
     """
     words = [str(short(word)) if isinstance(word, Path) else word for word in arguments]
-    python = Path(sys.executable).absolute()
+    python, started = Path(sys.executable).absolute(), Path(sys.argv[0]).absolute()
+    if module == started.name == _PROGRAM:
+        return shlex.join([_found(started), *words])
     if program and python.with_name(program).exists():
         return shlex.join([_found(python.with_name(program)), *words])
     return shlex.join([_found(python), "-m", module, *words])

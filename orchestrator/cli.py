@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Final
 
-from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, command
 from orchestrator.driver.options.completion import completing
 from orchestrator.driver.options.declaration import Group, Option, as_today, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
@@ -31,7 +31,21 @@ COMMANDS: Final = {
 """Commands besides ``run`` and ``plan``, each with its function."""
 OF_ANALYSIS: Final = ("show", "front", "export", "open", "compare")
 """Those of ``python -m orchestrator.analysis``."""
-_KNOWN: Final = ("run", "plan", *OF_ANALYSIS, *COMMANDS)
+_KNOWN: Final = {
+    "run": "run a sweep, as without this word",
+    "plan": "print what a sweep would run",
+    "list": "list the runs with their answers",
+    "show": "print a run's answer and front; write its report again",
+    "front": "print the configs that no other one beats",
+    "export": "write a run's tables as CSV or Parquet",
+    "open": "open a run's report in the browser",
+    "compare": "compare two runs",
+    "train": "train once with what a run recommends",
+    "tune": "find the arguments with which a training script runs fastest",
+    "judge": "decide which of two revisions, configs or commands is faster",
+    "init": "write a sweep and a trainable to begin with, or a sweep of a script",
+}
+_LAST: Final = "Commands about a finished run take the last one where none is named."
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,8 +56,8 @@ def main(arguments: Sequence[str]) -> int:
         row and nothing can be recommended, 1 where the sweep could not finish, 2 where
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
-    if (command := completing(_KNOWN)) is not None:
-        arguments = command
+    if (completed := completing(tuple(_KNOWN))) is not None:
+        arguments = completed
     try:
         word, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
         if word in COMMANDS:
@@ -75,7 +89,7 @@ def _require_file(word: str) -> None:
     if word and os.path.isfile(f"{word}/{RunFile.SWEEP}"):  # noqa: PTH113 - of any length
         raise SweepError(
             f"{word} is the folder of a run, not a sweep file",
-            f"to resume it: --resume {word}; to see it: python -m orchestrator.analysis {word}",
+            f"to resume it: --resume {word}; to see it: {command(f'show {word}')}",
         )
     close = "" if word.startswith("-") else nearest(word, _KNOWN)
     if close and not os.path.exists(word):  # noqa: PTH110
@@ -102,12 +116,13 @@ def parse(arguments: Sequence[str]) -> Options:
 
 def _parser() -> argparse.ArgumentParser:
     """Return the parser; an option that is not given has no attribute."""
+    lines = [f"  {name:22}{text}" for name, text in _KNOWN.items()]
     parser = Parser(
-        prog="python -m orchestrator",
+        prog=command(),
         description="Finds which settings train a model fastest without costing accuracy.",
-        epilog="Commands, each with its own --help: run SWEEP.py (as without it), plan SWEEP.py, "
-        "list, show, front, export, open, compare, train, judge, tune, init. Where no run is "
-        "named, it is the last one.",
+        usage=f"{command('SWEEP.py')} [options], or {command('COMMAND')} [options]",
+        epilog="\n".join(["commands, each with its own --help:", *lines, "", _LAST]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
     parser.add_argument(

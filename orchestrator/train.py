@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.arguments import Parser, a_path
+from orchestrator.arguments import Parser, a_path, command
 from orchestrator.data import DataFolders
 from orchestrator.driver.request import chosen_data
 from orchestrator.errors import RunDirectoryError, SweepFileError
@@ -78,7 +78,7 @@ def _of_file(file: Path, options: argparse.Namespace) -> Asked:
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
-        prog="python -m orchestrator train",
+        prog=command("train"),
         description="Trains once with the settings that a run recommends, on that run's data, and "
         "keeps the weights.",
     )
@@ -118,7 +118,7 @@ def _recommended(run_dir: Path) -> Mapping[str, Any]:
     """Return the config that the run recommends."""
     content = read_recommended(run_dir)
     if content is None:
-        again = f"write it again: python -m orchestrator.analysis {run_dir}"
+        again = f"write it again: {command(f'show {run_dir}')}"
         raise RunDirectoryError(f"{run_dir / RunFile.RECOMMENDED}: cannot be read", again)
     if content["config"] is None:
         raise RunDirectoryError(f"{run_dir}: recommends no settings: {content.get('why', '')}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, command
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.storage.runs import last_runs
 from orchestrator.texts import bounded_lines
@@ -117,23 +117,23 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text in COMMANDS.items():
-        command = commands.add_parser(
+        of_name = commands.add_parser(
             name,
-            prog=f"python -m orchestrator.analysis {name}",
+            prog=command(name),
             help=text,
-            description=_COMPARE if name == "compare" else f"{text.capitalize()}.",
+            description=_COMPARE if name == "compare" else f"{text[0].upper()}{text[1:]}.",
         )
-        command.set_defaults(command=name)
+        of_name.set_defaults(command=name)
         for argument, settings in _ARGUMENTS[name].items():
-            command.add_argument(argument, **settings)
+            of_name.add_argument(argument, **settings)
         if name != "open":
-            command.add_argument(
+            of_name.add_argument(
                 "--tracking-uri",
                 metavar="URI",
                 help="read from this MLflow server or database; a run is then the name of an "
                 "experiment (its latest sweep) or the id of a sweep's parent run",
             )
-        command.add_argument(
+        of_name.add_argument(
             "--json", action="store_true", help="print one JSON document and nothing else"
         )
     first = words[0] if words else ""
@@ -146,7 +146,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         words = ["show", *words]
     options = commands.choices[words[0]].parse_args(words[1:])
     if options.command == "compare" and options.run is not None and options.second is None:
-        parser.error("compare: the following arguments are required: SECOND")
+        of_name = commands.choices["compare"]
+        of_name.error("the following arguments are required: SECOND")
     return options
 
 

@@ -124,7 +124,7 @@ def open_report(options: argparse.Namespace) -> int:
     if not report.is_file():
         raise RunDirectoryError(
             f"{folder}: has no {RunFile.REPORT}",
-            f"this writes it: {typed('orchestrator.analysis', [folder])}",
+            f"this writes it: {typed('orchestrator', ['show', folder])}",
         )
     is_open = webbrowser.open(report.as_uri())
     if options.json:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.arguments import command
 from orchestrator.data import is_path
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
@@ -72,7 +73,7 @@ def sweep_record(
     factory: TrialFactory, request: Request, command_line: Sequence[str], num_planned: int | None
 ) -> SweepRecord:
     """Return everything about a sweep that is known before its first trial."""
-    words = ("python", "-m", "orchestrator", *shown_words(command_line))
+    words = (*command().split(), *shown_words(command_line))
     record = replace(
         question_record(factory.sweep, request.file),
         cores_per_trial=factory.num_cores,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.arguments import command
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.options.declaration import contradictions
@@ -101,7 +102,7 @@ def read_request(given: Options) -> Request:
         options = replace(given, trials=None).resuming(before.options)
         options = replace(options, sweep_file=options.sweep_file or Path(before.file))
     if (file := options.sweep_file) is None:
-        raise SweepFileError("no sweep file given", "python -m orchestrator SWEEP.py; see --help")
+        raise SweepFileError("no sweep file given", f"{command('SWEEP.py')}; see --help")
     if options.address:
         use_token_if_there_is_one()
     sweep = options.applied_to(load_sweep(file))

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from orchestrator.arguments import Parser, a_path, some_text, whole_number
+from orchestrator.arguments import Parser, a_path, command, some_text, whole_number
 from orchestrator.errors import SweepError
 from orchestrator.judge.sequential import LEAST, MOST, Verdict, expected_pairs, judged
 from orchestrator.judge.sides import Side, sides_of
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> Parser:
     parser = Parser(
-        prog="python -m orchestrator judge",
+        prog=command("judge"),
         description="Runs two git revisions, configs or commands in turn until it is decided which "
         "is faster. Ends with 0 where the new one is faster and no less accurate, else with 3.",
     )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.arguments import Parser, a_path
+from orchestrator.arguments import Parser, a_path, command
 from orchestrator.errors import RunDirectoryError
 from orchestrator.locations import short
 from orchestrator.storage.files import RunFile, read_recommended
@@ -39,7 +39,7 @@ def last_runs(number: int) -> list[Path]:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the runs below a folder, the last one first; return 0."""
-    parser = Parser(prog="python -m orchestrator list", description="Lists runs, the last first.")
+    parser = Parser(prog=command("list"), description="Lists runs, the last first.")
     parser.add_argument("folder", metavar="DIR", nargs="?", type=a_path, default=DEFAULT_RUNS,
                         help="folder of SWEEP/TIME (default: runs)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.arguments import Parser, a_path, typed
+from orchestrator.arguments import Parser, a_path, command, typed
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.templates.of_script import sweep_of
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
         SweepError: One of the files is there already, or cannot be written.
     """
     parser = Parser(
-        prog="python -m orchestrator init",
+        prog=command("init"),
         description="Writes a sweep and a trainable that run at once, without data and network.",
     )
     parser.add_argument(
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         if there := [name for name in texts if os.path.lexists(folder / name)]:
             raise SweepError(
                 f"init: there is a {' and a '.join(there)} in {folder.absolute()}",
-                "allowed: another folder: python -m orchestrator init DIR",
+                f"allowed: another folder: {command('init DIR')}",
             )
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

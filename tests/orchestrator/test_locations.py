@@ -17,7 +17,9 @@ from orchestrator.arguments import (
     Parser,
     a_path,
     cluster_address,
+    command,
     some_text,
+    typed,
     whole_number,
 )
 from orchestrator.errors import SweepError, SweepFileError
@@ -186,3 +188,23 @@ def test_an_abbreviated_option_is_refused(
     with pytest.raises(SystemExit) as ended:
         parser.parse_args(words.split())
     assert (ended.value.code, said in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("started", "helped", "resumed"),
+    [
+        ("{folder}/orchestrator", "orchestrator train", "orchestrator --resume r"),
+        ("{folder}/elsewhere/orchestrator", "orchestrator train", "{folder}/elsewhere/"),
+        ("{folder}/orchestrator/__main__.py", "python -m orchestrator train", "-m orchestrator"),
+    ],
+)
+def test_a_command_is_named_as_it_was_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: str, helped: str, resumed: str
+) -> None:
+    program = tmp_path / "orchestrator"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [started.format(folder=tmp_path)])
+
+    assert command("train") == helped
+    assert resumed.format(folder=tmp_path) in typed("orchestrator", ["--resume", "r"])

@@ -13,6 +13,7 @@ from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, is_share, short, shown
+from orchestrator.arguments import command
 from orchestrator.formats import counted, duration
 from orchestrator.metrics import is_learned
 from orchestrator.trial import Stage
@@ -163,12 +164,12 @@ def to_copy(view: View) -> dict[str, tuple[str, ...]]:
     if config is None:
         return {}
     run_dir = shlex.quote("RUN_DIR" if view.run_dir is None else str(view.run_dir))
-    again = shlex.join(["python", "-m", "orchestrator", str(sweep.file)])
+    again = command(shlex.quote(str(sweep.file)))
     words = iter(view.findings.command)
     options = [shlex.join(pair) for pair in zip(words, words, strict=True)]
     return {
         "To train with these settings and keep the weights": (
-            "python -m orchestrator train", run_dir, "--save model.pt",
+            command("train"), run_dir, "--save model.pt",
         ),
         "JSON": (json.dumps(config),),
         "Python": (f"config = {config!r}",),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import pandas as pd
 
 from orchestrator.analysis.tables.run_tables import RunTables, run_intervals
+from orchestrator.arguments import command
 from orchestrator.errors import RunDirectoryError, SweepError, nearest
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile, read_recommended, replace_file
@@ -115,7 +116,7 @@ def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     except FileNotFoundError:
         raise RunDirectoryError(
             f"{run_dir}: has no {name}, so it is not a run's directory or the run was cut short",
-            f"a run that was cut short is finished by: python -m orchestrator --resume {run_dir}",
+            f"a run that was cut short is finished by: {command(f'--resume {run_dir}')}",
         ) from None
     except Exception as error:  # noqa: BLE001 - a damaged file raises many types of error
         first_line = str(error).partition("\n")[0] or type(error).__name__
@@ -173,7 +174,7 @@ def _download(client: MlflowClient, parent: Run, name: str, folder: str) -> None
     except (MlflowException, OSError):
         raise RunDirectoryError(
             f"MLflow run {parent.info.run_id}: has no file {name}",
-            "its sweep has not ended, or was killed: python -m orchestrator --resume "
+            f"its sweep has not ended, or was killed: {command('--resume')} "
             f"{parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
         ) from None
 

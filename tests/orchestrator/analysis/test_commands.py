@@ -137,7 +137,7 @@ def test_a_report_is_opened_and_its_path_printed(
     assert main(["open", str(tmp_path)]) == 2
     text = capsys.readouterr().err
     assert "has no report.html" in text
-    assert f"python -m orchestrator.analysis {tmp_path}" in text
+    assert f"python -m orchestrator show {tmp_path}" in text
     report.write_text("<p>report")
     monkeypatch.setattr(webbrowser, "open", lambda url: bool(opened.append(url)))
     document = answer("open", tmp_path)
