@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import cloudpickle
 
@@ -30,6 +31,14 @@ from orchestrator.system.import_path import environment_with
 if TYPE_CHECKING:
     import pandas as pd
 
+_RESUMED: Final = "to resume: "
+_DRIVER: Final = (
+    "import signal, sys; from orchestrator.system.lifeline import die_with_parent; "
+    "die_with_parent(int(sys.argv.pop(1)), signal.SIGTERM); "
+    "from orchestrator.__main__ import run; run()"
+)
+"""The command line, which ends in order when its parent dies: a notebook's kernel restarts."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -42,6 +51,8 @@ class Report:
     path: Path
 
     def _repr_html_(self) -> str:
+        if not self.path.exists():
+            return f"<p>There is no {html.escape(str(self.path))}.</p>"
         page = html.escape(self.path.read_text("utf-8"))
         return f'<iframe srcdoc="{page}" width="100%" height="900" style="border:0"></iframe>'
 
@@ -125,7 +136,7 @@ def run(sweep: Sweep[Any], **options: Any) -> Result:  # noqa: ANN401 - as of th
     file = folder.parent / ".sweeps" / digest / f"{name}{PICKLED}"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
-    code = _followed([sys.executable, "-m", "orchestrator", str(file), *_words(options)])
+    code = _followed([str(file), *_words(options)], f"orchestrator.run(..., resume={str(given)!r})")
     if code == EXIT_WRONG_REQUEST:
         raise SweepError("run: the request is wrong: see above")
     return Result(folder, code)
@@ -143,10 +154,16 @@ def _words(options: Mapping[str, Any]) -> Iterator[str]:
             yield str(value)
 
 
-def _followed(words: list[str]) -> int:
-    """Run a command; print its lines as they come, and hand an interrupt on to it."""
+def _followed(words: list[str], again: str) -> int:
+    """Run a command line; print its lines as they come, and hand an interrupt on to it.
+
+    Args:
+        words: Its arguments.
+        again: What to call to resume the run, in place of the command that its line has.
+    """
     with subprocess.Popen(
-        words, text=True, errors="replace", bufsize=1, start_new_session=True,
+        [sys.executable, "-c", _DRIVER, str(os.getpid()), *words],
+        text=True, errors="replace", bufsize=1, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env=environment_with(*sys.path),
     ) as process:  # fmt: skip
@@ -154,7 +171,8 @@ def _followed(words: list[str]) -> int:
         while True:
             try:
                 for line in process.stdout:
-                    sys.stdout.write(line)
+                    is_command = line.startswith(_RESUMED)
+                    sys.stdout.write(f"{_RESUMED}{again}\n" if is_command else line)
                     sys.stdout.flush()
                 return process.wait()
             except KeyboardInterrupt:

@@ -37,14 +37,15 @@ _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def die_with_parent(parent: int) -> None:
-    """Let the kernel kill this process when its parent dies.
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Let the kernel kill this process, or signal it, when its parent dies.
 
     Args:
         parent: The parent's process id. A parent that died before this call can send no signal
             any more: then this process has another parent already, and ends at once.
+        number: The signal.
     """
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
     # Compared after the call: a death between a comparison and the call would go unnoticed.
     if os.getppid() != parent:
         # Not sys.exit: Python prints and ignores an exception in an at-fork handler.

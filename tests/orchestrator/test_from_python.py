@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -101,8 +102,27 @@ def test_an_interrupt_ends_the_run_with_its_tables(tmp_path: Path) -> None:
     printed = process.communicate(timeout=60)[0]
 
     assert "130 None" in printed, printed
-    assert "to resume: " in printed
+    assert f"to resume: orchestrator.run(..., resume={'run'!r})" in printed
     assert (tmp_path / "run" / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_a_run_ends_in_order_when_its_kernel_is_killed(tmp_path: Path) -> None:
+    process = start(tmp_path, 60)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "start" in line:
+            break
+    process.kill()
+    process.communicate()
+    journal = tmp_path / "run/journal.jsonl"
+    for _ in range(600):
+        if '"ended"' in journal.read_text() and (tmp_path / "run/report.html").exists():
+            break
+        time.sleep(0.1)
+
+    assert json.loads(journal.read_text().splitlines()[-1])["exit_code"] == 143
+    assert (tmp_path / "run/report.html").exists()
 
 
 def test_an_unknown_option_and_a_wrong_request_are_errors(
