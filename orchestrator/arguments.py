@@ -40,11 +40,13 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *, allow_abbrev: bool = False, **more: Any) -> None:  # noqa: ANN401 - argparse's
         super().__init__(allow_abbrev=allow_abbrev, **more)
 
-    def parse_args(self, *args: Any, **named: Any) -> Any:  # noqa: ANN401 - argparse's
+    def parse_args(  # type: ignore[override]  # no namespace is given
+        self, args: Sequence[str] | None = None
+    ) -> argparse.Namespace:
         """Return the options of a command line, as argparse does."""
         if Parser.complete is not None:
             Parser.complete(self)
-        return super().parse_args(*args, **named)
+        return super().parse_args(args)
 
     @property
     def options(self) -> list[str]:

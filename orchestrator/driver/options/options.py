@@ -100,7 +100,7 @@ class Options:
         _PLACE,
         "how far trials are kept from each other: exclusive, leased or shared",
         "NAME",
-        read=Names(Isolation),
+        read=Names(tuple(Isolation)),
         replaces="isolation",
     )
     no_rerun: bool = option(_PLACE, "run no contaminated trial again")
