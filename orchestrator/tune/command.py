@@ -21,7 +21,7 @@ from statistics import mean
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Final
 
-from orchestrator.arguments import Parser, a_path, whole_number
+from orchestrator.arguments import Parser, a_path, command, whole_number
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.judge.sequential import Verdict
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> Parser:
     parser = Parser(
-        prog="python -m orchestrator tune",
+        prog=command("tune"),
         usage="%(prog)s [options] train.py [its arguments]",
         description="Runs a PyTorch training script as it is, while settings of the DataLoader of "
         "its training loop take turns; prints those that train fastest. Ends with 0 where they are "
