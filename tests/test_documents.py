@@ -167,6 +167,8 @@ def options_shown() -> dict[tuple[str, ...], set[str]]:
         for module, rest in re.findall(line, text, re.M):
             typed = rest.partition(" #")[0]
             words = re.findall(r"^ ([a-z]+)(?![\w./])", typed)  # ``train``, ``init``
+            if words == ["tune"]:  # what follows the script is the script's
+                typed = typed.partition(".py")[0]
             found = re.findall(r"(?<![\w-])--[a-z][\w-]*", typed)
             shown.setdefault((module, *words), set()).update(found)
     return {command: options for command, options in shown.items() if options}
