@@ -21,7 +21,7 @@ CACHE  := .pytest_cache
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install run plan test test-slow coverage integrations notebooks screenshots check lint types layers format lock wheel clean
+.PHONY: help install run plan test test-slow coverage integrations notebooks docs screenshots check lint types layers format lock wheel clean
 
 help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -76,6 +76,18 @@ notebooks: $(STAMP)  ## Execute analysis/notebooks into docs/_build/notebooks
 	    $(BIN)/python -m nbconvert --log-level ERROR --to html --HTMLExporter.mathjax_url= \
 	        --HTMLExporter.require_js_url= $$name.ipynb || exit 1; \
 	done
+
+# Notebooks are the gallery: where there are none yet, `make notebooks` makes them, in minutes.
+docs: $(STAMP)  ## The documents as a site, its links checked: docs/_build/site
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-docs.in
+	ls docs/_build/notebooks/*.html >/dev/null 2>&1 || $(MAKE) notebooks
+	rm -rf docs/_build/pages && mkdir -p docs/_build/pages/notebooks
+	git ls-files -z '*.md' '*.png' '*.svg' '*.csv' '*.txt' '*.cff' '*.py' '*.yml' LICENSE \
+	    | xargs -0 cp --parents --target-directory docs/_build/pages
+	cp docs/_build/notebooks/*.html docs/_build/pages/notebooks
+	cd docs/_build/pages/notebooks && { echo "# Gallery"; echo; for file in *.html; do \
+	    echo "- [$$(echo $${file%.html} | tr _ ' ')]($$file)"; done; } > index.md
+	$(BIN)/python -m mkdocs build --quiet
 
 screenshots: $(STAMP)  ## The pictures of README and docs, of a run of this code; needs Chromium
 	$(BIN)/python -m benchmarks.pictures
