@@ -82,12 +82,11 @@ docs: $(STAMP)  ## The documents as a site, its links checked: docs/_build/site
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-docs.in
 	ls docs/_build/notebooks/*.html >/dev/null 2>&1 || $(MAKE) notebooks
 	rm -rf docs/_build/pages && mkdir -p docs/_build/pages/notebooks
-	git ls-files -z '*.md' '*.png' '*.svg' '*.csv' '*.txt' '*.cff' '*.py' '*.yml' LICENSE \
-	    | xargs -0 cp --parents --target-directory docs/_build/pages
+	git ls-files -z ':!tests' ':!.*' | xargs -0 cp --parents --target-directory docs/_build/pages
 	cp docs/_build/notebooks/*.html docs/_build/pages/notebooks
 	cd docs/_build/pages/notebooks && { echo "# Gallery"; echo; for file in *.html; do \
 	    echo "- [$$(echo $${file%.html} | tr _ ' ')]($$file)"; done; } > index.md
-	$(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m mkdocs build
 
 screenshots: $(STAMP)  ## The pictures of README and docs, of a run of this code; needs Chromium
 	$(BIN)/python -m benchmarks.pictures
