@@ -21,7 +21,13 @@ from tests.leaks import MARK
 from tests.test_repository import pins
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NAMES = {"jinja2": "jinja2", "sklearn": "scikit-learn", "pynvml": "nvidia-ml-py", "PIL": "pillow"}
+NAMES = {
+    "jinja2": "jinja2",
+    "sklearn": "scikit-learn",
+    "pynvml": "nvidia-ml-py",
+    "PIL": "pillow",
+    "tensorboardX": "tensorboardx",
+}
 """Distributions of modules that are not called like them."""
 BROUGHT_ALONG = {"sqlalchemy": "mlflow", "pillow": "torchvision"}
 """What others that are asked for need, and hand on."""
