@@ -89,15 +89,6 @@ _ARGUMENTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
             "help": "compare although the runs differ in KEY, because that is what is being "
             "compared: versions.torch, say; may be given several times",
         },
-        "--again": {
-            "metavar": ("FIRST", "SECOND"),
-            "nargs": 2,
-            "action": "append",
-            "default": [],
-            "help": "two more runs of the same two versions, from another session; may be given "
-            "several times. One pair of runs cannot tell the host on the day from a change between "
-            "the versions, several pairs can",
-        },
     },
 }
 

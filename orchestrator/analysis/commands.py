@@ -18,7 +18,7 @@ from orchestrator.analysis.columns import config_of, plain
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
 from orchestrator.analysis.comparison.compare import Comparison
-from orchestrator.analysis.comparison.sessions import compare_sessions
+from orchestrator.analysis.comparison.compare import compare as compare_runs
 from orchestrator.analysis.findings.findings import findings, recommended_json
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.report.console import show_comparison, show_front, show_run
@@ -134,16 +134,14 @@ def open_report(options: argparse.Namespace) -> int:
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Print the comparison of two runs, or of several pairs; return 1 for a regression, else 0.
+    """Print the comparison of two runs; return 1 for a regression, else 0.
 
     Raises:
         SweepError: There is no such run, or the runs cannot be compared.
     """
-    pairs = [
-        (load_run(first, options.tracking_uri), load_run(second, options.tracking_uri))
-        for first, second in [(options.run, options.second), *options.again]
-    ]
-    comparison = compare_sessions(pairs, across=options.across, tolerance=options.tolerance)
+    runs = (options.run, options.second)
+    first, second = (load_run(each, options.tracking_uri) for each in runs)
+    comparison = compare_runs(first, second, across=options.across, tolerance=options.tolerance)
     if options.json:
         write_document("compare", _compared(comparison))
     else:
@@ -169,7 +167,6 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
         "tolerance": comparison.tolerance,
         "metric": comparison.metric,
         "accuracy": comparison.accuracy,
-        "num_pairs": comparison.num_pairs,
         "changes": changes,
         "configs": rows_of(table, sweep),
         "not_compared": [

@@ -1,1 +1,1 @@
-"""Two runs of a sweep, or several pairs of runs, compared config by config."""
+"""Two runs of a sweep, compared config by config."""

@@ -49,7 +49,6 @@ class Comparison:
         mismatches: Differences between rows of the same config and stage that are not compared,
             with the number of times that each occurs.
         notes: Other differences: no condition, yet a reason to be careful.
-        num_pairs: Pairs of runs that it rests on.
     """
 
     table: pd.DataFrame
@@ -60,7 +59,6 @@ class Comparison:
     sweep: SweepRecord
     mismatches: Mapping[pairs.Difference, int]
     notes: tuple[str, ...] = ()
-    num_pairs: int = 1
 
     @property
     def verdict(self) -> Verdict:
@@ -82,8 +80,7 @@ class Comparison:
     def common_texts(self) -> list[str]:
         """The common change of each stage in a sentence."""
         return [
-            change_text(row, [], self.sweep)
-            + (HOST if self.num_pairs == 1 and not row["low"] <= 1 <= row["high"] else "")
+            change_text(row, [], self.sweep) + ("" if row["low"] <= 1 <= row["high"] else HOST)
             for row in self.common.dropna(subset=["low"]).to_dict("records")
         ]
 

@@ -62,17 +62,11 @@ def _environment_of(sweep: SweepRecord) -> dict[str, str]:
     return keys | {f"versions.{n}": str(versions[n]) for n in TIMED_PACKAGES if n in versions}
 
 
-def require_alike(
-    first: SweepRecord,
-    second: SweepRecord,
-    across: Collection[str],
-    *,
-    what: str = "the runs cannot be compared; they differ in what a speed depends on:",
-) -> None:
+def require_alike(first: SweepRecord, second: SweepRecord, across: Collection[str]) -> None:
     """Refuse two sweeps if their environments differ in a key that is not in ``across``.
 
     Raises:
-        SweepError: They do; the message begins with ``what``, and names each key and both values.
+        SweepError: They do; the message names each key and both values.
     """
     ours, theirs = _environment_of(first), _environment_of(second)
     apart = [
@@ -83,7 +77,7 @@ def require_alike(
         if ours.get(key) != theirs.get(key) and key not in across
     ]
     if apart:
-        raise refusal(what, apart)
+        raise refusal("the runs cannot be compared; they differ in what a speed depends on:", apart)
 
 
 def refusal(what: str, apart: Collection[Difference]) -> SweepError:

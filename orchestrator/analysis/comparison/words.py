@@ -16,8 +16,8 @@ from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 
 HOST: Final = (
-    "; that is the host on the day as much as what was changed between the runs: --again tells "
-    "them apart"
+    "; that is the host on the day as much as what was changed between the runs: the command judge "
+    "tells them apart"
 )
 
 

@@ -204,8 +204,7 @@ def show_comparison(comparison: Comparison) -> None:
     )
     rows, changes = comparison.table.head(MAX_ROWS), comparison.changes
     labels = labels_of(comparison.table, comparison.sweep)[: len(rows)]
-    pairs = f", {comparison.num_pairs} pairs of runs" if comparison.num_pairs > 1 else ""
-    title = f"{comparison.metric}, second over first{pairs}; 95 % intervals"
+    title = f"{comparison.metric}, second over first; 95 % intervals"
     heads = ("first\nsecond", *_NARROWEST, "verdict")
     table = _table(title, labels, "config, stage, runs", *heads)
     verdicts = changes[changes["metric"] == comparison.metric].set_index("row")["verdict"]
