@@ -72,7 +72,8 @@ class Journal:
     def append(self, event: Event) -> Event:
         """Write an event with its time; return it with the time."""
         event = replace(event, at=round(self.now(), 3))
-        line = _with_checksum(encode(event), self._num_lines + 1)
+        body = encode(event).removesuffix(b"}")
+        line = b'%b,"line":%d,"crc":"%08x"}\n' % (body, self._num_lines + 1, crc32(body))
         with self._naming():
             end = os.fstat(self._fd).st_size
             try:
@@ -163,11 +164,6 @@ def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
         if not line.endswith(b"\n") or b"\0" in line:
             return
         yield line
-
-
-def _with_checksum(line: bytes, number: int) -> bytes:
-    body = line.removesuffix(b"}")
-    return b'%b,"line":%d,"crc":"%08x"}\n' % (body, number, crc32(body))
 
 
 def _check_line(line: bytes, number: int, *, needs: bool) -> bool:

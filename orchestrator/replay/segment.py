@@ -29,15 +29,15 @@ _OF_EVALUATED: Final = (
 
 def stopped_at(part: RecordedRun, report: Report) -> RecordedRun:
     """Return the part of a run that a trial has played if it is stopped at one of its reports."""
-    whole = {name: part.metrics[name] for name in OF_THE_WHOLE_RUN if name in part.metrics}
-    return replace(
-        part,
-        state=TrialState.STOPPED,
-        reason="",
-        metrics={**whole, **report.metrics},
-        tags={**part.tags, **report.tags},
-        wall_s=report.elapsed_s,
-    )
+    part = _with_figures_of(report, part, OF_THE_WHOLE_RUN)
+    return replace(part, state=TrialState.STOPPED, wall_s=report.elapsed_s)
+
+
+def _with_figures_of(last: Report, run: RecordedRun, kept: Sequence[str]) -> RecordedRun:
+    """Return the run with the figures of its last report, and those of its own in ``kept``."""
+    whole = {name: run.metrics[name] for name in kept if name in run.metrics}
+    tags = {**run.tags, **last.tags}
+    return replace(run, reason="", metrics={**whole, **last.metrics}, tags=tags)
 
 
 def shortfall(run: RecordedRun, budget: Budget) -> str:
@@ -136,18 +136,9 @@ def _part(run: RecordedRun, reports: Sequence[Report] | None, begun: int) -> Rec
     wall_s = max(last.elapsed_s + shift_s, 0.0)
     if run.state is TrialState.COMPLETED:  # start and end of its process
         wall_s += max(run.wall_s - run.reports[-1].elapsed_s, 0.0)
-    kept = (*OF_THE_WHOLE_RUN, FIRST_LOSS)
-    whole = {name: run.metrics[name] for name in kept if name in run.metrics}
-    return replace(
-        run,
-        reports=played,
-        wall_s=wall_s,
-        ceilings_s=0.0,
-        state=TrialState.COMPLETED,
-        reason="",
-        metrics={**whole, **last.metrics},
-        tags={**run.tags, **last.tags},
-    )
+    run = _with_figures_of(last, run, (*OF_THE_WHOLE_RUN, FIRST_LOSS))
+    state = TrialState.COMPLETED
+    return replace(run, reports=played, wall_s=wall_s, ceilings_s=0.0, state=state)
 
 
 def set_up_s(run: RecordedRun) -> float:

@@ -28,25 +28,23 @@ class Group:
     Within it the speed depends on the setting alone, and what is learned on the curve alone.
 
     Attributes:
-        name: Those values.
         settings: Values of the systems knobs and of the group: speed depends on these.
         curves: Values of the learning knobs and of the group: learning depends on these. The first
             is the baseline's where it has one with the same learning knobs.
         configs: The configs by setting and curve. Constraints may leave some out.
     """
 
-    name: Key
     settings: tuple[Key, ...]
     curves: tuple[Key, ...]
     configs: Mapping[tuple[Key, Key], Key]
 
-    def to_probe(self, setting: Key) -> tuple[Key, Key]:
-        """Return the config that a setting is probed with, and its curve.
+    def to_probe(self, setting: Key) -> Key:
+        """Return the config that a setting is probed with.
 
-        The curve is the first that has the setting, so that nearly all settings have the same.
+        Its curve is the first that has the setting, so that nearly all settings have the same.
         """
-        curve = next(curve for curve in self.curves if (setting, curve) in self.configs)
-        return self.configs[setting, curve], curve
+        pairs = ((setting, curve) for curve in self.curves)
+        return next(self.configs[pair] for pair in pairs if pair in self.configs)
 
 
 class Factors:
@@ -93,7 +91,7 @@ class Factors:
         for key in [baseline, *keys]:
             pair = self.setting_of(key), self.curve_of(key)
             configs.setdefault(_at(key, both), {})[pair] = key
-        return tuple(_group(name, members) for name, members in configs.items())
+        return tuple(map(_group, configs.values()))
 
     @property
     def num_settings(self) -> int:
@@ -113,9 +111,9 @@ def _at(key: Key, places: Sequence[int]) -> Key:
     return tuple([key[place] for place in places])
 
 
-def _group(name: Key, configs: Mapping[tuple[Key, Key], Key]) -> Group:
+def _group(configs: Mapping[tuple[Key, Key], Key]) -> Group:
     settings, curves = (tuple(dict.fromkeys(column)) for column in zip(*configs, strict=True))
-    return Group(name=name, settings=settings, curves=curves, configs=configs)
+    return Group(settings=settings, curves=curves, configs=configs)
 
 
 class Goals:
@@ -169,13 +167,12 @@ class Goals:
 
         NaN for one that it has not: a probe that ended within an epoch has no time of an epoch.
         """
-        rate = Objective(RATE, Goal.MAXIMIZE)
-        figures = [(each.sign, result.metrics.get(each.metric)) for each in (self.speed, rate)]
-        own, rate_log = (
-            sign * math.log(figure) if figure is not None and 0 < figure < math.inf else math.nan
-            for sign, figure in figures
-        )
-        return own, rate_log
+
+        def log(metric: str) -> float:
+            figure = result.metrics.get(metric, math.nan)
+            return math.log(figure) if 0 < figure < math.inf else math.nan
+
+        return self.speed.sign * log(self.speed.metric), log(RATE)
 
     def figures(self, metrics: Mapping[str, float]) -> tuple[float, ...] | None:
         """Return the learned figures, the larger the better; None where one is missing."""

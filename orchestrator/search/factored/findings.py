@@ -141,11 +141,9 @@ class Findings:
         It is the cheapest of the settings that tie with the fastest; the others follow by speed.
         """
         able = sorted(self.speeds.able(group.settings), key=self.speeds.mean, reverse=True)
-        ties = set(self.speeds.ties(group.settings))
-        cheapest = sorted(
-            (each for each in able if each in ties), key=lambda s: self._cost(group, s)
-        )
-        return cheapest[:1] + [each for each in able if each not in cheapest[:1]]
+        ties = self.speeds.ties(group.settings)
+        cheapest = sorted(ties, key=lambda setting: self._cost(group, setting))[:1]
+        return cheapest + [each for each in able if each not in cheapest]
 
     def trained_with(self, group: Group, curve: Key) -> Key | None:
         """Return the config to train a curve with; None where no setting of it can run.
@@ -191,8 +189,7 @@ class Findings:
             curve.step_ms.append(step_ms)
 
     def _cost(self, group: Group, setting: Key) -> tuple[float, ...]:
-        key, _ = group.to_probe(setting)
-        config = self.config(key)
+        config = self.config(group.to_probe(setting))
         return cost_of(
             config,
             self.speeds.metrics(setting),
@@ -222,9 +219,8 @@ def look(findings: Findings, num_probes: int, budget: Budget) -> Iterator[list[P
         return
     for group in findings.factors.groups:
         for setting in _undecided(findings, group, num_probes):
-            key, _ = group.to_probe(setting)
             repeats = range(findings.speeds.num_asked(setting), num_probes)
-            asked += _probes(findings, key, repeats, budget)
+            asked += _probes(findings, group.to_probe(setting), repeats, budget)
     first = asked[:1] if num_probes == 1 else []  # the baseline's setting
     yield [*first, *findings.shuffled(asked[len(first) :], f"look {num_probes}")]
 
@@ -266,10 +262,9 @@ def settle_speeds(
     for number in itertools.count():
         asked: list[Proposal] = []
         for group, setting in _in_question(findings, list(dict.fromkeys(groups()))):
-            key, _ = group.to_probe(setting)
             before = speeds.num_asked(setting)
             repeats = range(before, before + min(before, left - len(asked)))
-            asked += _probes(findings, key, repeats, budget)
+            asked += _probes(findings, group.to_probe(setting), repeats, budget)
         if not asked:
             return
         left -= len(asked)

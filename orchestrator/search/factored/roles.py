@@ -81,13 +81,12 @@ def suspects(findings: Findings) -> dict[str, Pair]:
     factors, found = findings.factors, dict[str, Pair]()
     for group in factors.groups:
         fastest_first = sorted(group.settings, key=findings.speeds.mean, reverse=True)
-        probes = list(map(group.to_probe, fastest_first))
+        probes = [key for key in map(group.to_probe, fastest_first) if key in findings.fingerprints]
         for knob in factors.varied(Role.SYSTEMS):
             place = list(factors.problem.base).index(knob)
             alike: dict[object, list[Key]] = defaultdict(list)
-            for key, curve in probes:
-                if key in findings.fingerprints:
-                    alike[curve, key[:place], key[place + 1 :]].append(key)
+            for key in probes:
+                alike[factors.curve_of(key), key[:place], key[place + 1 :]].append(key)
             for one, other in (pair for keys in alike.values() for pair in pairwise(keys)):
                 if what_differs(findings, (one, other)):
                     found.setdefault(knob, (one, other))

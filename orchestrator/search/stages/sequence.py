@@ -57,20 +57,20 @@ def at_most(num_configs: int | None, number: int) -> int:
     return number if num_configs is None else min(number, max(1, num_configs))
 
 
-class Phase:
-    """A part of a sweep. The ledger has all results; what a phase does not do has a default.
+class Phase(Search):
+    """A part of a sweep: a search that also sees what the other phases were told.
 
     Most phases are a generator, :meth:`trials`. Waits are not in a journal: a generator changes
-    nothing on the way to a ``WAIT``.
+    nothing on the way to a ``WAIT``. When a phase goes on, what it did stays done.
 
     Attributes:
+        ledger: All results; set by :class:`Stages`.
         after_cut: True if it is asked also once the search's part of a budget is spent.
-        extends: True for a search that can continue to more configs.
         ends_search: True for a search that is asked to its end.
     """
 
+    ledger: Ledger
     after_cut: bool = False
-    extends: bool = False
     ends_search: bool = False
     _flow: Iterator[Proposal | Pause | None] | None = None
 
@@ -82,24 +82,14 @@ class Phase:
         """
         return ()
 
-    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
+    def ask(self) -> Proposal | Pause | None:
         """Return the phase's next trial; ``WAIT`` until more have ended; None at its end."""
-        self._flow = self._flow or self.trials(ledger)
+        self._flow = self._flow or self.trials(self.ledger)
         return next(self._flow, None)
 
     def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause | None]:
         """Yield the answers of :meth:`ask`; after None it is asked again where it begins again."""
         raise NotImplementedError
-
-    def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Take the result of a trial that the phase asked for."""
-
-    def should_stop(self, trial: Trial, report: Report) -> bool:
-        """Return True if a running trial that the phase asked for is to stop."""
-        return False
-
-    def go_on(self, trials: int | None) -> None:
-        """Begin again after a cut, or with ``trials`` configs; what it did stays done."""
 
 
 class Stages(Search):
@@ -112,6 +102,8 @@ class Stages(Search):
         self._ledger = Ledger(problem=problem)
         self.extends = any(phase.extends for phase in phases)
         self._phases = list(phases)
+        for phase in phases:
+            phase.ledger = self._ledger
         self._current = 0
         self._cut_at: int | None = None
         self._skipped: set[tuple[Any, ...]] = set()
@@ -124,7 +116,7 @@ class Stages(Search):
         while self._current < len(self._phases):
             phase = self._phases[self._current]
             if self._cut_at is None or phase.after_cut:
-                proposal = phase.ask(self._ledger)
+                proposal = phase.ask()
                 if isinstance(proposal, Proposal):
                     return self._registered(proposal)
                 # Trials that a cut left unrun have no result to wait for.
@@ -228,13 +220,13 @@ class Searching(Phase):
         if trials is not None and self.ends_search and self.extends:
             self._search.extend(trials)
 
-    def ask(self, ledger: Ledger) -> Proposal | Pause | None:
+    def ask(self) -> Proposal | Pause | None:
         """Return the search's next trial."""
         if self._left == 0:
             # One that is out may prove infeasible yet, and give its place to another.
-            return WAIT if ledger.num_out else None
+            return WAIT if self.ledger.num_out else None
         proposal = self._search.ask()
-        ledger.notes += self._search.notes()
+        self.ledger.notes += self._search.notes()
         if self._left is not None and isinstance(proposal, Proposal):
             self._left -= proposal.stage is Stage.TRAIN
         return proposal

@@ -36,12 +36,12 @@ def trial(findings: Findings, key: Key, stage: Stage, pause: int | None = None) 
 def test_of_equally_fast_settings_the_cheapest_is_trained_with(findings: Findings) -> None:
     group = findings.factors.groups[0]
     for setting in group.settings:
-        key, _ = group.to_probe(setting)
+        key = group.to_probe(setting)
         workers = findings.config(key)["workers"]
         rate = {0: 100.0, 1: 500.0}.get(workers, 1000.0 + workers)
         result = completed(samples_per_s=rate, peak_rss_gib=0.5)
         findings.tell(trial(findings, key, Stage.PROBE), result)
-    assert group.to_probe(findings.fastest(group))[0][0] == 8
+    assert group.to_probe(findings.fastest(group))[0] == 8
     trained = findings.trained_with(group, group.curves[0])
     assert trained is not None
     assert findings.config(trained)["workers"] == 2
@@ -94,7 +94,7 @@ def test_the_baseline_comes_first_in_everything() -> None:
     assert group.settings[0] == factors.setting_of(baseline)
     assert group.curves[0] == factors.curve_of(baseline)
     for group in factors.groups:
-        assert {key[0] for key in (group.to_probe(s)[0] for s in group.settings)} == {0.1}
+        assert {group.to_probe(s)[0] for s in group.settings} == {0.1}
 
 
 def test_knobs_that_vary_by_role_and_a_knob_that_proves_to_be_both() -> None:

@@ -109,7 +109,7 @@ def probed(
     findings = simulated.findings(space)
     for group in findings.factors.groups:
         for setting in group.settings:
-            key, _ = group.to_probe(setting)
+            key = group.to_probe(setting)
             config = findings.config(key)
             batches, first_loss = of(config)
             findings.speeds.add(setting, completed(samples_per_s=1000.0))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from orchestrator.kernel.search import WAIT, Proposal, Search
 from orchestrator.search import Grid
-from orchestrator.search.stages.sequence import Ledger, Phase, Searching, Stages
+from orchestrator.search.stages.sequence import Phase, Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import play, six_configs, smooth, trial_of
 
@@ -37,12 +37,12 @@ class OneRun(Phase):
     def __init__(self) -> None:
         self._has_asked = False
 
-    def ask(self, ledger: Ledger) -> Proposal | None:
+    def ask(self) -> Proposal | None:
         if self._has_asked:
             return None
-        self._has_asked = ledger.isolated = True
-        ledger.notes.append("isolated from here on")
-        problem = ledger.problem
+        self._has_asked = self.ledger.isolated = True
+        self.ledger.notes.append("isolated from here on")
+        problem = self.ledger.problem
         return Proposal(config=problem.baseline, budget=problem.budget, isolated=True)
 
 
@@ -172,11 +172,11 @@ class FirstAgain(Phase):
     def __init__(self) -> None:
         self._repeat, self._has_asked = 0, False
 
-    def ask(self, ledger: Ledger) -> Proposal | None:
+    def ask(self) -> Proposal | None:
         if self._has_asked:
             return None
         self._has_asked, self._repeat = True, self._repeat + 1
-        problem = ledger.problem
+        problem = self.ledger.problem
         return Proposal(
             config=problem.baseline, budget=problem.budget, stage=Stage.PROBE, repeat=self._repeat
         )
