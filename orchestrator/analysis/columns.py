@@ -139,6 +139,20 @@ def by_value(cells: pd.Series[Any], function: Callable[[Any], str]) -> pd.Series
     return words.take(codes).set_axis(cells.index)
 
 
-def flagged(cells: pd.Series[Any]) -> pd.Series[bool]:
-    """Return True for the cells of a ``tags.`` column that are neither empty nor a no."""
-    return ~by_value(cells, text_of).str.lower().isin(["", "false", "no", "0"])
+def texts_of(rows: pd.DataFrame, column: str) -> pd.Series[str]:
+    """Return a column of text, ``""`` for empty cells, and where the table has no such column."""
+    if column not in rows.columns:
+        return pd.Series("", index=rows.index, dtype="str")
+    return by_value(rows[column], text_of)
+
+
+def numbers_of(rows: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Return a column of numbers, NaN for empty cells, and where the table has no such column."""
+    if column not in rows.columns:
+        return pd.Series(np.nan, index=rows.index, dtype="float64")
+    return rows[column].astype("float64")
+
+
+def tagged(rows: pd.DataFrame, tag: str) -> pd.Series[bool]:
+    """Return True for the rows where ``tags.<tag>`` is neither empty nor a no."""
+    return ~texts_of(rows, f"tags.{tag}").str.lower().isin(["", "false", "no", "0"])

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import by_value, text_of
+from orchestrator.analysis.columns import by_value, text_of, texts_of
 from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
@@ -58,9 +58,7 @@ def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) ->
         return pd.Series("", index=trials.index, dtype="str")
     names = {name: _described(name, nodes.get(name)) for name in trials["node"].dropna()}
     hardware = trials["node"].map(names).fillna("").astype("str")
-    if "tags.cpu_model" in trials.columns:
-        hardware = hardware.mask(by_value(trials["tags.cpu_model"], text_of) != "", "")
-    return hardware
+    return hardware.mask(texts_of(trials, "tags.cpu_model") != "", "")
 
 
 def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
@@ -75,9 +73,7 @@ def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
 
 def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
     """Return :data:`ISOLATED`, :data:`CO_LOCATED`, ... or ``""`` if the row does not record it."""
-    if "isolation" not in trials.columns:
-        return pd.Series("", index=trials.index, dtype="str")
-    return trials["isolation"].map(_CO_LOCATIONS).fillna("")
+    return texts_of(trials, "isolation").map(_CO_LOCATIONS).fillna("")
 
 
 def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of
+from orchestrator.analysis.columns import as_plain, config_of, numbers_of, rows_of, text_of
 from orchestrator.derived import CLOCK, EXACT, target_value, with_tolerance
 from orchestrator.metrics import Goal, Objective, is_learned, maximize
 from orchestrator.rules import RuleKind, SelectionRule, cost_of
@@ -31,7 +31,8 @@ class Rule:
     """Objectives of a sweep, and how a config is chosen by them.
 
     Attributes:
-        objectives: One, two or three, each with a tolerance or a bound; none is None.
+        objectives: One, two or three, each with a tolerance or a bound; none is None. The first
+            to improve comes first.
         how: The way of choosing.
         tie_margin: Configs within it are equally fast; the cheapest of them is taken.
         costs: Knobs and figures that make up a config's cost, the dearest first; empty: the usual.
@@ -73,6 +74,18 @@ class Rule:
         others = [o for o in self.objectives if o is not self.speed]
         learned = [o for o in others if is_learned(o.metric)]
         return next(iter([*learned, *others]), maximize("val_acc"))
+
+    def objective_of(self, metric: str) -> Objective:
+        """Return the objective of a figure; one to maximise if the rule has none."""
+        known = {o.metric: o for o in (self.accuracy, *self.objectives)}
+        return known.get(metric, maximize(metric))
+
+    def margin_of(self, metric: str) -> float:
+        """Return the largest negligible difference: a share of the speed, or in its own unit."""
+        objective = self.objective_of(metric)
+        if metric == self.speed.metric:
+            return self.tie_margin
+        return 0.0 if objective.relative else objective.tolerance or 0.0
 
     @property
     def others(self) -> tuple[Objective, ...]:
@@ -126,10 +139,10 @@ class Rule:
         """Return the limit of each condition, and the configs that meet all of them."""
         held = pd.Series(True, index=configs.index)
         for objective in self.objectives:
-            held &= _figures(configs, objective).notna()
+            held &= numbers_of(configs, column_of(objective)).notna()
         limits = {}
         for objective in self.conditions:
-            figures = _figures(configs, objective)
+            figures = numbers_of(configs, column_of(objective))
             limit = limits[objective.metric] = limit_of(objective, figures[held])
             held = held & reaches(objective, figures, limit)
         return limits, held
@@ -156,12 +169,6 @@ def reaches(objective: Objective, figures: pd.Series[Any], limit: float) -> pd.S
     return objective.sign * (figures - limit) >= -slack
 
 
-def _figures(configs: pd.DataFrame, objective: Objective) -> pd.Series[Any]:
-    """Return the figures of an objective, empty if the table has none."""
-    column = column_of(objective)
-    return configs[column] if column in configs.columns else pd.Series(np.nan, configs.index)
-
-
 def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd.DataFrame:
     """Return the table with a column for every objective: empty for one without a report."""
     missing = [c for c in map(column_of, objectives) if c not in trials.columns]
@@ -170,7 +177,7 @@ def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd
 
 def unreported(rows: pd.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     """Return the objectives that none of the rows has."""
-    return [o.metric for o in objectives if _figures(rows, o).isna().all()]
+    return [o.metric for o in objectives if numbers_of(rows, column_of(o)).isna().all()]
 
 
 def rule_of(sweep: SweepRecord) -> Rule:
@@ -182,8 +189,10 @@ def rule_of(sweep: SweepRecord) -> Rule:
         accuracy_tolerance=rigor.accuracy_tolerance,
         tie_margin=rigor.tie_margin,
     )
+    objectives = [with_own(objective) for objective in sweep.objectives]
+    speed = next(objective for objective in objectives if objective.bound is None)
     return Rule(
-        objectives=tuple(map(with_own, sweep.objectives)),
+        objectives=tuple(sorted(objectives, key=lambda each: each is not speed)),
         how=sweep.rule,
         tie_margin=float(rigor.tie_margin),
         costs=tuple(sweep.costs),
@@ -245,5 +254,5 @@ def with_derived(
     known = samples[is_searched].dropna()
     own = known[rows_of(trials, baseline)[known.index]]
     reference = known.head(1).sum() if own.empty else own.median()
-    speeds = trials[_SPEED] if _SPEED in trials.columns else np.nan
-    return trials.assign(**{TIME: times, GOODPUT: speeds * reference / samples})
+    goodput = numbers_of(trials, _SPEED) * reference / samples
+    return trials.assign(**{TIME: times, GOODPUT: goodput})

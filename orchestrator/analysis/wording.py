@@ -80,6 +80,11 @@ def shown_difference(metric: str, value: float) -> str:
     return f"{points} point{'s' * (points != '1')}"
 
 
+def signed(metric: str, value: float) -> str:
+    """Return a difference with its sign and without its unit: ``+0.35`` points, ``-0.12``."""
+    return f"{100 * value:+.2f}" if is_share(metric) else f"{value:+.3g}"
+
+
 def format_config(config: Mapping[str, Any], sweep: SweepRecord) -> str:
     """Return ``num_workers=3 lr=0.01``: the knobs that vary or differ from the baseline's."""
     names = telling_knobs([config], sweep)

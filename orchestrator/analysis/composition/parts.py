@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import metrics_of, params_of, text_of
+from orchestrator.analysis.columns import metrics_of, numbers_of, params_of, texts_of
 from orchestrator.analysis.comparable import probed_co_located
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import last_of_curves
@@ -91,14 +91,14 @@ def one_offs(trials: pd.DataFrame) -> pd.DataFrame:
     """
     names = ("train_s", "eval_s", "epochs", "steps", "step_ms", "first_epoch_s", "epoch_s")
     train_s, eval_s, epochs, steps, step_ms, first_s, epoch_s = (
-        _cells(trials, f"metrics.{name}") for name in names
+        numbers_of(trials, f"metrics.{name}") for name in names
     )
     left_s = train_s - epochs * _starts(trials) - steps * step_ms / 1000
     parts = {
-        SETUP: _cells(trials, WALL) - train_s - eval_s.fillna(0.0),
+        SETUP: numbers_of(trials, WALL) - train_s - eval_s.fillna(0.0),
         WARM_UP: (first_s - epoch_s).where(epochs > FEW_EPOCHS).fillna(left_s),
     }
-    is_first = _cells(trials, "metrics.earlier_epochs").isna()
+    is_first = numbers_of(trials, "metrics.earlier_epochs").isna()
     known = pd.DataFrame(parts).clip(lower=0.0).where(is_first)
     return known.set_axis(trials["trial_id"])
 
@@ -214,17 +214,17 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
         curves: One row a report; without any the samples follow from the rates.
     """
     rows = trials[(trials["stage"] == Stage.TRAIN) & trials["state"].isin(ENDED)]
-    each = _cells(rows, "metrics.eval_s") / _cells(rows, "metrics.epochs")
+    each = numbers_of(rows, "metrics.eval_s") / numbers_of(rows, "metrics.epochs")
     per_epoch = each.groupby(rows[COMBINATION]).median()
     warm_up_s = one_offs(ends)[WARM_UP].fillna(0.0).set_axis(ends.index)
-    epochs = _cells(ends, "metrics.epochs")
+    epochs = numbers_of(ends, "metrics.epochs")
     rows = pd.DataFrame(
         {
             COMBINATION: ends[COMBINATION],
             "epochs": epochs,
             "samples": epochs * _samples_per_epoch(ends, curves),
-            "to_target": (_cells(ends, _REACHED) - warm_up_s) / _cells(ends, _EPOCH_S),
-            "efficiency": _cells(ends, "metrics.goodput") / _cells(ends, RATE),
+            "to_target": (numbers_of(ends, _REACHED) - warm_up_s) / numbers_of(ends, _EPOCH_S),
+            "efficiency": numbers_of(ends, "metrics.goodput") / numbers_of(ends, RATE),
         }
     )
     of_combination = rows.groupby(COMBINATION, sort=False).mean()
@@ -234,8 +234,8 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
 
 def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> pd.Series[float]:
     """Return the samples of an epoch of each row: as reported, or by its own rate."""
-    speed = _cells(ends, RATE)
-    told = (_cells(ends, _EPOCH_S) - _starts(ends)) * speed
+    speed = numbers_of(ends, RATE)
+    told = (numbers_of(ends, _EPOCH_S) - _starts(ends)) * speed
     if curves.empty:
         return told
     last = curves.groupby("trial_id")[["samples", "epoch"]].max().astype("float64")
@@ -248,10 +248,8 @@ def _starts(rows: pd.DataFrame) -> pd.Series[float]:
 
     Nothing where epochs are too short for a steady state: the rate has the start in it then.
     """
-    starts = _cells(rows, _START_S).fillna(0.0)
-    if "tags.rate" not in rows.columns:
-        return starts
-    return starts.mask(rows["tags.rate"].map(text_of) == "epochs", 0.0)
+    starts = numbers_of(rows, _START_S).fillna(0.0)
+    return starts.mask(texts_of(rows, "tags.rate") == "epochs", 0.0)
 
 
 def with_times(configs: pd.DataFrame) -> pd.DataFrame:
@@ -261,7 +259,7 @@ def with_times(configs: pd.DataFrame) -> pd.DataFrame:
         configs: With the columns of :func:`curve_times`, and of each config's setting the speed,
             the start of an epoch, and the columns of :func:`one_offs`.
     """
-    speed, epochs = _cells(configs, RATE), configs["epochs"]
+    speed, epochs = numbers_of(configs, RATE), configs["epochs"]
     epoch_s = _starts(configs) + configs["samples"] / epochs.where(epochs > 0) / speed
     warm_up_s = configs[WARM_UP].fillna(0.0)
     train_s = warm_up_s + epochs * epoch_s
@@ -275,9 +273,3 @@ def with_times(configs: pd.DataFrame) -> pd.DataFrame:
     }
     known = {name: value for name, value in times.items() if name in configs or name == WALL}
     return configs.assign(**known).drop(columns=list(_PARTS))
-
-
-def _cells(rows: pd.DataFrame, column: str) -> pd.Series[float]:
-    if column not in rows.columns:
-        return pd.Series(np.nan, index=rows.index, dtype="float64")
-    return rows[column].astype("float64")

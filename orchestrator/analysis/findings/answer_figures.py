@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of
+from orchestrator.analysis.columns import numbers_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.choice import Choice
@@ -105,14 +105,10 @@ class Difference:
     selected: bool = False
 
     @property
-    def is_better(self) -> bool:
-        """True if the config is shown to be more accurate."""
-        return min(self.sign * self.low, self.sign * self.high) > 0
-
-    @property
-    def is_worse(self) -> bool:
-        """True if the config is shown to be less accurate."""
-        return max(self.sign * self.low, self.sign * self.high) < 0
+    def way(self) -> int:
+        """1 if the config is shown to be more accurate, -1 if less accurate, 0 if neither is."""
+        low, high = sorted((self.sign * self.low, self.sign * self.high))
+        return (low > 0) - (high < 0)
 
     @property
     def is_none(self) -> bool:
@@ -187,10 +183,7 @@ def cost_of_run(
         the baseline's epoch by the speed-up where that leads; ``epochs_to_pay``, until ``search_s``
         is saved; ``peak_rss_gib`` and ``peak_gpu_gib`` of the config, and ``baseline_*`` of these.
     """
-    walls, cores = (
-        pd.to_numeric(tables.trials.get(name, pd.Series(dtype="float64")), errors="coerce")
-        for name in ("wall_s", "cores")
-    )
+    walls, cores = (numbers_of(tables.trials, name) for name in ("wall_s", "cores"))
     took, core_s = (each.sum(min_count=1) for each in (walls, walls * cores))
     costs = {"search_s": took, "search_core_hours": core_s / 3600}
     is_of_epochs = tables.rule.speed.metric in OF_EPOCHS

@@ -17,10 +17,10 @@ from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.words import changes_of, named
 from orchestrator.analysis.knobs.effects import effects
-from orchestrator.analysis.knobs.figures import Kind, Verdict
+from orchestrator.analysis.knobs.figures import is_negligible
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.starts import break_even
-from orchestrator.analysis.rule import Rule, column_of, reaches
+from orchestrator.analysis.rule import column_of, reaches
 from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import learned_word, short, shown
@@ -225,7 +225,7 @@ def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
     rows = effects(tables).to_dict("records") if len(changes) > 1 else []
     for change in changes:
         own = [
-            _is_none(row, tables.rule)
+            is_negligible(row, tables.rule)
             for row in rows
             if row["knob"] == change.knob
             and format_value(row["reference"]) == change.baseline
@@ -236,18 +236,6 @@ def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:
     if unshown:
         text = f"no effect shown of {' and '.join(unshown)}"
         yield Finding(Caveat.EFFECT, text, short=text)
-
-
-def _is_none(effect: Mapping[Any, Any], rule: Rule) -> bool:
-    """Return True for an effect that is 0 in every pair, or within the rule's margin."""
-    low, high, margin = effect["low"], effect["high"], rule.tie_margin
-    if effect["kind"] == Kind.RATIO:
-        is_within = low >= 1 - margin and high <= 1 / (1 - margin)
-    else:
-        tolerances = {o.metric: o.tolerance for o in rule.objectives if not o.relative}
-        margin = tolerances.get(effect["metric"]) or 0.0
-        is_within = low >= -margin and high <= margin
-    return bool(is_within or effect["verdict"] == Verdict.EQUAL)
 
 
 def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:

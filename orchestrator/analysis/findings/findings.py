@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import pandas as pd
-
-from orchestrator.analysis.columns import Config, rows_of, same_config
+from orchestrator.analysis.columns import Config, plain, rows_of, same_config
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings import answer_figures, caveats, words
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
@@ -240,8 +238,8 @@ def recommended_json(found: Findings) -> dict[str, Any]:
         "command": list(found.command),
         "speedup": _speedup(found),
         "accuracy_difference": ends and {"metric": rule.accuracy.metric, **ends},
-        "figures": _plain(found.figures),
-        "baseline": {"config": baseline, "figures": _plain(found.baseline_figures)},
+        "figures": plain(found.figures),
+        "baseline": {"config": baseline, "figures": plain(found.baseline_figures)},
         "cost": found.cost,
         "checks": [
             {"name": one.code, "health": one.health, "text": one.text} for one in found.checks
@@ -276,7 +274,3 @@ def _speedup(found: Findings) -> dict[str, Any] | None:
         "why_not_known": found.why_not_known,
         "text": found.how_sure,
     }
-
-
-def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: None if pd.isna(value) else float(value) for name, value in figures.items()}

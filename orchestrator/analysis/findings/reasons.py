@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of, text_of
+from orchestrator.analysis.columns import numbers_of, rows_of, text_of
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import Speedup
@@ -52,7 +52,7 @@ def why_chosen(choice: Choice, tables: RunTables) -> str:
 def _selected_by(selection: Selection, rule: Rule) -> str:
     """Return the figures of the selected config, the conditions, and how many configs meet them."""
     row: Mapping[Any, Any] = selection.row or {}
-    others = [objective for objective in rule.objectives if objective is not rule.speed]
+    others = rule.objectives[1:]
     own = " and ".join(f"{o.metric} {shown(o.metric, row[column_of(o)])}" for o in others)
     figures = shown(rule.speed.metric, row[rule.speed_column]) + (f" at {own}" if own else "")
     if not rule.is_of_speed:
@@ -94,7 +94,7 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
     """Return why none of some trials that ended has every objective."""
     missing = unreported(ended, rule.objectives)
     if rule.target is not None and set(missing) & set(OF_THE_TARGET):
-        figures = ended.get(column_of(rule.target), pd.Series(dtype="float64")).dropna()
+        figures = numbers_of(ended, column_of(rule.target)).dropna()
         text = f"no completed trial reached the target: {condition_text(rule.target)}"
         if len(figures):
             best = best_of(rule.target, figures)

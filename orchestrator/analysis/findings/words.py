@@ -138,10 +138,10 @@ def accuracy_clause(rule: Rule, figures: Mapping[str, float], difference: Differ
         return f"; the difference in {what} is not known"
     size = shown_difference(metric, float(f"{abs(difference.centre):.2g}"))
     where = " in the search" if difference.selected else ""
-    if difference.is_better or difference.is_worse:
-        joined = "and" if difference.is_better else "but"
+    if difference.way:
+        joined = "and" if difference.way > 0 else "but"
         if is_accuracy(metric) and objective.goal is Goal.MAXIMIZE:
-            way = "more" if difference.is_better else "less"
+            way = "more" if difference.way > 0 else "less"
             return f" {joined} is {size} {way} accurate{where}"
         way = "higher" if difference.centre > 0 else "lower"
         return f" {joined} its {metric} is {size} {way}{where}"

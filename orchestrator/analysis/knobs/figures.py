@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
     Basis,
@@ -211,6 +212,15 @@ class Figures:
     @property
     def _same(self) -> dict[str, Any]:
         return {"metric": self.metric, "kind": str(self.kind), "group": self.group}
+
+
+def is_negligible(effect: Mapping[Any, Any], rule: Rule) -> bool:
+    """Return True for an effect that is 0 in every pair, or whole within the rule's margin."""
+    margin, low, high = rule.margin_of(effect["metric"]), effect["low"], effect["high"]
+    is_of_speed = effect["metric"] == rule.speed.metric  # its margin is a share, others are none
+    is_within = margin > 0 and is_of_speed == (effect["kind"] == Kind.RATIO)
+    least, most = (1 - margin, 1 / (1 - margin)) if is_of_speed else (-margin, margin)
+    return bool(is_within and least <= low and high <= most) or effect["verdict"] == Verdict.EQUAL
 
 
 def _most_frequent(codes: npt.NDArray[np.int32]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import metrics_of, params_of
+from orchestrator.analysis.columns import metrics_of, params_of, texts_of
 from orchestrator.analysis.comparable import ALL, GROUP
 from orchestrator.analysis.composition.compose import COMPOSED, rate_of
 from orchestrator.analysis.composition.parts import COMBINATION, UNTOLD, with_keys
@@ -61,13 +61,12 @@ def figures_of(tables: RunTables, metric: str) -> list[Figures]:
 
     A figure of what was learned does not depend on the group, and is one.
     """
-    objectives = (*tables.rule.objectives, *tables.sweep.objectives)
     return figures_in(
         _with_noise(tables, metric),
         metric,
         baseline=tables.sweep.baseline,
         main=tables.main_group,
-        sign=next((o.sign for o in objectives if o.metric == metric), 1.0),
+        sign=tables.rule.objective_of(metric).sign,
     )
 
 
@@ -125,9 +124,7 @@ def figures_in(
 
 def _idle_knobs(rows: pd.DataFrame) -> dict[str, npt.NDArray[np.bool_]]:
     """Return the configs in which each knob has no effect, for knobs that have such configs."""
-    if _IDLE not in rows.columns:
-        return {}
-    codes, texts = pd.factorize(rows[_IDLE].fillna(""))
+    codes, texts = pd.factorize(texts_of(rows, _IDLE))
     sets = [set(filter(None, str(text).split(", "))) for text in texts]
     return {
         name: np.isin(codes, [code for code, names in enumerate(sets) if name in names])

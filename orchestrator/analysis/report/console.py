@@ -116,9 +116,8 @@ def _front_text(tables: RunTables) -> str:
     rule, table = tables.rule, fronts.main_front(fronts.front_table(tables))
     if table.empty:
         return "none"
-    metrics = [rule.speed.metric, *(o.metric for o in rule.objectives if o is not rule.speed)]
     ends = [table.iloc[0], table.iloc[-1]][: len(table)]
-    texts = [", ".join(_end(metric, row) for metric in metrics) for row in ends]
+    texts = [", ".join(_end(o.metric, row) for o in rule.objectives) for row in ends]
     num_composed = int(table[COMPOSED].sum())
     composed = f" ({num_composed} composed)" if num_composed else ""
     return f"{counted(len(table), 'config')}{composed}, from {' to '.join(texts)}"

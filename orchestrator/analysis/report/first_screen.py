@@ -12,7 +12,7 @@ from orchestrator.analysis.findings.caveats import Health
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.wording import as_sentence, is_share, short, shown
+from orchestrator.analysis.wording import as_sentence, is_share, short, shown, signed
 from orchestrator.arguments import command
 from orchestrator.formats import counted, duration
 from orchestrator.metrics import is_learned
@@ -110,9 +110,7 @@ def _accuracy(found: Findings) -> Number:
         why = "too few runs, or too different ones, for an interval"
         return Number(label, _NOT_KNOWN, (why, figures))
     low, centre, high = (
-        (f"{100 * value:+.2f}" if is_share(metric) else f"{value:+.3g}").replace(
-            "-", "\N{MINUS SIGN}"
-        )
+        signed(metric, value).replace("-", "\N{MINUS SIGN}")
         for value in (difference.low, difference.centre, difference.high)
     )
     unit = " points" if is_share(metric) else ""

@@ -72,12 +72,6 @@ class View:
         """The trials, with their ``group`` and a column for every objective."""
         return self.tables.grouped
 
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """The sweep's objectives, the speed first."""
-        rule = self.rule
-        return (rule.speed, *(o for o in rule.objectives if o is not rule.speed))
-
     @cached_property
     def all_configs(self) -> pd.DataFrame:
         """Configs of stage ``train`` of the main group.
@@ -117,8 +111,8 @@ class View:
 
         These are the other objectives; with a single objective, another measured figure.
         """
-        if len(self.objectives) > 1:
-            return self.objectives[1:]
+        if len(self.rule.objectives) > 1:
+            return self.rule.objectives[1:]
         known = [
             one
             for one in (self.rule.accuracy, *map(minimize, _BESIDE))

@@ -99,7 +99,7 @@ def by_config(
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     cells = pooling.speed_cells(clean, [ids[clean.index]], speed).reindex(configs.index)
     cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
-    pools = pooling.pools_by_stage(trials, stages=[stage], speed=speed)[stage]
+    pools = pooling.pools_of(trials, stage, speed)
     configs = _with_interval(configs, cells, pooling.spread_of(cells, pools), speed)
     return configs.reset_index(drop=True)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of
+from orchestrator.analysis.columns import numbers_of, rows_of, texts_of
 from orchestrator.analysis.comparable import (
     CO_LOCATED,
     CO_LOCATION,
@@ -243,8 +243,8 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     done = done.assign(**{CO_LOCATION: co_location_of(done)})
     runs = done[(done["stage"] == Stage.PROBE) & (done[rule.speed_column] > 0)]
     # Without other trials on the node (they failed or started too late) a run was isolated.
-    others = runs.get("metrics.others_cores", pd.Series(np.nan, index=runs.index))
-    is_co_located = (runs[CO_LOCATION] == CO_LOCATED) & ~(others < MIN_OTHERS)
+    is_alone = numbers_of(runs, "metrics.others_cores") < MIN_OTHERS
+    is_co_located = (runs[CO_LOCATION] == CO_LOCATED) & ~is_alone
     runs = runs[(runs[CO_LOCATION] == ISOLATED) | is_co_located]
     if runs.empty:
         return None
@@ -276,8 +276,8 @@ def _differences(
     # If interference was found, the two ways are separate groups; here they are compared.
     ids = pooling.config_ids(runs.drop(columns=GROUP, errors="ignore"))
     logs = rule.speed.sign * np.log(runs[rule.speed_column])
-    keys = [ids, runs["repeat"], hardware_of(runs, sweep.nodes).rename("hardware")]
-    keys += [runs[name].fillna("") for name in ("tags.cpu_model",) if name in runs.columns]
+    hardware, model = hardware_of(runs, sweep.nodes), texts_of(runs, "tags.cpu_model")
+    keys = [ids, runs["repeat"], hardware.rename("hardware"), model]
     speeds = pd.DataFrame({"log": logs, "load": pooling.contaminated(runs).astype("float64")})
     # Background trials have their own numbers, so that no isolated run matches theirs.
     means = speeds.groupby([*keys, runs[CO_LOCATION]]).mean()

@@ -21,14 +21,13 @@ is left out of the pool. Contaminated runs are left out too, if others were repe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import flagged, text_of, varying_params_of
+from orchestrator.analysis.columns import numbers_of, tagged, texts_of, varying_params_of
 from orchestrator.analysis.comparable import ALL, GROUP, probed_co_located
 from orchestrator.formats import counted, percent
 from orchestrator.trial import Stage, TrialState
@@ -104,7 +103,7 @@ def spread_of(cells: pd.DataFrame, pools: Pools) -> pd.DataFrame:
 
     Args:
         cells: Rows of :func:`speed_cells` with the ``config`` (:func:`config_ids`) and ``group``.
-        pools: From :func:`pools_by_stage`, for the stage of the cells.
+        pools: From :func:`pools_of`, for the stage of the cells.
 
     Returns:
         ``variance`` of the log speed and its degrees of freedom ``df``, NaN without a pool, and
@@ -204,11 +203,9 @@ def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Serie
     return pool, apart
 
 
-def pools_by_stage(
-    trials: pd.DataFrame, *, stages: Iterable[Stage], speed: str
-) -> dict[Stage, Pools]:
-    """Return the pools for each of some stages; a co-located probe counts as ``train``."""
-    pools: dict[Stage, Pools] = {stage: {} for stage in stages}
+def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> Pools:
+    """Return the pools for a stage; a co-located probe counts as ``train``."""
+    pools: Pools = {}
     done = trials[trials["state"] == TrialState.COMPLETED]
     if f"metrics.{speed}" not in done.columns or done.empty:
         return pools
@@ -216,17 +213,12 @@ def pools_by_stage(
     done, ids = done[columns], config_ids(trials)
     groups = done[GROUP] if GROUP in done.columns else pd.Series(ALL, index=done.index)
     for group, rows in done.groupby(groups, sort=False):
-        open_stages = dict.fromkeys(pools)
         for some in (rows[~contaminated(rows)], rows):
             shown = some["stage"].mask(probed_co_located(some), str(Stage.TRAIN))
-            cells = speed_cells(some, [ids[some.index], shown], speed)
-            for stage in list(open_stages):
-                pool, apart = stage_pool(cells, stage)
-                if pool is not None:
-                    of_stage = apart[apart.index.get_level_values("stage") == stage]
-                    pools[stage][str(group)] = pool, of_stage.droplevel("stage")
-                    del open_stages[stage]
-            if not open_stages:
+            pool, apart = stage_pool(speed_cells(some, [ids[some.index], shown], speed), stage)
+            if pool is not None:
+                of_stage = apart[apart.index.get_level_values("stage") == stage]
+                pools[str(group)] = pool, of_stage.droplevel("stage")
                 break
     return pools
 
@@ -239,20 +231,19 @@ def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
 
 def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of runs with other load on their cores."""
-    return _tagged(rows, "tags.contaminated")
+    return tagged(rows, "contaminated")
 
 
 def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
     """Return how many runs other load disturbed, of how many that were watched, and the words."""
     ran = rows[rows["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     dirty = contaminated(ran)
-    tags = ran.get("tags.contaminated", pd.Series("", index=ran.index))
-    watched = int((tags.map(text_of) != "").sum())  # "false" where nothing was found
+    watched = int((texts_of(ran, "tags.contaminated") != "").sum())  # "false": nothing was found
     disturbed = int(dirty.sum())
-    share = float(ran[dirty].get("metrics.foreign_share", pd.Series([np.nan])).mean())
+    share = float(numbers_of(ran[dirty], "metrics.foreign_share").mean())
     others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"
     text = f"{disturbed} of {counted(watched, 'run')} disturbed{others}"
-    reran = _tagged(ran, "tags.rerun")
+    reran = tagged(ran, "rerun")
     if in_vain := int((reran & dirty).sum()):
         text += f"; so were {in_vain} of {counted(int(reran.sum()), 'rerun')}"
     return disturbed, watched, text if watched else "no run was watched for other load"
@@ -260,11 +251,7 @@ def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
 
 def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of runs that were interleaved with others of their round."""
-    return _tagged(rows, "tags.interleaved")
-
-
-def _tagged(rows: pd.DataFrame, tag: str) -> pd.Series[bool]:
-    return flagged(rows[tag]) if tag in rows.columns else pd.Series(False, index=rows.index)
+    return tagged(rows, "interleaved")
 
 
 def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:

@@ -135,7 +135,7 @@ class RunTables:
         """The spread between fresh runs of one config of the main group; None if not known."""
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
-        pools = pooling.pools_by_stage(self.grouped, stages=[stage], speed=speed)[stage]
+        pools = pooling.pools_of(self.grouped, stage, speed)
         return pools[self.main_group][0] if self.main_group in pools else None
 
     @cached_property
@@ -202,13 +202,14 @@ def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
     within = grouped.reindex(columns=[f"{name}_within_low", f"{name}_within_high"])
     low, high = (within[column].astype("float64") for column in within.columns)
     over = pd.Series(pooling.OVER_ONE_RUN, index=grouped.index, dtype="str").where(low.notna())
-    for stage, pools in pooling.pools_by_stage(grouped, stages=Stage, speed=SPEED).items():
+    for stage in Stage:
         rows = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
         ids = pooling.config_ids(grouped)[rows.index]
         own = pooling.speed_cells(rows, [ids], SPEED)
         cells = pd.DataFrame({"config": ids, GROUP: rows[GROUP]})
         cells = cells.join(own[["variance", "num"]], on="config")
         cells["within"] = pooling.speed_cells(rows, [rows.index.to_series()], SPEED)["within"]
+        pools = pooling.pools_of(grouped, stage, SPEED)
         spread = pooling.spread_of(cells, pools).dropna()
         half = t_quantile(spread["df"].to_numpy()) * np.sqrt(spread["variance"])
         low = (rows[name] * np.exp(-half)).reindex(grouped.index).fillna(low)

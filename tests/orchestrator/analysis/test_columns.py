@@ -7,9 +7,9 @@ import pytest
 
 from orchestrator.analysis.columns import (
     configs_of,
-    flagged,
     rows_of,
     same_config,
+    tagged,
     varying_params_of,
 )
 from orchestrator.analysis.comparable import GROUP, group_notes
@@ -68,7 +68,8 @@ def test_a_knob_varies_where_its_cells_differ() -> None:
     [("9 %", True), ("true", True), ("False", False), ("no", False), ("", False), (None, False)],
 )
 def test_a_tag_is_set_where_it_says_anything_but_no(cell: str | None, is_set: bool) -> None:
-    assert flagged(pd.Series([cell], dtype="str")).tolist() == [is_set]
+    rows = pd.DataFrame({"tags.one": [cell]}, dtype="str")
+    assert tagged(rows, "one").tolist() == [is_set]
 
 
 def test_configs_from_json_and_from_tables_are_the_same() -> None:

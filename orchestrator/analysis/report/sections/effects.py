@@ -12,17 +12,17 @@ import pandas as pd
 
 from orchestrator.analysis.comparable import ALL
 from orchestrator.analysis.knobs.effects import effects
-from orchestrator.analysis.knobs.figures import Kind, Verdict
+from orchestrator.analysis.knobs.figures import Kind, Verdict, is_negligible
 from orchestrator.analysis.recommendation.front import SIGN, sign_of
 from orchestrator.analysis.report.drawing import Colour, Figure, axis, bars, rows_axis
 from orchestrator.analysis.report.tables import INTERVAL, Cell, Row, Section, Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.matched_pairs import Basis
-from orchestrator.analysis.wording import is_share, short, shown_difference
+from orchestrator.analysis.wording import is_share, short, shown_difference, signed
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import unit_of
-from orchestrator.metrics import Objective, is_accuracy, maximize
+from orchestrator.metrics import is_accuracy
 
 MAX_ROWS: Final = 24
 NONE: Final = "not known"
@@ -189,9 +189,8 @@ def outcome_of(row: Row, rule: Rule) -> Outcome:
     """Return the result of a row of effects: better, worse, alike within the margin, or open."""
     if row["verdict"] in (Verdict.HIGHER, Verdict.LOWER):
         is_up = row["verdict"] == Verdict.HIGHER
-        return BETTER if is_up == (_objective_of(row["metric"], rule).sign > 0) else WORSE
-    is_alike = row["verdict"] == Verdict.EQUAL or _is_within(row, rule)
-    return ALIKE if is_alike else OPEN
+        return BETTER if is_up == (rule.objective_of(row["metric"]).sign > 0) else WORSE
+    return ALIKE if is_negligible(row, rule) else OPEN
 
 
 def word_of(outcome: Outcome, metric: str, rule: Rule) -> str:
@@ -202,34 +201,9 @@ def word_of(outcome: Outcome, metric: str, rule: Rule) -> str:
     quality = rule.fast[0] if is_speed else "accurate" if is_accuracy(metric) else "good"
     if outcome is not ALIKE:
         return f"{outcome.symbol} {_WORDS[quality][outcome is WORSE]}"
-    margin = _margin_of(metric, rule)
+    margin = rule.margin_of(metric)
     text = percent(margin) if is_speed else shown_difference(metric, margin)
     return f"{outcome.symbol} as {quality}{f' within {text}' if margin else ''}"
-
-
-def _objective_of(metric: str, rule: Rule) -> Objective:
-    """Return the objective of a figure; one to maximise if the rule has none."""
-    known = {o.metric: o for o in (*rule.objectives, rule.accuracy)}
-    return known.get(metric, maximize(metric))
-
-
-def _margin_of(metric: str, rule: Rule) -> float:
-    """Return the largest negligible difference: a share of ratios, or in the figure's unit."""
-    if metric == rule.speed.metric:
-        return rule.tie_margin
-    objective = _objective_of(metric, rule)
-    return 0.0 if objective.relative else objective.tolerance or 0.0
-
-
-def _is_within(row: Row, rule: Rule) -> bool:
-    """Return True if the interval is within the margin, which is of the same kind as it."""
-    metric, low, high = str(row["metric"]), float(row["low"]), float(row["high"])
-    margin = _margin_of(metric, rule)
-    if row["kind"] == Kind.RATIO:
-        return margin > 0 and low >= 1 / (1 + margin) and high <= 1 + margin
-    # The margin of the speed is a share; no difference is compared with it.
-    is_own = metric != rule.speed.metric and margin > 0
-    return is_own and low >= -margin and high <= margin
 
 
 def effect_text(row: Row) -> str:
@@ -239,20 +213,17 @@ def effect_text(row: Row) -> str:
         return NONE
     if row["kind"] == Kind.RATIO:
         return f"{value:.2f}x" if value < 100 else f"{value:,.0f}x"
-    if is_share(metric):
-        return f"{100 * value:+.2f} points"
-    return f"{value:+.3g} {unit_of(metric)}".rstrip()
+    unit = "points" if is_share(metric) else unit_of(metric)
+    return f"{signed(metric, value)} {unit}".rstrip()
 
 
 def ends_text(row: Row) -> str:
     """Return ``1.15 to 1.38`` without the unit, or "" if the interval is not known."""
-    low, high = float(row["low"]), float(row["high"])
-    if math.isnan(low) or math.isnan(high):
+    ends = [float(row[end]) for end in ("low", "high")]
+    if any(map(math.isnan, ends)):
         return ""
-    scale, digits = (100, "+.2f") if is_share(row["metric"]) else (1, "+.3g")
-    if row["kind"] == Kind.RATIO:
-        scale, digits = 1, ".2f"
-    return f"{scale * low:{digits}} to {scale * high:{digits}}"
+    is_ratio = row["kind"] == Kind.RATIO
+    return " to ".join(f"{end:.2f}" if is_ratio else signed(row["metric"], end) for end in ends)
 
 
 def effect_cells(row: Row | None, rule: Rule) -> tuple[Cell, Cell, Cell]:

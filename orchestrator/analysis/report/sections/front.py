@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of
+from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of, texts_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation import front as fronts
@@ -81,7 +81,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
     keep = keep.sort_values(view.rule.speed_column, ascending=speed.sign < 0, kind="stable")
     rows = limited(keep, MAX_ROWS, are_marked(keep))
     columns: list[Column] = []
-    for name in (speed.metric, *measured(rows, [o.metric for o in view.objectives[1:]])):
+    for name in (speed.metric, *measured(rows, [o.metric for o in view.rule.objectives[1:]])):
         columns += figure_columns(
             [name], _sign_of_speed if name == speed.metric else fronts.sign_of
         )
@@ -93,7 +93,7 @@ def front_table(view: View, configs: pd.DataFrame) -> Table:
         ("runs", lambda row: Cell(_runs(row, view), number=float(row["num_runs"]))),
         *figure_columns(measured(rows, ["epoch_s"]), _sign_of_speed),
     ]
-    if "tags.bound" in rows and (rows["tags.bound"].map(text_of) != "").any():
+    if (texts_of(rows, "tags.bound") != "").any():
         columns.append(text_column("bound by", "tags.bound"))
     marks = rows["is_recommended"].map({True: "recommended", False: ""})
     marks = marks.mask(~rows["on_front"] & (marks == ""), "off")

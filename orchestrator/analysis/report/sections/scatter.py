@@ -74,7 +74,7 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
     kinds += 5 * rows["contaminated"].to_numpy(int)
     columns = [
         f"{column_of(objective)}{end}"
-        for objective in dict.fromkeys((*view.objectives, other))
+        for objective in dict.fromkeys((*view.rule.objectives, other))
         for end in ("", "_low", "_high")
     ]
     columns = [*params_of(rows), *columns, "verdict", "on_front", "num_runs", "contaminated"]
@@ -190,7 +190,7 @@ def _add_points(
 def hover(view: View, rows: pd.DataFrame) -> list[str]:
     """Return the words on each config: its knobs, figures, verdict and evidence, safe as HTML."""
     columns, learned = varying_params_of(view.configs), wording.learned_word(view.rule)
-    metrics = measured(rows, [*(o.metric for o in view.objectives), *names_shown(Place.HOVER)])
+    metrics = measured(rows, [*(o.metric for o in view.rule.objectives), *names_shown(Place.HOVER)])
     texts = []
     for row in rows.to_dict("records"):
         rests = front.runs_text(row, learned)

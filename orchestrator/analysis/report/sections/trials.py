@@ -63,7 +63,7 @@ def trials_of(view: View) -> tables.Section:
     marked = view.shown[are_marked(view.shown)]["trial_ids"].explode()
     trials = limited(view.trials, MAX_ROWS, view.trials["trial_id"].isin(marked))
     trials = trials.assign(remarks=_remarks(trials))
-    first = tables.measured(trials, [o.metric for o in view.objectives])
+    first = tables.measured(trials, [o.metric for o in view.rule.objectives])
     names = [column.removeprefix("metrics.") for column in columns.metrics_of(trials)]
     names = [*filter(is_accuracy, names), *names_shown(Place.TRIALS)]
     rest = [metric for metric in tables.measured(trials, names) if metric not in first]
@@ -96,12 +96,10 @@ def trials_of(view: View) -> tables.Section:
 
 def _remarks(trials: pd.DataFrame) -> list[str]:
     """Return the flags of each trial and the first line of its reason."""
-    parts = [columns.by_value(trials["reason"], columns.text_of).str.split("\n").str[0]]
+    parts = [columns.texts_of(trials, "reason").str.split("\n").str[0]]
     for name in reversed(_TAGS):
-        cells = trials.get(f"tags.{name}")
-        if cells is not None:
-            words = f"{name}: " + columns.by_value(cells, columns.text_of)
-            parts.insert(0, words.where(columns.flagged(cells), ""))
+        words = f"{name}: " + columns.texts_of(trials, f"tags.{name}")
+        parts.insert(0, words.where(columns.tagged(trials, name), ""))
     return ["; ".join(filter(None, words)) for words in zip(*parts, strict=True)]
 
 

@@ -213,19 +213,19 @@ def test_of_a_factored_search_the_curves_of_other_settings_tell_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "sign", "flags"),
+    ("low", "high", "sign", "way", "is_none"),
     [
-        (0.01, 0.03, 1.0, (True, False, False)),
-        (0.01, 0.03, -1.0, (False, True, False)),
-        (-0.004, 0.003, 1.0, (False, False, True)),
-        (-0.02, 0.03, 1.0, (False, False, False)),
+        (0.01, 0.03, 1.0, 1, False),
+        (0.01, 0.03, -1.0, -1, False),
+        (-0.004, 0.003, 1.0, 0, True),
+        (-0.02, 0.03, 1.0, 0, False),
     ],
 )
 def test_an_interval_shows_better_worse_none_or_nothing(
-    low: float, high: float, sign: float, flags: tuple[bool, bool, bool]
+    low: float, high: float, sign: float, way: int, is_none: bool
 ) -> None:
     difference = Difference(centre=(low + high) / 2, low=low, high=high, sign=sign, tolerance=0.005)
-    assert (difference.is_better, difference.is_worse, difference.is_none) == flags
+    assert (difference.way, difference.is_none) == (way, is_none)
 
 
 def test_what_a_search_took_is_of_all_trials_those_without_a_result_too() -> None:
