@@ -120,6 +120,9 @@ FIRST_LOSS: Final = "first_loss"
 
 _ACCURACY: Final = re.compile(r"(^|_)(acc|accuracy|auc)$")
 
+_SMALLER: Final = ("_s", "_ms", "_us", "_ns", "_gib", "_mib", "_j", "loss", "cost", "error")
+"""Endings of figures for which smaller is better: times, memory, energy, losses."""
+
 _LEARNED: Final = re.compile(
     r"(^|_)(acc|accuracy|auc|auroc|loss|nll|perplexity|ppl|err|error|mse|rmse|mae|r2|f1|precision"
     r"|recall|iou|dice|bleu|rouge|mrr|ndcg|hits|score|reward|majority_share|classes_predicted"
@@ -140,6 +143,13 @@ def batches_hint(missing: Sequence[str]) -> str:
 def is_accuracy(name: str) -> bool:
     """Return True for a share of right answers, a fraction of 1: ``val_acc``, ``accuracy``."""
     return bool(_ACCURACY.search(name))
+
+
+def usual_goal(name: str) -> Goal | None:
+    """Return the direction of a rate, an accuracy, a time or a loss; None for another figure."""
+    if is_accuracy(name) or name.endswith("_per_s") or name == "goodput":
+        return Goal.MAXIMIZE
+    return Goal.MINIMIZE if name.endswith(_SMALLER) else None
 
 
 def is_learned(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,69 +35,9 @@ _COMPARE: Final = (
     "changes. Exit code 1: a regression is shown; 0: none is."
 )
 
-_RUN: Final[dict[str, Any]] = {
-    "metavar": "RUN_DIR",
-    "nargs": "?",
-    "help": "folder of a run: runs/SWEEP/TIME (default: the last one)",
-}
-_FOLDER: Final[dict[str, Any]] = {"metavar": "DIR", "type": a_path}
-_ARGUMENTS: Final[dict[str, dict[str, dict[str, Any]]]] = {
-    "show": {
-        "run": _RUN,
-        "--out": {
-            **_FOLDER,
-            "help": "write the files there (default: RUN_DIR; none are written of a run from "
-            "MLflow)",
-        },
-    },
-    "front": {
-        "run": _RUN,
-        "--objectives": {
-            "metavar": "NAME,NAME",
-            "help": "one to three figures of the table (default: the sweep's own). Rates and "
-            "accuracies are maximised, times, memory and losses minimised; write maximize:NAME or "
-            "minimize:NAME for another direction",
-        },
-    },
-    "export": {
-        "run": _RUN,
-        "--format": {"metavar": "NAME", "default": "csv", "help": "csv (default) or parquet"},
-        "--out": {
-            **_FOLDER,
-            "help": "folder to write to (default: export in RUN_DIR; needed for a run from MLflow)",
-        },
-    },
-    "open": {"run": _RUN},
-    "compare": {
-        "run": {
-            "metavar": "FIRST",
-            "nargs": "?",
-            "help": "run that changes are counted from (default: the last two of a sweep)",
-        },
-        "second": {"metavar": "SECOND", "nargs": "?", "help": "the other run"},
-        "--tolerance": {
-            "metavar": "SHARE",
-            "type": float,
-            "default": _TOLERANCE,
-            "help": "share of the speed that may be lost before that is a regression (default: "
-            f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's",
-        },
-        "--across": {
-            "metavar": "KEY",
-            "action": "append",
-            "default": [],
-            "help": "compare although the runs differ in KEY, because that is what is being "
-            "compared: versions.torch, say; may be given several times",
-        },
-    },
-}
 
-
-def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command line; ends the program where it is wrong.
-
-    A run directory without a command is shown.
-    """
+def _parser() -> tuple[Parser, Mapping[str, argparse.ArgumentParser]]:
+    """Return the parser of a command line, and that of each command."""
     parser = Parser(
         prog="python -m orchestrator.analysis",
         usage="python -m orchestrator.analysis [COMMAND] RUN_DIR [options]",
@@ -108,25 +48,68 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text in COMMANDS.items():
-        of_name = commands.add_parser(
-            name,
-            prog=command(name),
-            help=text,
-            description=_COMPARE if name == "compare" else f"{text[0].upper()}{text[1:]}.",
-        )
-        of_name.set_defaults(command=name)
-        for argument, settings in _ARGUMENTS[name].items():
-            of_name.add_argument(argument, **settings)
-        if name != "open":
-            of_name.add_argument(
-                "--tracking-uri",
-                metavar="URI",
-                help="read from this MLflow server or database; a run is then the name of an "
-                "experiment (its latest sweep) or the id of a sweep's parent run",
-            )
-        of_name.add_argument(
-            "--json", action="store_true", help="print one JSON document and nothing else"
-        )
+        described = _COMPARE if name == "compare" else f"{text[0].upper()}{text[1:]}."
+        own = commands.add_parser(name, prog=command(name), help=text, description=described)
+        own.set_defaults(command=name)
+    return parser, commands.choices
+
+
+def _options() -> tuple[Parser, Mapping[str, argparse.ArgumentParser]]:
+    """Return the parsers with their arguments."""
+    parser, commands = _parser()
+
+    def add(names: str, argument: str, help: str, **settings: Any) -> None:  # noqa: ANN401
+        for name in names.split():
+            commands[name].add_argument(argument, help=help, **settings)
+
+    run = "folder of a run: runs/SWEEP/TIME (default: the last one)"
+    add("show front export open", "run", run, metavar="RUN_DIR", nargs="?")
+    first = "run that changes are counted from (default: the last two of a sweep)"
+    add("compare", "run", first, metavar="FIRST", nargs="?")
+    add("compare", "second", "the other run", metavar="SECOND", nargs="?")
+    out = "write the files there (default: RUN_DIR; none are written of a run from MLflow)"
+    add("show", "--out", out, metavar="DIR", type=a_path)
+    add(
+        "front",
+        "--objectives",
+        "one to three figures of the table (default: the sweep's own). Rates and accuracies are "
+        "maximised, times, memory and losses minimised; write maximize:NAME or minimize:NAME for "
+        "another direction",
+        metavar="NAME,NAME",
+    )
+    add("export", "--format", "csv (default) or parquet", metavar="NAME", default="csv")
+    out = "folder to write to (default: export in RUN_DIR; needed for a run from MLflow)"
+    add("export", "--out", out, metavar="DIR", type=a_path)
+    add(
+        "compare",
+        "--tolerance",
+        "share of the speed that may be lost before that is a regression (default: "
+        f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's",
+        metavar="SHARE",
+        type=float,
+        default=_TOLERANCE,
+    )
+    across = (
+        "compare although the runs differ in KEY, because that is what is being compared: "
+        "versions.torch, say; may be given several times"
+    )
+    add("compare", "--across", across, metavar="KEY", action="append", default=[])
+    uri = (
+        "read from this MLflow server or database; a run is then the name of an experiment (its "
+        "latest sweep) or the id of a sweep's parent run"
+    )
+    add("show front export compare", "--tracking-uri", uri, metavar="URI")
+    json = "print one JSON document and nothing else"
+    add("show front export open compare", "--json", json, action="store_true")
+    return parser, commands
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line; ends the program where it is wrong.
+
+    A run directory without a command is shown.
+    """
+    parser, commands = _options()
     first = words[0] if words else ""
     if first in ("-h", "--help"):
         parser.parse_args(words)
@@ -135,10 +118,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         if close and not Path(first).exists():
             parser.error(f"{first!r} is neither a command nor a folder{close}")
         words = ["show", *words]
-    options = commands.choices[words[0]].parse_args(words[1:])
+    options = commands[words[0]].parse_args(words[1:])
     if options.command == "compare" and options.run is not None and options.second is None:
-        of_name = commands.choices["compare"]
-        of_name.error("the following arguments are required: SECOND")
+        commands["compare"].error("the following arguments are required: SECOND")
     return options
 
 

@@ -17,7 +17,7 @@ from orchestrator.arguments import Parser, a_path, command, some_text, whole_num
 from orchestrator.errors import SweepError
 from orchestrator.judge.sequential import LEAST, MOST, Verdict, expected_pairs, judged
 from orchestrator.judge.sides import Side, sides_of
-from orchestrator.metrics import is_accuracy
+from orchestrator.metrics import Goal, is_accuracy, usual_goal
 from orchestrator.sweep.loading import load_sweep
 
 EXIT_NOT_BETTER: Final = 3
@@ -121,17 +121,12 @@ def _pairs(
 
 def _logs(pairs: Sequence[Mapping[str, Any]], figure: str) -> list[float]:
     """Return the logarithm of each pair's ratio, above 0 where the new one is better."""
-    sign = -1 if _is_time(figure) else 1
+    sign = -1 if usual_goal(figure) is Goal.MINIMIZE else 1
     try:
         return [sign * math.log(pair["new"][figure] / pair["old"][figure]) for pair in pairs]
     except (KeyError, ZeroDivisionError, ValueError):
         known = ", ".join(sorted(pairs[-1]["new"]))
         raise SweepError(f"judge: no {figure} above 0 in a run", f"it has: {known}") from None
-
-
-def _is_time(figure: str) -> bool:
-    """Return True for a figure of which less is better."""
-    return figure.endswith(("_s", "_ms", "_gib", "loss")) and not figure.endswith("_per_s")
 
 
 def _verdict(pairs: Sequence[Mapping[str, Any]], figure: str, within: float, most: int) -> Verdict:

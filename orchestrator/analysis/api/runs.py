@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -169,9 +168,7 @@ def configs(source: checks.Source, *, run: RunTables | None = None) -> pd.DataFr
     Raises:
         TableError: A frame came without its run, lacks a knob, or has a trial twice.
     """
-    tables = checks.run_of(source, run, "configs")
-    if isinstance(source, pd.DataFrame):
-        tables = replace(tables, trials=checks.checked_trials(source, tables, "configs"))
+    tables = checks.tables_of(source, run, "configs")
     return checks.labelled(tables.ranked, tables.sweep)
 
 

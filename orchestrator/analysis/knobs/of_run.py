@@ -18,7 +18,7 @@ from orchestrator.analysis.knobs.figures import Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
 from orchestrator.analysis.statistics.pooling import config_ids
-from orchestrator.analysis.tables.checks import Source, checked_trials, column_named, run_of
+from orchestrator.analysis.tables.checks import Source, column_named, tables_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import is_share
 from orchestrator.metric_table import OF_THE_TARGET
@@ -37,9 +37,7 @@ def asked_figures(
     ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by
     their roles, likewise the accuracy and each further objective.
     """
-    tables = run_of(source, run, function)
-    if isinstance(source, pd.DataFrame):
-        tables = replace(tables, trials=checked_trials(source, tables, function))
+    tables = tables_of(source, run, function)
     if on is not None:
         on = on.removeprefix("metrics.")
         column_named(tables.grouped[metrics_of(tables.grouped)], on, function)

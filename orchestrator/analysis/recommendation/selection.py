@@ -16,7 +16,7 @@ from orchestrator.analysis.statistics.against_best import (
     Verdict,
     against_best,
     presumably_apart,
-    runs_to_resolve,
+    resolvable,
     speed_numbers,
 )
 from orchestrator.analysis.statistics.intervals import Floats
@@ -245,7 +245,7 @@ def to_repeat(tables: RunTables, *, max_runs: int) -> tuple[Config, ...]:
     ranked = configs[configs["verdict"] != ""]
     is_open = ranked["verdict"] == Verdict.UNRESOLVED
     if ranked["variance"].notna().any():
-        is_open &= runs_to_resolve(ranked, tables.rule, max_runs=max_runs).notna()
+        is_open &= resolvable(ranked, tables.rule, max_runs=max_runs)
     else:
         is_open &= ~presumably_apart(ranked["ratio_to_best"])
     contenders = ranked[is_open].sort_values("ratio_to_best", ascending=False, kind="stable")

@@ -16,7 +16,6 @@ distinguished from the best.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
@@ -197,40 +196,25 @@ def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
     return ratios < math.exp(-reach)
 
 
-def runs_to_resolve(configs: pd.DataFrame, rule: Rule, *, max_runs: int = 10) -> pd.Series[Any]:
-    """Return the number of runs that each unresolved config of one group, and the best, need.
+def resolvable(ranked: pd.DataFrame, rule: Rule, *, max_runs: int) -> pd.Series[bool]:
+    """Return True for the configs whose verdict ``max_runs`` of it and of the best would settle.
 
-    NaN for configs that are resolved, have no known spread, or would take more than ``max_runs``.
+    False for configs without a known spread.
 
     Args:
-        configs: From :func:`against_best`.
+        ranked: The configs of one group that have a verdict, from :func:`against_best`.
         rule: As for :func:`against_best`.
         max_runs: The most runs that a verdict is worth.
     """
-    is_best = configs["verdict"] == Verdict.BEST
-    num_compared = int((configs["verdict"] != "").sum())
-    needed = [
-        _runs_needed(row, best, num_compared, rule, max_runs)
-        if row["verdict"] == Verdict.UNRESOLVED
-        else math.nan
-        for best in configs[is_best].to_dict("records")
-        for row in configs.to_dict("records")
-    ]
-    num_runs = pd.Series(needed or math.nan, index=configs.index, dtype="float64")
-    return num_runs.mask(is_best, num_runs.max())
-
-
-def _runs_needed(
-    row: Mapping[Any, Any], best: Mapping[Any, Any], num_compared: int, rule: Rule, max_runs: int
-) -> float:
-    """Return the runs of a config and of the best that would settle its verdict, or NaN."""
-    behind = -math.log(row["ratio_to_best"])
+    best = ranked[ranked["verdict"] == Verdict.BEST].iloc[0]
+    behind = -np.log(ranked["ratio_to_best"])
     # The interval must come to lie entirely below 1, or entirely above the margin.
-    distance = max(behind, -math.log(1 - rule.tie_margin) - behind)
-    variance = sum(one["variance"] * one["num_runs"] for one in (row, best))
-    for num_runs in range(1, max_runs + 1):
-        added = sum(max(num_runs - one["num_runs"], 0) for one in (row, best))
-        quantile = comparison_quantile(num_compared - 1, min(row["df"] + added, _LARGE_DF))
-        if (quantile + _Z_80) * math.sqrt(variance / num_runs) <= distance:
-            return num_runs
-    return math.nan
+    distance = np.maximum(behind, -math.log(1 - rule.tie_margin) - behind)
+    variance = ranked["variance"] * ranked["num_runs"] + best["variance"] * best["num_runs"]
+    added = (max_runs - ranked["num_runs"]).clip(lower=0) + max(max_runs - best["num_runs"], 0)
+    quantiles = (ranked["df"] + added).map(
+        lambda df: comparison_quantile(max(len(ranked) - 1, 1), min(df, _LARGE_DF)),
+        na_action="ignore",
+    )
+    settled: pd.Series[bool] = (quantiles + _Z_80) * (variance / max_runs) ** 0.5 <= distance
+    return settled

@@ -6,6 +6,7 @@ Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -14,7 +15,7 @@ import pandas as pd
 from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
-from orchestrator.metrics import Goal, Objective, is_accuracy, maximize, minimize
+from orchestrator.metrics import Goal, Objective, usual_goal
 from orchestrator.storage.sweep_record import SweepRecord
 
 Source = RunTables | pd.DataFrame
@@ -22,9 +23,6 @@ Source = RunTables | pd.DataFrame
 
 _KEY: Final = "objectives"
 """Key among a frame's ``attrs``, which pandas keeps through filters, sorts and new columns."""
-
-_SMALLER: Final = ("_s", "_ms", "_us", "_ns", "_gib", "_mib", "_j", "loss", "cost", "error")
-"""Endings of figures for which smaller is better: times, memory, energy, losses."""
 
 
 def run_of(source: Source, run: RunTables | None, function: str) -> RunTables:
@@ -39,12 +37,17 @@ def run_of(source: Source, run: RunTables | None, function: str) -> RunTables:
     return run
 
 
-def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.DataFrame:
-    """Return a frame of trials of a run with every knob, so that nothing is pooled unseen.
+def tables_of(frame: Source, run: RunTables | None, function: str) -> RunTables:
+    """Return the run for a question; for a frame, its run with these trials alone.
+
+    They have every knob, so that nothing is pooled unseen.
 
     Raises:
         TableError: The frame is of configs, lacks a knob's column, or has a trial twice.
     """
+    run = run_of(frame, run, function)
+    if isinstance(frame, RunTables):
+        return run
     if "trial_ids" in frame.columns:
         raise TableError(
             f"{function}: takes a frame of trials, this one has a row a config",
@@ -55,7 +58,7 @@ def checked_trials(frame: pd.DataFrame, run: RunTables, function: str) -> pd.Dat
     twice = frame["trial_id"][frame["trial_id"].duplicated()]
     if len(twice):
         raise TableError(f"{function}: holds trial {twice.iloc[0]} twice", "give each row once")
-    return frame.reset_index(drop=True)
+    return replace(run, trials=frame.reset_index(drop=True))
 
 
 def checked_configs(frame: pd.DataFrame, function: str) -> pd.DataFrame:
@@ -136,10 +139,8 @@ def _objective(
     name = given.removeprefix("metrics.")
     if same := [objective for objective in own if objective.metric == name]:
         return same[0]
-    if is_accuracy(name) or name.endswith("_per_s") or name == "goodput":
-        return maximize(name)
-    if name.endswith(_SMALLER):
-        return minimize(name)
+    if usual := usual_goal(name):
+        return Objective(name, usual)
     column_named(frame, name, function)
     raise TableError(
         f"{function}: {name!r} does not say whether larger is better",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from orchestrator.analysis.comparable import ALL, GROUP
-from orchestrator.analysis.statistics.against_best import against_best, runs_to_resolve
+from orchestrator.analysis.statistics.against_best import against_best, resolvable
 from orchestrator.analysis.statistics.intervals import comparison_quantile
 from orchestrator.analysis.statistics.pareto import (
     front_of_points,
@@ -154,20 +154,13 @@ def repeated(*groups: tuple[int, list[float]]) -> MadeRun:
     return run
 
 
-def asked_for(run: MadeRun, max_runs: int = 10) -> dict[int, int]:
-    """Runs that a config should have, and has not, by its number of workers."""
-    found = against_best(run.tables.searched_configs(), RULE)
-    needed = runs_to_resolve(found, RULE, max_runs=max_runs)
-    wanted = needed[needed > found["num_runs"]]
-    return {int(found.loc[i, "params.num_workers"]): int(runs) for i, runs in wanted.items()}
-
-
-def test_unresolved_configs_and_the_best_ask_for_the_repeats_that_would_resolve_them() -> None:
+def test_unresolved_configs_are_settled_by_enough_repeats_of_them_and_of_the_best() -> None:
     run = repeated((0, [500, 505, 495]), (3, [955, 975, 965]), (6, [990, 1005, 975]), (8, [1001]))
-    asked = asked_for(run, max_runs=40)
-    assert {8} < asked.keys() <= {3, 6, 8}
-    assert asked[8] == max(asked.values()), "the best has as many as any"
-    assert asked_for(run, max_runs=3) == {}
+    found = against_best(run.tables.searched_configs(), RULE)
+    is_open = found["verdict"] == "unresolved"
+    many, few = (is_open & resolvable(found, RULE, max_runs=number) for number in (40, 3))
+    assert set(found.loc[many, "params.num_workers"]) & {3, 6}
+    assert not few.any()
 
 
 NAN, INF = math.nan, math.inf
