@@ -209,11 +209,8 @@ def order_by_cost(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> list
 def cost_of_row(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[float, ...]:
     """Return :func:`~orchestrator.rules.cost_of` the config of a table's row."""
     names = ("cores", *(f"metrics.{n}" for n in (*rule.costs, "peak_gpu_gib", "peak_rss_gib")))
-    known = {name: pd.to_numeric(row.get(name, math.nan), errors="coerce") for name in names}
-    figures = {
-        name.removeprefix("metrics."): math.nan if cell is None or pd.isna(cell) else float(cell)
-        for name, cell in known.items()
-    }
+    cells = {name.removeprefix("metrics."): row.get(name) for name in names}
+    figures = {name: math.nan if pd.isna(cell) else float(cell) for name, cell in cells.items()}
     return cost_of(
         config_of(row, sweep),
         figures,

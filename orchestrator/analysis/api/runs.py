@@ -233,16 +233,14 @@ def export(
             f"export: unknown format {format!r}{nearest(str(format), FORMATS)}",
             f"formats: {', '.join(FORMATS)}",
         )
-    tables = _tables_of(source, name)
+    tables = _tables_of(source) if isinstance(source, RunTables) else {name: source}
     folder = Path(folder)
     with refusing_os_errors("another folder is given by --out DIR on the command line"):
         folder.mkdir(parents=True, exist_ok=True)
         return [_write(folder / f"{title}.{format}", table) for title, table in tables.items()]
 
 
-def _tables_of(run: checks.Source, name: str) -> dict[str, pd.DataFrame]:
-    if not isinstance(run, RunTables):
-        return {name: run}
+def _tables_of(run: RunTables) -> dict[str, pd.DataFrame]:
     made = configs(run)
     tables = {
         "trials": run.trials,

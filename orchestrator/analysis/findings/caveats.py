@@ -90,13 +90,10 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
     """Yield the caveats of a run, whichever config is recommended."""
     sweep, trials = tables.sweep, tables.trials
     if sweep.replayed:
-        text = f"recorded runs of {sweep.replayed}: nothing was measured"
-        yield Finding(Caveat.REPLAY, text)
-    data = sweep.data or "made by the trainable"
-    if sweep.data_note:
-        yield Finding(Caveat.DATA, f"{data}, a stand-in for the set that was asked for")
-    else:
-        yield Finding(Caveat.DATA, data, Health.PASS)
+        yield Finding(Caveat.REPLAY, f"recorded runs of {sweep.replayed}: nothing was measured")
+    other = ", a stand-in for the set that was asked for" if sweep.data_note else ""
+    data = f"{sweep.data or 'made by the trainable'}{other}"
+    yield Finding(Caveat.DATA, data, Health.WARNING if other else Health.PASS)
     for text in sweep.cuts:
         yield Finding(Caveat.BUDGET, text)
     for text in group_notes(tables.grouped, tables.main_group):

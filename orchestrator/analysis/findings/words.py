@@ -89,12 +89,10 @@ def answer_of(
         return _of_baseline(choice, tables)
     rule, speedup = tables.rule, choice.speedup
     name = named(changes_of(choice.config, tables))
-    if speedup.leads:
+    if speedup.is_known and speedup.is_decided:
         is_short = choice.is_slower and rule.how.kind is RuleKind.FASTEST_WITHIN
         short = "; the baseline falls short of the rule" if is_short else ""
         return Status.CONFIRMED, f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
-    if speedup.is_known and speedup.is_tie:
-        return Status.CONFIRMED, f"{name} {_times_as_fast(speedup, rule)}{clause}"
     reason = "".join(unknown[:1])
     if speedup.is_shown or speedup.is_slower:
         way = "faster" if speedup.is_shown else "slower"

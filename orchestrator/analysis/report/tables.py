@@ -110,7 +110,7 @@ def table_of_configs(
     rows: pd.DataFrame,
     columns: Iterable[Column],
     *,
-    num_all: int | None = None,
+    num_all: int,
     **more: Any,  # noqa: ANN401
 ) -> Table:
     """Return a table of configs: their role, the knobs that distinguish them, other columns.
@@ -119,7 +119,7 @@ def table_of_configs(
         view: The run.
         rows: Configs, in their order.
         columns: The other columns.
-        num_all: Number of all configs; None for the rows alone.
+        num_all: Number of all configs.
         more: Attributes of :class:`Table`.
     """
     records = rows.to_dict("records")
@@ -127,7 +127,7 @@ def table_of_configs(
     return table_of(
         records,
         [("", lambda row: Cell(role_of(row))), *knob_columns(view, records), *columns],
-        num_left_out=0 if num_all is None else num_all - len(rows),
+        num_left_out=num_all - len(rows),
         **{"marks": marks, **more},
     )
 

@@ -68,7 +68,7 @@ def effects_of(view: View) -> Section:
         title,
         table=Table(
             head=("knob", "change", "of", "effect", INTERVAL, "pairs", "verdict"),
-            rows=tuple(_cells(row, view) for row in records),
+            rows=tuple(_cells(row, view.rule) for row in records),
         ),
         notes=tuple(notes),
         figures=tuple(
@@ -107,9 +107,9 @@ def _change_text(row: Row) -> str:
     return f"{short(row['reference'])} → {short(row['value'])}"
 
 
-def _cells(row: Row, view: View) -> tuple[Cell, ...]:
-    effect, ends, verdict = effect_cells(row, view.rule)
-    knob = [Cell(text) for text in (str(row["knob"]), _change_text(row), str(row["metric"]))]
+def _cells(row: Row, rule: Rule) -> tuple[Cell, ...]:
+    effect, ends, verdict = effect_cells(row, rule)
+    knob = map(Cell, (row["knob"], _change_text(row), row["metric"]))
     return (*knob, effect, ends, Cell(f"{row['num_pairs']:,}", row["num_pairs"]), verdict)
 
 

@@ -145,8 +145,8 @@ def range_in_sight(
     is the edge of the range. A figure without a limit has an edge far behind the best: one diverged
     config must not flatten the rest. Baseline and recommended config are always visible.
     """
-    limits = view.rule.limits(view.all_configs) if len(view.all_configs) else {}
-    known, sign, figures = limits.get(other.metric), other.sign, rows[column_of(other)]
+    known = view.rule.limits(view.all_configs).get(other.metric)
+    sign, figures = other.sign, rows[column_of(other)]
     values, best = sign * figures, best_of(other, figures)
     if known is None or pd.isna(known):
         behind = 2.5 * float((sign * best - values).median())
