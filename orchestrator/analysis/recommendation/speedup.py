@@ -11,7 +11,6 @@ import pandas as pd
 from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of, same_config
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
-from orchestrator.analysis.statistics.noise_floor import NoiseFloor
 from orchestrator.analysis.statistics.pooling import contaminated, shared_a_round
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
@@ -100,10 +99,6 @@ class Speedup:
     def pairs_text(self) -> str:
         """``3 pairs of confirm runs``."""
         return f"{counted(self.num_pairs, 'pair')} of confirm runs"
-
-    def is_within(self, noise: NoiseFloor) -> bool:
-        """Return True if a claimed speed-up is no larger than the noise floor."""
-        return self.num_pairs > 0 and noise.covers(self.ratio, num_runs=self.num_pairs)
 
 
 def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]) -> Speedup:

@@ -58,17 +58,18 @@ class NoiseFloor:
     num_left_out: int = 0
     interleaved: bool = False
 
-    def covers(self, ratio: float | None, *, num_runs: int = 1) -> bool:
+    def covers(self, ratio: float | None, *, num_runs: int) -> bool:
         """Return True if a speed-up (or a loss) is no larger than the floor.
 
         The floor of means falls with the root of the number of runs.
 
         Args:
             ratio: Ratio of the two means.
-            num_runs: Number of runs of each config in these means.
+            num_runs: Number of runs of each config in these means; of none nothing is claimed.
         """
-        floor = math.log(self.largest_ratio) / math.sqrt(num_runs)
-        return ratio is not None and abs(math.log(ratio)) <= floor
+        if ratio is None or not num_runs:
+            return False
+        return abs(math.log(ratio)) <= math.log(self.largest_ratio) / math.sqrt(num_runs)
 
     @property
     def is_known(self) -> bool:

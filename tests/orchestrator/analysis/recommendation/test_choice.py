@@ -14,8 +14,6 @@ from orchestrator.analysis.recommendation.speedup import (
     pair_up,
     speed_up,
 )
-from orchestrator.analysis.statistics.noise_floor import NoiseFloor
-from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config, confirm, run_by_workers
 
 FAST = config(num_workers=3)
@@ -158,13 +156,6 @@ def test_which_is_faster_decides_nothing_where_the_factor_is_not_known(
 ) -> None:
     speedup = interval(low, high)
     assert (speedup.is_known, speedup.is_decided) == (False, False)
-
-
-def test_a_gain_is_held_against_the_noise_of_means_over_as_many_runs() -> None:
-    noise = NoiseFloor(stage=Stage.CONFIRM, num_runs=3, largest_ratio=1.10, cv=0.05)
-    assert interval(1.01, 1.06).is_within(noise)
-    assert not interval(1.05, 1.09).is_within(noise), "1.10 over three runs is 1.057"
-    assert not Speedup(ratio=1.0, is_same=True).is_within(noise)
 
 
 # -- pairs

@@ -77,9 +77,10 @@ def test_the_floor_of_means_falls_with_the_root_of_their_number() -> None:
     floor = NoiseFloor(stage=Stage.CONFIRM, num_runs=4, largest_ratio=1.21, cv=0.1)
     assert floor.covers(1.099, num_runs=4)
     assert not floor.covers(1.101, num_runs=4)
-    assert floor.covers(1.2)
-    assert floor.covers(1 / 1.2), "a loss as well as a gain"
-    assert not floor.covers(None)
+    assert floor.covers(1.2, num_runs=1)
+    assert floor.covers(1 / 1.2, num_runs=1), "a loss as well as a gain"
+    assert not floor.covers(None, num_runs=1)
+    assert not floor.covers(1.0, num_runs=0), "the baseline itself"
 
 
 @pytest.mark.parametrize("cv", [0.005, 0.01, 0.02, 0.03])
