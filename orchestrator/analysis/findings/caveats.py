@@ -278,7 +278,7 @@ def _noise(tables: RunTables, choice: Choice | None) -> Finding:
     noise = tables.noise_floor
     if noise is None:
         return Finding(Caveat.NOISE, "the baseline was not repeated", Health.UNKNOWN)
-    speedup = choice and choice.speedup
+    speedup = None if choice is None else choice.speedup
     is_within = speedup is not None and noise.covers(speedup.ratio, num_runs=speedup.num_pairs)
     text = noise.text + ": the speed-up is within it" * is_within
     is_warning = is_within or not noise.is_known
