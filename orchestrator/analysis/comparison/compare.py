@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.comparison import changes, pairs
 from orchestrator.analysis.comparison.changes import Verdict
-from orchestrator.analysis.comparison.words import HOST, change_text, labels_of, sentence_of
+from orchestrator.analysis.comparison.words import HOST, by_weight, change_text, labels_of, leading
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import load_text
@@ -68,7 +69,37 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The verdict with the figure that it rests on, without a full stop."""
-        return sentence_of(self.changes, self.table, self.sweep, self.tolerance)
+        verdict, rows = self.verdict, self.changes
+        first, share = leading(rows, verdict), f"{100 * self.tolerance:g} %"
+        text, num_alike = self._text(first), int((rows["verdict"] == verdict).sum())
+        if verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
+            more = f", and {num_alike - 1} more" if num_alike > 1 else ""
+            return f"{verdict} in {first['metric']}: {text}{more}"
+        if verdict is Verdict.WITHIN:
+            return f"no change beyond the tolerance of {share}: {text}"
+        if pd.isna(first["change"]):
+            runs, clean = (
+                int(self.table[[f"{what}_first", f"{what}_second"]].to_numpy().sum())
+                for what in ("runs", "clean")
+            )
+            return f"{verdict}: other load disturbed {runs - clean} of {counted(runs, 'run')}"
+        is_open = first["verdict"] == verdict
+        rest = "" if is_open else f"; open: {num_alike} of {len(rows)} changes"
+        return f"{verdict}: no regression beyond {share} shown; {text}{rest}"
+
+    @property
+    def regressions(self) -> list[str]:
+        """A sentence for each regression, those of all configs together first."""
+        shown = by_weight(self.changes[self.changes["verdict"] == Verdict.REGRESSION], "p_worse")
+        return [f"{row['metric']}: {self._text(row)}" for row in shown.to_dict("records")]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Each config of ``table`` by the knobs that are not the same in all of them."""
+        return labels_of(self.table, self.sweep)
+
+    def _text(self, row: Mapping[Any, Any]) -> str:
+        return change_text(row, self.labels, self.sweep)
 
     @property
     def common(self) -> pd.DataFrame:
@@ -80,7 +111,7 @@ class Comparison:
     def common_texts(self) -> list[str]:
         """The common change of each stage in a sentence."""
         return [
-            change_text(row, [], self.sweep) + ("" if row["low"] <= 1 <= row["high"] else HOST)
+            self._text(row) + ("" if row["low"] <= 1 <= row["high"] else HOST)
             for row in self.common.dropna(subset=["low"]).to_dict("records")
         ]
 

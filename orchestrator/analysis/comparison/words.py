@@ -1,4 +1,4 @@
-"""The verdict on two runs, and each change, in sentences."""
+"""Each change from one run to another in words, and the one that a sentence names."""
 
 from __future__ import annotations
 
@@ -8,56 +8,16 @@ from typing import Any, Final
 import pandas as pd
 
 from orchestrator.analysis.columns import configs_of
-from orchestrator.analysis.comparison.changes import TOGETHER, Verdict, verdict_of
+from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
 from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.wording import format_config, is_share, short
-from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 
 HOST: Final = (
     "; that is the host on the day as much as what was changed between the runs: the command judge "
     "tells them apart"
 )
-
-
-def sentence_of(
-    changes: pd.DataFrame, table: pd.DataFrame, sweep: SweepRecord, tolerance: float
-) -> str:
-    """Return the verdict with the figure that it rests on, without a full stop.
-
-    Args:
-        changes: From :func:`~orchestrator.analysis.comparison.changes.judged`.
-        table: The configs that its rows are of.
-        sweep: The sweep of the first run.
-        tolerance: Share of the speed that a config may lose.
-    """
-    verdict, share = verdict_of(changes), f"{100 * tolerance:g} %"
-    leading = _leading(changes, verdict)
-    text = change_text(leading, labels_of(table, sweep), sweep)
-    if verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
-        others = int((changes["verdict"] == verdict).sum()) - 1
-        more = f", and {others} more" if others else ""
-        return f"{verdict} in {leading['metric']}: {text}{more}"
-    if verdict is Verdict.WITHIN:
-        return f"no change beyond the tolerance of {share}: {text}"
-    if pd.isna(leading["change"]):
-        names = [[f"{what}_{side}" for side in ("first", "second")] for what in ("runs", "clean")]
-        runs, clean = (int(table[each].to_numpy().sum()) for each in names)
-        return f"{verdict}: other load disturbed {runs - clean} of {counted(runs, 'run')}"
-    is_open = leading["verdict"] == Verdict.NOT_DECIDED
-    num_open = int((changes["verdict"] == Verdict.NOT_DECIDED).sum())
-    rest = "" if is_open else f"; open: {num_open} of {len(changes)} changes"
-    return f"not decided: no regression beyond {share} shown; {text}{rest}"
-
-
-def regressions(changes: pd.DataFrame, table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
-    """Return a sentence for each regression, those of all configs together first."""
-    shown = _by_weight(changes[changes["verdict"] == Verdict.REGRESSION], "p_worse")
-    labels = labels_of(table, sweep)
-    return [
-        f"{row['metric']}: {change_text(row, labels, sweep)}" for row in shown.to_dict("records")
-    ]
 
 
 def change_text(change: Mapping[Any, Any], labels: Sequence[str], sweep: SweepRecord) -> str:
@@ -116,11 +76,11 @@ def labels_of(table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
     ]
 
 
-def _leading(changes: pd.DataFrame, verdict: Verdict) -> dict[Any, Any]:
+def leading(changes: pd.DataFrame, verdict: Verdict) -> dict[Any, Any]:
     """Return the change that a sentence names."""
     if verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
         p_value = "p_worse" if verdict is Verdict.REGRESSION else "p_better"
-        first = _by_weight(changes[changes["verdict"] == verdict], p_value)
+        first = by_weight(changes[changes["verdict"] == verdict], p_value)
     else:
         speeds = changes[changes["is_ratio"] & (changes["row"] == TOGETHER)]
         width = (speeds["high"] / speeds["low"]).rename("width")
@@ -128,7 +88,7 @@ def _leading(changes: pd.DataFrame, verdict: Verdict) -> dict[Any, Any]:
     return dict(first.iloc[0].to_dict())
 
 
-def _by_weight(changes: pd.DataFrame, p_value: str) -> pd.DataFrame:
+def by_weight(changes: pd.DataFrame, p_value: str) -> pd.DataFrame:
     """Return the changes of all configs together first, each part by its p value."""
     ordered = changes.assign(is_single=changes["row"] != TOGETHER)
     return ordered.sort_values(["is_single", p_value], kind="stable")

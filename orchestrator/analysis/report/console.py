@@ -16,7 +16,7 @@ from rich.table import Table
 
 from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.comparison.compare import Comparison
-from orchestrator.analysis.comparison.words import labels_of, regressions
+from orchestrator.analysis.comparison.words import labels_of
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
@@ -191,18 +191,18 @@ def show_comparison(comparison: Comparison) -> None:
     """Print the verdict on two runs, the configs that they share, and why others are missing."""
     console = _console()
     missing = comparison.mismatches.items()
-    worse = regressions(comparison.changes, comparison.table, comparison.sweep)
     _print(
         console,
         comparison.sentence,
-        *(f"regression: {line}" for line in worse[1:MAX_ROWS]),  # the first is in the sentence
+        # The first regression is in the sentence.
+        *(f"regression: {line}" for line in comparison.regressions[1:MAX_ROWS]),
         *(f"in common, {line}" for line in comparison.common_texts),
         *(f"not compared, {count} times: {difference}" for difference, count in missing),
         *(f"note: {note}" for note in comparison.notes),
         "",
     )
     rows, changes = comparison.table.head(MAX_ROWS), comparison.changes
-    labels = labels_of(comparison.table, comparison.sweep)[: len(rows)]
+    labels = comparison.labels[: len(rows)]
     title = f"{comparison.metric}, second over first; 95 % intervals"
     heads = ("first\nsecond", *_NARROWEST, "verdict")
     table = _table(title, labels, "config, stage, runs", *heads)
