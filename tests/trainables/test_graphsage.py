@@ -159,9 +159,6 @@ def test_with_all_neighbours_a_batch_is_the_whole_graph_s() -> None:
     assert sampled == pytest.approx(full, rel=1e-3)
 
 
-# -- systems knobs change nothing that is learned
-
-
 # -- what a config means, and what cannot run
 
 

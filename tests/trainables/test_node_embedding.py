@@ -134,9 +134,6 @@ def test_a_list_of_pairs_grows_in_the_workers_and_arrays_do_not() -> None:
     assert all(growth < in_list / 4 for growth in in_arrays), (in_list, in_arrays)
 
 
-# -- what cannot run
-
-
 # -- on a GPU
 
 

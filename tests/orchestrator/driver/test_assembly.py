@@ -13,12 +13,10 @@ from orchestrator.data import DataFolders
 from orchestrator.driver.assembly import (
     capacity_of_request,
     make_derived,
-    make_executor,
     make_factory,
 )
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.request import Request
-from orchestrator.execution.inline import InlineExecutor
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, maximize
 from orchestrator.storage.sweep_record import Capacity
@@ -77,12 +75,6 @@ def test_reruns_are_turned_off_from_the_start(tmp_path: Path) -> None:
     for no_rerun in (False, True):
         factory = make_factory(request(Options(no_rerun=no_rerun)), None, TWO_NODES, tmp_path)
         assert factory.rerun is not no_rerun
-
-
-def test_the_inline_executor_is_made_without_a_cluster(tmp_path: Path) -> None:
-    executor = make_executor(request(Options(executor="inline")), tmp_path)
-    assert isinstance(executor, InlineExecutor)
-    executor.close()
 
 
 def test_a_target_is_as_near_the_best_for_the_search_as_for_the_report(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_the_record_has_the_question_the_knobs_and_the_capacity(folder: Path) ->
     assert record.knobs["lr"].doc == "step size"
     assert record.capacity.per_node == 2
     assert record.git is None
+    assert record.options["tracking_uri"] is None
 
 
 def test_options_are_stored_as_they_can_be_gone_on_with_from_elsewhere(folder: Path) -> None:

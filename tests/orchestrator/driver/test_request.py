@@ -59,15 +59,6 @@ def test_a_folder_of_data_means_the_same_on_every_worker(
     assert request.data == meant.format(home=home)
 
 
-def test_mlflows_uri_is_kept_in_full_for_a_resumption_from_elsewhere(home: Path) -> None:
-    arguments = ["file.py", "--data", "products-synthetic"]
-    with importing_nothing_for_good():
-        request = read_request(parse(arguments))
-        without = read_request(parse([*arguments, "--no-mlflow"]))
-    assert request.options.tracking_uri == f"sqlite:///{home}/runs/mlflow.db"
-    assert without.options.tracking_uri is None
-
-
 def test_the_variable_holds_the_password_that_a_run_does_not_keep(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

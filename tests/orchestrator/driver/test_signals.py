@@ -25,7 +25,7 @@ from orchestrator.driver.signals import (
     signals_raise,
 )
 from orchestrator.system.lifeline import JOB_SIGNALS
-from tests.conftest import ROOT, RunCli, StartCli
+from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
     finished_counts,
     is_last_line,
@@ -107,7 +107,6 @@ def family(driver: subprocess.Popen[Any]) -> list[psutil.Process]:
     return [first, *first.children(recursive=True)]
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 INLINE = ("--no-mlflow", "--executor", "inline")
 RAY = ("--no-mlflow", "--executor", "ray")
 RAY_AND_MLFLOW = ("--tracking-uri", "sqlite:///mlflow.db")

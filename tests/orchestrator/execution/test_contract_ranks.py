@@ -72,10 +72,7 @@ def test_ranks_train_together(sweep: Recorder) -> None:
     result = sweep.results["four"]
     assert result.state is TrialState.COMPLETED, result.reason
     assert result.metrics["total"] == 1 + 2 + 3 + 4
-
-
-def test_only_rank_0_reports(sweep: Recorder) -> None:
-    assert [report.epoch for report in sweep.reports["four"]] == [1, 2]
+    assert result.cores == 2, "there may be more ranks than cores"
 
 
 def test_a_rank_that_dies_ends_the_trial_and_the_next_one_runs(sweep: Recorder) -> None:
@@ -105,11 +102,6 @@ def test_memory_that_one_rank_lacks_makes_the_trial_infeasible(sweep: Recorder) 
     assert result.state is TrialState.INFEASIBLE
     assert result.tags["attempts"] == "1"
     assert result.reason.startswith("rank 1: out of memory at step 6: MemoryError")
-
-
-def test_there_may_be_more_ranks_than_cores(sweep: Recorder) -> None:
-    assert "four" in sweep.was_started, "it waits for cores that there never are"
-    assert sweep.results["four"].cores == 2
 
 
 @pytest.mark.slow

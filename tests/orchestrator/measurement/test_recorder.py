@@ -123,21 +123,6 @@ def stepped(timer: StepTimer, clock: FakeClock, num_steps: int) -> None:
         timer.end_step(5)
 
 
-def test_an_epoch_begins_before_its_loader_and_ends_after_it() -> None:
-    clock = FakeClock()
-    timer = StepTimer(HostClock(clock))
-    timer.begin_epoch()
-    clock.sleep(0.1)
-    stepped(timer, clock, 4)
-    clock.sleep(0.05)
-    timer.end_epoch(0)
-
-    (epoch,) = timer.epochs
-    assert epoch.start_s == pytest.approx(0.101)
-    assert epoch.duration_s == pytest.approx(0.162)
-    assert sum(block.duration_s for block in timer.blocks) == pytest.approx(0.162)
-
-
 def test_steps_become_blocks_while_the_epoch_goes_on() -> None:
     clock = FakeClock()
     timer = StepTimer(HostClock(clock))

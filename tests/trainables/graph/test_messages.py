@@ -90,8 +90,3 @@ def test_a_gpu_gives_what_the_cpu_gives(aggregator: Aggregator, dtype: torch.dty
     torch.testing.assert_close(on_gpu.cpu().float(), here, rtol=tolerance, atol=tolerance)
     assert there.grad is not None
     torch.testing.assert_close(there.grad.cpu().float(), x.grad, rtol=tolerance, atol=tolerance)
-
-
-def neighbours(adjacency: Adjacency, target: int) -> list[int]:
-    first, last = adjacency.indptr[target : target + 2].tolist()
-    return adjacency.indices[first:last].tolist()

@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from tests.trainables.graph.graphs import symmetric_graph
-from trainables.graph.attention import attended, projected, softmax_over_pairs
+from trainables.graph.attention import softmax_over_pairs
 from trainables.graph.drawing import UniformDraw
 from trainables.graph.relational import RelationalBlock, RelationalSampler
 from trainables.graph.sampling import ByTable, Relabelling, by_sorting
@@ -92,25 +91,6 @@ def random_block(num_edges: int = 60) -> RelationalBlock:
 BLOCK = random_block()
 
 
-def doubles(*shape: int) -> Tensor:
-    generator = torch.Generator().manual_seed(sum(shape))
-    return torch.randn(*shape, dtype=torch.float64, generator=generator).requires_grad_()
-
-
 def test_large_scores_overflow_nowhere() -> None:
     weights = softmax_over_pairs(torch.full((60, 2), 1e4), BLOCK)
     assert weights.isfinite().all()
-
-
-def test_the_sums_gradients_are_right() -> None:
-    x, weights = doubles(12, 4), doubles(60, 2)
-    assert torch.autograd.gradcheck(lambda x, w: attended(x, w, BLOCK), (x, weights))
-
-
-def test_the_products_gradients_are_right() -> None:
-    heard, weight = doubles(2, len(BLOCK.targets), 3), doubles(4, 2, 5, 3)
-    assert torch.autograd.gradcheck(lambda h, w: projected(h, w, BLOCK), (heard, weight))
-    projected(heard, weight, BLOCK).sum().backward()
-    assert weight.grad is not None
-    assert not weight.grad[2].any()  # the relation without an edge
-    assert weight.grad[3].any()

@@ -16,7 +16,6 @@ import orchestrator.analysis as an
 from orchestrator.analysis.tables.checks import column_named, objectives_of
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Goal, at_most
-from tests.orchestrator.analysis.comparison.drawn import run_of
 from tests.orchestrator.analysis.made_runs import BASELINE, MadeRun, config
 
 SPEED, ACCURACY = "metrics.samples_per_s", "metrics.val_acc"
@@ -138,15 +137,6 @@ def test_a_run_is_recommended_from_as_its_report_does(run: an.RunTables) -> None
     assert best.speedup.ratio > 3
 
 
-def test_two_runs_are_compared() -> None:
-    first, second = run_of(1, repeats=5), run_of(2, repeats=5, day=0.85)
-    comparison = an.compare(first, second, tolerance=0.03)
-    assert comparison.verdict == "regression"
-    assert {"params.num_workers", "ratio", "low", "high"} <= set(comparison.table.columns)
-    assert {"stage", "metric", "change", "verdict"} <= set(comparison.changes.columns)
-    assert an.compare(first, second, tolerance=0.3).verdict == "no change beyond the tolerance"
-
-
 def test_the_front_is_the_staircase_the_best_of_the_first_objective_first() -> None:
     assert an.pareto_front(FRAME, BOTH).index.tolist() == ["c", "b", "a"]
 
@@ -199,11 +189,6 @@ def test_a_bound_of_the_sweep_keeps_configs_off_the_front(run: an.RunTables) -> 
     front = an.pareto_front(limited)
     assert len(front) > 0
     assert (front["params.num_workers"] == 0).all()
-
-
-def test_groups_have_a_front_each() -> None:
-    frame = FRAME.assign(group=["cpu", "gpu", "gpu", "cpu", "gpu"])
-    assert an.pareto_front(frame, BOTH).index.tolist() == ["a", "c", "b"]
 
 
 # -- export

@@ -15,7 +15,6 @@ import orchestrator.analysis as an
 from orchestrator.metrics import at_least
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
-SPEED = "metrics.samples_per_s"
 CEILING = "ceiling_samples_per_s"
 
 

@@ -97,12 +97,6 @@ def test_what_cannot_be_is_refused_with_its_key(
         raise problem
 
 
-def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
-    space = ParamSpace("any", {"model": {"lr": 0.1}}, {"model": {"lrr": uniform(0.0, 1.0)}})
-    with pytest.raises(ValueError, match="'model/lrr' is not a knob of any_config; did you mean"):
-        space.space()
-
-
 # -- tune.sample_from
 
 computed: Any = tune.sample_from

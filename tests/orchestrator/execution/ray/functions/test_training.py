@@ -29,18 +29,13 @@ W = 2.0
 CONFIG: Config = {"w": W, "model": {"depth": 3, "act": "relu"}, "layers": [8, 4]}
 
 
+def say(score: float) -> Any:
+    tune.report({"score": score})
+
+
 def reports_thrice(config: Config) -> None:
     for step in range(3):
         tune.report({"score": config["w"] + step, "loss": 1.0 / (step + 1)})
-
-
-def reads_a_nested_config(config: Config) -> None:
-    tune.report({"score": config["model"]["depth"] * sum(config["layers"])})
-
-
-def changes_its_config(config: Config) -> None:
-    config["layers"].append(config.pop("w"))
-    tune.report({"score": sum(config["layers"])})
 
 
 def returns_a_dictionary(config: Config) -> Config:
@@ -51,9 +46,9 @@ def returns_a_number(config: Config) -> float:
     return 2.5
 
 
-def returns_text(config: Config) -> str:
-    tune.report({"score": 1.0})
-    return "done"
+def yields_numbers(config: Config) -> Iterator[float]:
+    yield 1.5
+    yield 2.5
 
 
 def yields_dictionaries(config: Config) -> Iterator[Config]:
@@ -61,19 +56,9 @@ def yields_dictionaries(config: Config) -> Iterator[Config]:
         yield {"score": config["w"] * step}
 
 
-def yields_numbers(config: Config) -> Iterator[float]:
-    yield 1.5
-    yield 2.5
-
-
 def raises(config: Config) -> None:
-    tune.report({"score": 1.0})
+    say(1.0)
     raise ValueError("no")
-
-
-def exits_with_3(config: Config) -> None:
-    tune.report({"score": 1.0})
-    sys.exit(3)
 
 
 class Endless(tune.Trainable):
@@ -102,11 +87,6 @@ class Owner:
         tune.report({"score": 4.0})
 
 
-def leaving(config: Config) -> None:
-    tune.report({"score": 1.0})
-    sys.exit(0)
-
-
 def scores(*figures: float) -> list[dict[str, float]]:
     return [{"score": figure} for figure in figures]
 
@@ -120,22 +100,23 @@ COUNTED = [{"score": float(number + 2), "whole": float(number - 1)} for number i
     [
         (reports_thrice, {}, "completed", THRICE),
         (reports_thrice, {"score": 3.0}, "completed", THRICE[:2]),
-        (reads_a_nested_config, {}, "completed", scores(36)),
-        (changes_its_config, {}, "completed", scores(14)),
+        (lambda c: say(c["model"]["depth"] * sum(c["layers"])), {}, "completed", scores(36)),
+        (lambda c: c["layers"].append(c.pop("w")) or say(sum(c["layers"])), {}, "completed",
+         scores(14)),
         (returns_a_dictionary, {}, "completed", scores(6)),
         (returns_a_number, {}, "completed", [{"_metric": 2.5}]),
-        (returns_text, {}, "failed", scores(1)),
+        (lambda _: say(1.0) or "done", {}, "failed", scores(1)),
         (yields_dictionaries, {}, "completed", scores(0, 2, 4)),
         (yields_numbers, {}, "completed", [{"_metric": 1.5}, {"_metric": 2.5}]),
         (raises, {}, "failed", scores(1)),
-        (exits_with_3, {}, "failed", scores(1)),
-        (leaving, {}, "completed", scores(1)),
+        (lambda _: say(1.0) or sys.exit(3), {}, "failed", scores(1)),
+        (lambda _: say(1.0) or sys.exit(0), {}, "completed", scores(1)),
         (tune.with_resources(returns_a_dictionary, {"cpu": 1}), {}, "completed", scores(6)),
         (Owner().train, {}, "completed", scores(4)),
         (Endless, {"training_iteration": 4}, "completed", COUNTED),
         (functools.partial(scaled, 3.0), {}, "completed", scores(6)),
     ],
-)
+)  # fmt: skip
 def test_the_state_and_the_reports_are_those_of_ray_tune(
     function: Callable[..., Any],
     stop: dict[str, float],
