@@ -1,12 +1,35 @@
-"""Cost of a command's ``--help``, whatever else the machine does."""
+"""Programs run to their end, and the cost of a command's ``--help``."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from tests.conftest import ROOT
+
+Done = subprocess.CompletedProcess[str]
+
+
+def ran(
+    *words: str | Path,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    **options: Any,  # noqa: ANN401 - of subprocess.run
+) -> Done:
+    """Run a program to its end, with the checkout to import from; an exit code raises."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    usual = {"capture_output": True, "text": True, "check": True, "env": env}
+    return subprocess.run(words, **{**usual, **options})
+
+
+def python(*words: str | Path, **options: Any) -> Done:  # noqa: ANN401 - of subprocess.run
+    """Run this Python: ``python("-c", code)``."""
+    return ran(sys.executable, *words, **options)
+
 
 SLOW_TO_IMPORT = {"ray", "torch", "mlflow", "pandas", "dgl", "optuna"}
 
@@ -20,8 +43,6 @@ def check_help(module: str, *, says: str) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
-    assert process.stderr is not None
     with process.stdout, process.stderr:
         imports, answer = process.stderr.read(), process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 
 from benchmarks import agents
 from tests.conftest import ROOT, RunCli
+from tests.helping import python, ran
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SWEEPS = sorted(path for path in (ROOT / "sweeps").glob("*.py") if path.stem != "__init__")
@@ -59,14 +58,10 @@ def installed_checkout(tmp_path: Path) -> Path:
 
 def make(folder: Path, target: str) -> str:
     """Return the commands that ``make target`` would run."""
-    done = subprocess.run(
-        ["make", "--dry-run", "--no-print-directory", target],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
+    done = ran(
+        "make", "--dry-run", "--no-print-directory", target, cwd=folder,
         env={"PATH": os.environ["PATH"]},
-    )
+    )  # fmt: skip
     return done.stdout
 
 
@@ -197,9 +192,7 @@ def tracked_files() -> list[Path]:
     """Text files that git knows."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    listed = ran("git", "ls-files", "-z", cwd=ROOT)
     paths = [ROOT / name for name in listed.stdout.split("\0") if name]
     return [path for path in paths if path.is_file() and path.suffix not in {".png", ".parquet"}]
 
@@ -259,14 +252,10 @@ runpy.run_module("trainables.lenet", run_name="__main__", alter_sys=True)
 
 def test_trainables_run_without_ray_and_mlflow(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NEITHER_INSTALLED)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_EITHER],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(
+        "-c", WITHOUT_EITHER, cwd=tmp_path,
+        variables={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "completed" in done.stdout
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
@@ -18,6 +16,7 @@ from benchmarks.gpu.studies import STUDIES, Scale, Study
 from benchmarks.gpu.tests import files_with_gpu_tests, tallies
 from orchestrator import Machine, Node
 from tests.conftest import ROOT
+from tests.helping import ran
 
 WITH_GPU = Machine(nodes=(Node(name="there", cpus=16, gpus=1),))
 EVERY_STUDY = pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
@@ -50,13 +49,10 @@ def test_every_setting_can_run_with_a_gpu_unless_it_is_said_not_to(
 
 
 def test_without_a_gpu_it_says_so_in_one_line() -> None:
-    finished = subprocess.run(
-        ["bash", ROOT / "benchmarks/gpu/run.sh"],
-        env={**os.environ, "PYTHON": sys.executable, "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    finished = ran(
+        "bash", ROOT / "benchmarks/gpu/run.sh",
+        variables={"PYTHON": sys.executable, "CUDA_VISIBLE_DEVICES": ""}, check=False,
+    )  # fmt: skip
     assert finished.returncode == 2
     [line] = finished.stderr.splitlines()
     assert line.startswith("no GPU here: torch")
@@ -135,18 +131,13 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 
 def test_gpu_tests_ask_for_no_other_packages_than_are_said() -> None:
-    finished = subprocess.run(
-        [
-            *(sys.executable, "-c", COLLECTED, "-c", ROOT / "benchmarks/gpu/pytest.ini"),
-            *(f"--rootdir={ROOT}", "-p", "benchmarks.gpu.stand_in", "-m", "gpu", "-q"),
-            *("--collect-only", *files_with_gpu_tests()),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
+    finished = ran(
+        *(sys.executable, "-c", COLLECTED, "-c", ROOT / "benchmarks/gpu/pytest.ini"),
+        *(f"--rootdir={ROOT}", "-p", "benchmarks.gpu.stand_in", "-m", "gpu", "-q"),
+        *("--collect-only", *files_with_gpu_tests()), cwd=ROOT,
+        variables={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         check=False,
-    )
+    )  # fmt: skip
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "test_a_systems_knob_changes_nothing_on_a_gpu" in finished.stdout
 

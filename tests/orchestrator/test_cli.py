@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, RunCli
+from tests.conftest import RunCli
 from tests.forking import Finished
-from tests.helping import check_help
+from tests.helping import check_help, python
 from tests.orchestrator.driver.never import SWEEP, write_never
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.without_privileges import CANNOT
@@ -117,7 +114,7 @@ def test_all_that_a_trainable_needs_is_exported_and_what_is_slow_comes_late() ->
         "print(missing, {'torch', 'ray', 'mlflow', 'optuna', 'numpy'} & set(sys.modules)); "
         "from orchestrator import Run; print(Run.__module__, {'ray', 'mlflow'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
     assert done.stdout == "[] set()\norchestrator.measurement.run set()\n"
     with pytest.raises(ImportError, match="Runn"):
         from orchestrator import Runn  # type: ignore[attr-defined]  # noqa: F401
@@ -162,11 +159,9 @@ CASES: list[tuple[list[str], list[str]]] = [
 
 def test_what_cannot_be_read_or_written_is_refused(closed: Path) -> None:
     """All cases in one process without the privileges of root."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.orchestrator.helpers.without_privileges"],
-        input=json.dumps([arguments for arguments, _ in CASES]),
-        cwd=closed, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False,
+    done = python(
+        "-m", "tests.orchestrator.helpers.without_privileges",
+        input=json.dumps([arguments for arguments, _ in CASES]), cwd=closed, check=False,
     )  # fmt: skip
     if done.returncode == CANNOT:
         pytest.skip("this process keeps the privileges of root")

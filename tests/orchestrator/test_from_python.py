@@ -15,6 +15,7 @@ import pytest
 import orchestrator
 from orchestrator import Sweep, SweepError, choice, from_function, minimize
 from tests.conftest import ROOT
+from tests.helping import python
 
 SCRIPT = '''
 import time
@@ -69,10 +70,7 @@ def source_of(folder: Path, seconds: float) -> str:
     """Return the hash of the function's source, as the process of the run has it."""
     text = SCRIPT.format(seconds=seconds, out="none").replace("orchestrator.run(", "hashed(", 1)
     text = HASHED + text.partition("\nprint(")[0]
-    done = subprocess.run(
-        [sys.executable, "-c", text], cwd=folder, text=True, check=True, capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = python("-c", text, cwd=folder)
     return done.stdout.strip()
 
 
@@ -94,7 +92,6 @@ def test_a_changed_function_is_another_source(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_interrupt_ends_the_run_with_its_tables(tmp_path: Path) -> None:
     process = start(tmp_path, 60)
-    assert process.stdout is not None
     for line in process.stdout:
         if "start" in line:
             break
@@ -109,7 +106,6 @@ def test_an_interrupt_ends_the_run_with_its_tables(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_ends_in_order_when_its_kernel_is_killed(tmp_path: Path) -> None:
     process = start(tmp_path, 60)
-    assert process.stdout is not None
     for line in process.stdout:
         if "start" in line:
             break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from orchestrator.execution.leases import CoreLeases
 from orchestrator.standalone import main
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT, RunCli
+from tests.helping import python, ran
 from tests.orchestrator.execution.workload import workload
 from trainables.lenet import LeNet
 
@@ -68,10 +68,7 @@ def test_a_file_of_ones_own_is_a_command_from_any_folder(tmp_path: Path) -> None
     command = [sys.executable, "models/mine.py"]
 
     def run(*words: str) -> str:
-        done = subprocess.run(
-            [*command, *words], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = ran(*command, *words, cwd=tmp_path, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -85,11 +82,7 @@ def test_cores_of_another_program_are_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(FILE.replace("from my_words import WORD", "WORD = 'run'"))
     environment = {"PYTHONPATH": str(ROOT), "SWEEP_LEASES": str(tmp_path / "leases")}
     others = CoreLeases(tmp_path / "leases").acquire(99, Isolation.LEASED, timeout_s=5)
-    assert others is not None
-    done = subprocess.run(
-        [sys.executable, "mine.py"], cwd=tmp_path, env={**os.environ, **environment},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    done = python("mine.py", cwd=tmp_path, variables=environment, check=False, timeout=60)
     others.release()
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = (line for line in done.stderr.splitlines() if "held by" in line)

@@ -46,7 +46,6 @@ def trained_and_measured(
                 break
     finally:
         torch.set_num_threads(threads)
-    assert found is not None
     return reports, dict(found.metrics), found.tags["bound"]
 
 

@@ -6,8 +6,6 @@ import json
 import math
 import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -22,6 +20,7 @@ from orchestrator.space.configs import knobs_of, replaced
 from orchestrator.space.knob import Role
 from orchestrator.system.allocators import allocator_environment, find_jemalloc
 from tests.conftest import ROOT
+from tests.helping import python
 from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting
 from tests.trainables.running import (
     Operation,
@@ -157,13 +156,10 @@ sys.stdout.write(json.dumps(["jemalloc" in Path("/proc/self/maps").read_text(), 
 
 def printed(script: str, *args: str, allocator: str) -> Any:  # noqa: ANN401 - what it prints
     """Return the last line that a script prints, in a process with the allocator."""
-    finished = subprocess.run(
-        [sys.executable, "-c", script, *args],
-        env={**allocator_environment(allocator, os.environ), "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    finished = python(
+        "-c", script, *args,
+        env={**allocator_environment(allocator, os.environ), "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     return json.loads(finished.stdout.splitlines()[-1])
 

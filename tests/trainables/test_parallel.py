@@ -58,7 +58,6 @@ def trained_as_rank(rank: int, world_size: int, port: int) -> OfRank:
             scores = trained(inputs[draw.indices])
             summed = cross_entropy(scores, labels[draw.indices], reduction="sum")
             ranks.loss(summed, draw.total).backward()
-            assert network.weight.grad is not None
             gradients.append(network.weight.grad.flatten().tolist())
             shares.append(len(draw.indices))
         total = float(ranks.sum(torch.tensor(len(shares) + rank)))
@@ -74,7 +73,6 @@ def gradients_of_one_process() -> Iterator[torch.Tensor]:
     for draw in BatchOrder(num_samples=5, batch_size=4, seed=0).epoch(0):
         network.zero_grad()
         cross_entropy(network(inputs[draw.indices]), labels[draw.indices]).backward()
-        assert network.weight.grad is not None
         yield network.weight.grad.flatten()
 
 
@@ -117,8 +115,7 @@ def test_dp_s_threads_compute_in_the_type_asked_for(
 
     def forward() -> torch.dtype:
         with torch.autocast("cpu", dtype=torch.float16, enabled=amp != "off"):
-            found: torch.dtype = trained.module(torch.ones(4, 3)).dtype
-            return found
+            return trained.module(torch.ones(4, 3)).dtype
 
     with ThreadPoolExecutor(1) as thread:
         assert thread.submit(forward).result() == dtype

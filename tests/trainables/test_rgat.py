@@ -133,7 +133,6 @@ def test_learnable_vectors_begin_small_or_normal(test_data: Path) -> None:
 
     def first_values(**knobs: object) -> torch.Tensor:
         embeddings = Rgat(quick(hidden=8, **knobs), store).embeddings
-        assert embeddings is not None
         return embeddings.weight.detach()
 
     # Xavier's bound: the square root of 6 over the sum of both widths.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ import torch
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.measurement.run import Run
-from tests.conftest import ROOT
+from tests.helping import python
 from tests.trainables.graph.rgat_runs import TINY, quick
 from tests.trainables.graph.stores import write_store
 from tests.trainables.running import Reports, context, train_once
@@ -122,13 +120,10 @@ print(json.dumps(figures))
 
 @pytest.mark.slow
 def test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded(tmp_path: Path) -> None:
-    finished = subprocess.run(
-        [sys.executable, "-c", LARGER, str(tmp_path / "store")],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "DGLBACKEND": "pytorch"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    finished = python(
+        "-c", LARGER, str(tmp_path / "store"),
+        variables={"DGLBACKEND": "pytorch"}, check=False,
+    )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     peak_gib = json.loads(finished.stdout.splitlines()[-1])
     memory_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30

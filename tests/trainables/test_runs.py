@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,6 +22,7 @@ from orchestrator.space.knob import Role
 from orchestrator.trainable import IF_POSSIBLE
 from orchestrator.trial import Budget, Stage
 from tests.conftest import ROOT
+from tests.helping import ran
 from tests.trainables.contract import CASES, HERE, Case, Setting
 from tests.trainables.running import Reports, batches_seen, context, train_once
 from tests.trainables.test_contract import over
@@ -163,7 +163,7 @@ def test_importing_them_starts_no_thread_and_touches_no_gpu() -> None:
     others = ["orchestrator.execution.process.child", *sorted(imports - {*own})]
     asked = json.dumps([others, [name.removeprefix(IF_POSSIBLE) for name in own]])
     command = [sys.executable, "-c", IMPORTED, asked]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = ran(*command, cwd=ROOT)
     assert done.stdout.split() == ["0", "False"]
 
 

@@ -291,8 +291,7 @@ def sweep_json() -> dict[str, Any]:
         "git": {"commit": "0a3ebe6d1c", "dirty": True},
         "started_at": 1_790_000_000.0,
     }  # fmt: skip
-    plain: dict[str, Any] = json.loads(json.dumps(sweep))
-    return plain
+    return json.loads(json.dumps(sweep))
 
 
 _STUDY = "Deep Graph Library tutorial, 2018 laptop with 4 cores, no GPU"
@@ -385,8 +384,7 @@ def products_run(seed: int = 0) -> MadeRun:
 def content_of(tables: RunTables) -> dict[str, Any]:
     """Return ``recommended.json`` of a run, as a reader gets it."""
     content = recommended_json(findings(tables))
-    plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
-    return plain
+    return json.loads(json.dumps(content, allow_nan=False))
 
 
 def run_by_workers(*speeds: tuple[int, float]) -> MadeRun:

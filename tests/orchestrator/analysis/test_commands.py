@@ -34,8 +34,7 @@ def answer(capsys: Output) -> Answer:
         assert main([*map(str, words), "--json"]) == code
         output = capsys.readouterr()
         assert output.err == ""
-        document: dict[str, Any] = json.loads(output.out)
-        return document
+        return json.loads(output.out)
 
     return run
 

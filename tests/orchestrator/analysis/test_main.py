@@ -13,7 +13,7 @@ import pytest
 from orchestrator.analysis.__main__ import COMMANDS, main, parse
 from orchestrator.analysis.comparison import changes
 from tests.conftest import ROOT, RunCli
-from tests.helping import check_help
+from tests.helping import check_help, ran
 
 
 def test_a_run_is_written_again_and_printed(run_cli: RunCli, run_dir: Path) -> None:
@@ -41,9 +41,7 @@ def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is
 
     def ran(rest: str) -> tuple[int, str]:
         command = f"set -o pipefail; {shlex.join(map(str, words))} {rest}"
-        done = subprocess.run(
-            ["/bin/bash", "-c", command], capture_output=True, text=True, check=False
-        )
+        done = ran("/bin/bash", "-c", command, check=False)
         return done.returncode, done.stderr
 
     said = "error: cannot be used: No space left on device\n"
@@ -60,7 +58,7 @@ def test_the_short_name_of_a_checkout_is_the_package_and_the_command() -> None:
     code = "import analysis as an, orchestrator.analysis as its; assert an.load is its.load"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
     words = [sys.executable, "-m", "analysis", "--help"]
-    shown = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    shown = ran(*words, cwd=ROOT).stdout
     assert shown.startswith("usage: python -m orchestrator.analysis")
 
 

@@ -6,19 +6,16 @@ import pytest
 
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.wording import (
-    condition_text,
     format_config,
     interval_text,
-    lacking,
     rule_text,
     short,
     shown,
-    shown_difference,
     telling_knobs,
     times_baseline,
     verdict_text,
 )
-from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
+from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
 from orchestrator.space.configs import format_value
 from tests.orchestrator.analysis.made_runs import MadeRun, config
@@ -39,11 +36,6 @@ def test_a_figure_has_its_unit_and_as_many_digits_as_count(
     metric: str, value: float, text: str
 ) -> None:
     assert shown(metric, value) == text
-
-
-def test_differences_of_shares_are_in_points() -> None:
-    assert shown_difference("val_acc", 0.005) == "0.5 points"
-    assert shown_difference("train_loss", 0.005) == "0.005"
 
 
 def test_an_interval_has_no_unit() -> None:
@@ -105,17 +97,6 @@ def test_the_usual_rule(objectives: tuple[Objective, ...], text: str) -> None:
     assert rule_text(Rule(objectives=objectives)).startswith(text)
 
 
-def test_three_objectives_and_bounds_with_their_units() -> None:
-    rule = Rule(objectives=(SPEED, ACCURACY, MEMORY))
-    assert (
-        "whose val_acc is within 0.5 points of the best and, of these, whose peak_rss_gib is "
-        in (rule_text(rule))
-    )
-    assert condition_text(MEMORY) == "peak_rss_gib is within 2 % of the best"
-    assert condition_text(at_most("peak_rss_gib", 20)) == "peak_rss_gib is at most 20 GiB"
-    assert condition_text(at_least("val_acc", 0.97)) == "val_acc is at least 97.00 %"
-
-
 def test_the_other_rules() -> None:
     knees = rule_text(replace(RULE, how=knee()))
     assert knees.startswith("the knee of the front of samples_per_s, val_acc: ")
@@ -127,12 +108,6 @@ def test_the_other_rules() -> None:
         "what the sweep's function least_memory returns; among the configs whose val_acc is at "
         "least 90.00 %"
     )
-
-
-def test_configs_are_short_of_what_the_rule_names() -> None:
-    assert lacking(RULE) == "not accurate enough"
-    memory = Rule(objectives=(SPEED, MEMORY))
-    assert lacking(memory) == "short of the rule in peak_rss_gib"
 
 
 def test_what_is_no_speed_is_not_called_one() -> None:

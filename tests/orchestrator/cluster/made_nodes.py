@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.helping import ran
 
 WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
 """Begins a command that the kernel kills when the tests end, however they end."""
@@ -45,9 +46,9 @@ def missing() -> str:
         return f"not installed: {', '.join(absent)}"
     if ROOT.is_relative_to("/tmp"):
         return "the checkout lies in /tmp, of which each node has its own"
-    probe = subprocess.run(
-        ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--mount-proc", "true"],
-        check=False, capture_output=True, text=True,
+    probe = ran(
+        "unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--mount-proc", "true",
+        check=False,
     )  # fmt: skip
     return f"namespaces cannot be made: {probe.stderr.strip()}" if probe.returncode else ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.conftest import ROOT, RunCli
+from tests.helping import ran
 
 RECIPES = ROOT / "docs/recipes"
 PAGES = [ROOT / "docs/clusters.md", RECIPES / "sweep.sbatch", *sorted(RECIPES.glob("*.md"))]
@@ -21,8 +21,7 @@ PAGES = [ROOT / "docs/clusters.md", RECIPES / "sweep.sbatch", *sorted(RECIPES.gl
 
 @pytest.fixture(scope="module")
 def job() -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load((RECIPES / "rayjob.yaml").read_text())
-    return document
+    return yaml.safe_load((RECIPES / "rayjob.yaml").read_text())
 
 
 def pods_of(job: dict[str, Any]) -> list[dict[str, Any]]:
@@ -50,7 +49,7 @@ def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_goes_on(
     shell, flag, script = shlex.split(job["spec"]["entrypoint"])
     assert (shell, flag) == ("bash", "-c")
     script = script.replace("/app/", f"{ROOT}/").replace("exec python -m orchestrator", "echo")
-    said = subprocess.run([shell, flag, script], check=True, capture_output=True, text=True).stdout
+    said = ran(shell, flag, script).stdout
     arguments = [word for word in said.split() if word != "--out" and not word.startswith("/runs")]
     done = run_cli(*arguments, "--plan")
     assert done.returncode == 0, done.stderr
@@ -65,7 +64,7 @@ def commands_of(page: Path) -> str:
 def test_the_commands_of_a_page_are_bash(page: Path) -> None:
     text = page.read_text() if page.suffix == ".sbatch" else commands_of(page)
     assert text
-    done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
+    done = ran("bash", "-n", input=text, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -76,8 +75,6 @@ def test_the_docker_file_copies_what_there_is_and_installs_extras_that_there_are
             assert (ROOT / name).exists(), name
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = re.search(r'"\.\[([\w,]+)\]"', text)
-    assert extras is not None
     assert set(extras[1].split(",")) <= set(project["optional-dependencies"])
     python = re.search(r"^FROM python:(\d\.\d+)", text, re.MULTILINE)
-    assert python is not None
     assert f"Programming Language :: Python :: {python[1]}" in project["classifiers"]

@@ -269,8 +269,6 @@ def test_composed_times_are_of_the_samples_that_were_reported(tmp_path: Path) ->
     analyst.write_candidates(tmp_path)
     choice = choose(tables_of(tmp_path, results, record, reports))
     chosen = analyst.recommended(results)
-    assert choice is not None
-    assert chosen is not None
     assert (choice.config["lr"], chosen["lr"]) == (0.1, 0.1)
     assert dict(chosen) == dict(choice.config)
 

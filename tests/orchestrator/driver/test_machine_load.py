@@ -39,13 +39,11 @@ def test_what_is_not_the_sweeps_own_is_of_others(counted: Counted) -> None:
     assert load.read() is None, "nothing is known of no time"
     counted.after(4.0, own=1.5, others=0.25)
     first = load.read()
-    assert first is not None
     assert (first.num_cores, first.own, first.others) == (NUM_CORES, 1.5, 0.25)
     counted.after(1.0, own=0.0, others=2.0)
     assert load.read() is first, "too little time has passed"
     counted.after(1.0, own=0.0, others=2.0)
     second = load.read()
-    assert second is not None
     assert (second.own, second.others) == (0.0, 2.0)
 
 

@@ -94,7 +94,6 @@ def _step(config: Config, step: int, eaten: list[torch.Tensor]) -> bool:
 
 
 def _witness(config: Config, run: Run) -> None:
-    assert run.checkpoint_dir is not None
     book = run.checkpoint_dir.parents[1] / f"book-{run.checkpoint_dir.name}"
     items = Items(config.num_items, book)
     loader = DataLoader(items, batch_size=None, num_workers=config.num_workers)
@@ -137,7 +136,6 @@ def _leave_to_the_end(run: Run, after_s: float) -> None:
 
 
 def _has_died(run: Run) -> bool:
-    assert run.checkpoint_dir is not None
     marker = run.checkpoint_dir.parents[1] / "died"
     if marker.exists():
         return True
@@ -146,7 +144,6 @@ def _has_died(run: Run) -> bool:
 
 
 def _pids_file(run: Run) -> Path:
-    assert run.checkpoint_dir is not None
     return run.checkpoint_dir.parents[1] / "pids"
 
 

@@ -92,7 +92,6 @@ def run(
     starts: list[Started] = []
     reports: list[int] = []
     lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
-    assert lease is not None
     host = host_of(servers, leases)
     supervisor = Supervisor(launch, host)
     try:
@@ -121,7 +120,6 @@ def events_of(supervisor: Supervisor) -> Iterator[Event]:
 def attempt_at(launch: Launch, servers: ForkServers, leases: CoreLeases) -> Iterator[Attempt]:
     """Start one attempt at a trial."""
     lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
-    assert lease is not None
     host = host_of(servers, leases)
     attempt = None
     try:

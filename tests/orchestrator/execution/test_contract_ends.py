@@ -123,7 +123,6 @@ def test_waiting_for_leased_cores_is_reported_and_ends_with_the_time_budget(
     monkeypatch.setattr(in_flight, "FIRST_REPORT_S", 0.1)
     monkeypatch.setattr(in_flight, "WAIT_REPORT_S", 0.1)
     other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
-    assert other_sweep is not None
     soon = TimeBudget(seconds=1, ends_at=time.time() + 1)
     conductor = Recorder([replace(launch_of("hasty"), time_budget=soon), launch_of("patient")])
 

@@ -133,7 +133,6 @@ def test_figures_are_of_a_trials_own_slices_only(sweep: Seen) -> None:
         assert result.metrics["samples_per_s"] == pytest.approx(3 * 50 * 8 / train_s, rel=0.1)
         assert result.metrics["epoch_s"] == pytest.approx(train_s / 3, rel=0.1)
         assert sweep.told.reports[name][-1].elapsed_s < took_s / 2
-        assert result.wall_s is not None
         assert train_s < result.wall_s < took_s / 2 + 2
         assert result.metrics["busy_cores"] == pytest.approx(1, abs=0.15)
         assert result.metrics["foreign_share"] < 0.05

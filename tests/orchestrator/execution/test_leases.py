@@ -254,7 +254,6 @@ def test_holders_that_are_killed_never_have_one_core_between_two(tmp_path: Path)
 
 def _lease_and_die(folder: Path, board: mmap.mmap, holder: int) -> NoReturn:
     lease = leases(folder, NUM_CORES).acquire(1 + holder % 3, Isolation.LEASED, timeout_s=60)
-    assert lease is not None
     struct.pack_into("i", board, 4 * (NUM_CORES + holder), 1)
     conflicts = _exchange(board, lease.cores, 0, os.getpid())
     time.sleep(0.002)

@@ -83,7 +83,6 @@ def _misbehave(config: Config) -> None:
 
 
 def _has_died_before(run: Run) -> bool:
-    assert run.checkpoint_dir is not None
     marker = run.checkpoint_dir / "died"
     if marker.exists():
         return True

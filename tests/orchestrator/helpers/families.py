@@ -15,7 +15,6 @@ def family(command: str) -> Iterator[subprocess.Popen[str]]:
         [sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         yield process
     finally:

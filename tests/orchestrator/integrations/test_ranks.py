@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.helping import python
 
 COMMON = """
 from orchestrator import Demand, Trainable, knobs, maximize, systems
@@ -70,10 +67,9 @@ def test_two_ranks_train_together(library: str, train: str, tmp_path: Path) -> N
     if find_spec(library) is None:
         pytest.skip(f"needs {library}: requirements-integrations.in")
     (tmp_path / "ranked.py").write_text(COMMON.format(train=train))
-    done = subprocess.run(
-        [sys.executable, "-m", "ranked", "--epochs", "2", "--num-workers", "1"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=280,
-        capture_output=True, text=True, check=False,
+    done = python(
+        "-m", "ranked", "--epochs", "2", "--num-workers", "1", cwd=tmp_path, timeout=280,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     figures = dict(line.split()[:2] for line in done.stdout.splitlines() if len(line.split()) > 1)

@@ -68,5 +68,4 @@ def make_trainer(run: Run, kind: Any = TimedTrainer, **more: Any) -> Any:
 def fit(run: Run, **more: Any) -> Classifier:
     trainer = make_trainer(run, **more)
     trainer.train()
-    model: Classifier = trainer.model
-    return model
+    return trainer.model

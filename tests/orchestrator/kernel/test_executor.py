@@ -45,7 +45,6 @@ def test_a_launch_of_several_is_a_launch_for_each() -> None:
 
 def test_a_trial_is_not_run_after_the_time_budget() -> None:
     result = LAUNCH.not_run()
-    assert result is not None
     assert (result.state, result.reason) == (
         TrialState.NOT_RUN, "the time budget of 30 s had ended",
     )  # fmt: skip

@@ -92,7 +92,6 @@ def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert writer.stdout is not None
     heard = [int(writer.stdout.readline()) for _ in range(200)]
     writer.kill()
     rest = writer.stdout.read().splitlines(keepends=True)

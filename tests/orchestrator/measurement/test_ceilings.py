@@ -70,15 +70,8 @@ def measured(training: Training, **of: Any) -> tuple[Ceilings | None, Listener, 
     return measure_ceilings(training, run, clock=training.clock), listener, run
 
 
-def ceilings_of(training: Training, *, epochs: int = 4) -> Ceilings:
-    found, _, _ = measured(training, epochs=epochs)
-    assert found is not None
-    return found
-
-
 def test_the_loader_and_the_model_have_a_rate_each() -> None:
     found, listener, _ = measured(Training(batch_s=0.004, step_s=0.002))
-    assert found is not None
     metrics, trial = found.metrics, listener.metrics
     assert metrics["loader_only_samples_per_s"] == pytest.approx(BATCH / 0.004)
     assert metrics["compute_only_samples_per_s"] == pytest.approx(BATCH / 0.002)
@@ -88,13 +81,13 @@ def test_the_loader_and_the_model_have_a_rate_each() -> None:
 
 def test_the_larger_time_is_the_bound() -> None:
     loader, host = Training(batch_s=0.004, step_s=0.002), Training(batch_s=0.001, step_s=0.1)
-    assert ceilings_of(loader).tags["bound"] == "loader"
-    assert ceilings_of(host).tags["bound"] == "host", "a step that next to nothing computes in"
+    assert measured(loader)[0].tags["bound"] == "loader"
+    assert measured(host)[0].tags["bound"] == "host", "a step that next to nothing computes in"
 
 
 def test_a_model_is_warm_before_its_ceiling_is_taken() -> None:
     training = Training(num_cold=150, cold_s=0.004)
-    assert ceilings_of(training, epochs=100).metrics["headroom"] == pytest.approx(1.1)
+    assert measured(training, epochs=100)[0].metrics["headroom"] == pytest.approx(1.1)
 
 
 def test_the_second_call_is_left_in_its_loop_and_takes_a_small_part_of_the_time() -> None:
@@ -178,7 +171,6 @@ def test_a_device_s_own_time_counts_and_its_queue_stays_short(
     train(run)
     before_s = queue.mark()
     found = measure_ceilings(train, run, clock=host)
-    assert found is not None
     assert found.metrics["loader_only_samples_per_s"] == pytest.approx(BATCH / 0.004)
     assert found.metrics["compute_only_samples_per_s"] == pytest.approx(BATCH / 0.001, rel=0.02)
     assert queue.mark() - before_s <= 0.25 * before_s

@@ -42,8 +42,7 @@ class Network(nn.Module):
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         # Last, so that its backward pass is the first part of the whole one.
-        made: torch.Tensor = _Slow.apply(self._linear(rows), self._clock)
-        return made
+        return _Slow.apply(self._linear(rows), self._clock)
 
 
 class Optimizer(torch.optim.SGD):

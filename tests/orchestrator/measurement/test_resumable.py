@@ -31,7 +31,6 @@ def test_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     listener = Listener()
     second = Run(context(budget=Budget(epochs=5), checkpoint_dir=tmp_path), listener)
     state = second.restore()
-    assert state is not None
     assert state["weights"].tolist() == [2.0, 2.0, 2.0]
     assert list(second.epochs()) == [3, 4]
     second.report()

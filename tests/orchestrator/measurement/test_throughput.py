@@ -31,7 +31,6 @@ def test_is_samples_over_time_in_bursts_too() -> None:
     # Three workers: one slow step, two for which the batch is already there.
     bursts = [0.030, 0.001, 0.001] * 100
     found = measure_throughput(blocks_from([[0.5, *bursts]], burst=6))
-    assert found is not None
     assert found.rate == pytest.approx(10 * 300 / sum(bursts), rel=0.01)
     assert found.rate < 0.2 * 10 / statistics.median(bursts), "a median of steps would be 10x"
 
@@ -71,7 +70,6 @@ def test_batches_made_before_the_first_was_there_are_no_throughput(
         num_batches, workers=workers, ahead=ahead, make_s=make_s, step_s=step_s, start_s=0.05
     )
     found = measure_throughput(blocks_from([epoch] * 5, burst=workers * ahead))
-    assert found is not None
     limit = 10 * min(workers / make_s, 1 / step_s)
     assert found.rate <= 1.02 * limit, "faster than its workers can be"
     if num_batches >= 8 * workers * ahead:
@@ -88,7 +86,6 @@ def test_drops_a_warm_up_of_30_slow_steps(steady: int, slower: float, spread: fl
     warming = [0.01 * slower] * 30 + [0.01] * steady
     blocks = blocks_from([[0.5, *(rng.gauss(d, spread * d) for d in warming)]])
     found = measure_throughput(blocks)
-    assert found is not None
     assert found.steady[0].first_step == pytest.approx(31, abs=steady / 30)
     assert found.rate == pytest.approx(1000, rel=0.03)
 
@@ -111,7 +108,6 @@ def test_a_part_too_short_for_a_steady_state_is_left_out_where_there_is_one(
     parts = [[1.0] + [0.01] * 39, *([[1.0] * min(burst, 2)] * num_short)]
     for blocks in (blocks_from(parts, burst=burst), blocks_from(parts[::-1], burst=burst)):
         found = measure_throughput(blocks)
-        assert found is not None
         assert found.rate == pytest.approx(1000)
         assert not found.is_of_whole_epochs
 
@@ -119,9 +115,7 @@ def test_a_part_too_short_for_a_steady_state_is_left_out_where_there_is_one(
 def test_few_blocks_have_no_interval_and_no_block_has_no_figure() -> None:
     assert measure_throughput([]) is None
     few, more = (measure_throughput(blocks_from([[0.1]] * count)) for count in (3, 12))
-    assert few is not None
     assert (few.low, few.high) == (None, None)
-    assert more is not None
     assert more.rate == more.low == pytest.approx(100)
 
 

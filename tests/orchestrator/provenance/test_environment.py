@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from orchestrator.provenance.environment import (
     node_tags,
     versions,
 )
+from tests.helping import python, ran
 
 
 def test_the_environment_is_plain_json_and_has_versions_and_hardware() -> None:
@@ -36,16 +35,14 @@ def test_versions_are_found_without_importing() -> None:
         "import sys; from orchestrator.provenance.environment import versions; v = versions(); "
         "print(v['torch'], [m for m in ('torch', 'ray', 'numpy') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
     assert done.stdout == f"{versions()['torch']} []\n"
 
 
 def git(folder: Path, *arguments: str) -> str:
     name = ("-c", "user.name=a", "-c", "user.email=a@b.invalid")
-    done = subprocess.run(
-        ["git", *name, *arguments], cwd=folder, capture_output=True, text=True, check=True
-    )
+    done = ran("git", *name, *arguments, cwd=folder)
     return done.stdout.strip()
 
 

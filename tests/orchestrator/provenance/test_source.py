@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from orchestrator.space.configs import make_config_class
 from orchestrator.space.knob import Knob, Role
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trainable import Trainable
+from tests.helping import python
 from tests.orchestrator.helpers.import_state import import_state
 from tests.orchestrator.helpers.sweep_files import GOOD, written
 
@@ -101,9 +101,7 @@ def test_a_move_to_another_folder_changes_nothing(
         "from orchestrator.provenance.source import source_hash; "
         "print(source_hash(m.Trainable(m.train, m.Config)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(elsewhere)], capture_output=True, text=True, check=True
-    )
+    done = python("-c", code, str(elsewhere))
 
     assert done.stdout.strip() == hashed()
 
@@ -198,8 +196,6 @@ def text_of(folder: Path, name: str, module: str = MODULE) -> str:
     file = folder / "sweep_of_mine.py"
     file.write_text(module)
     spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
     loaded: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loaded)
     function: Callable[..., Any] = getattr(loaded, name)

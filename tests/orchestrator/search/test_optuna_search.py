@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import statistics
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +24,7 @@ from orchestrator.search.optuna_search import OptunaSearch, Unasked
 from orchestrator.search.optuna_study import CAN_RUN, ToldStudy
 from orchestrator.space.domains import choice, integers, loguniform
 from orchestrator.trial import Trial, TrialResult, TrialState
+from tests.helping import python
 from tests.orchestrator.search.playing import (
     Config,
     completed,
@@ -43,8 +41,7 @@ TWO = {"objectives": [maximize("samples_per_s"), minimize("train_loss")]}
 
 @pytest.fixture(params=Sampler, ids=str)
 def sampler(request: pytest.FixtureRequest) -> Sampler:
-    found: Sampler = request.param
-    return found
+    return request.param
 
 
 def few(sampler: Sampler, others: int) -> int:
@@ -145,14 +142,7 @@ def test_another_process_asks_for_the_same(repository: Path) -> None:
         "    search = Optuna(few(sampler, 25), sampler=sampler).start(problem())\n"
         "    print(play(search, capacity=3).configs)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=repository,
-        env={**os.environ, "PYTHONHASHSEED": "1"},  # this process has another
-    )
+    done = python("-c", code, cwd=repository, variables={"PYTHONHASHSEED": "1"})
 
     here = [
         play(Optuna(few(sampler, 25), sampler=sampler).start(problem()), capacity=3).configs
@@ -166,7 +156,7 @@ def test_naming_the_search_does_not_import_optuna(repository: Path) -> None:
         "import sys; from orchestrator.search import Optuna; Optuna(3).with_trials(4); "
         "print('optuna' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
     assert done.stdout == "False\n"
 

@@ -207,7 +207,6 @@ UNNAMED = {"accuracy_tolerance", "tie_margin", "target", "costs"}
 def write_example(folder: Path) -> Path:
     """Write the page's sweep file below ``folder``."""
     found = re.search(r"^```python\n# (sweeps/\S+)\n(.*?)^```", PAGE.read_text(), re.M | re.S)
-    assert found is not None
     path = folder / found[1]
     path.parent.mkdir()
     path.write_text(found[2])

@@ -136,7 +136,6 @@ def test_samples_lie_on_the_grid_and_repeat_what_they_are(domain: Domain) -> Non
     assert all(len(repr(value)) < 12 for value in samples), "no digits of a sum in binary"
     if domain.step is not None:
         values = domain.every_value()
-        assert values is not None
         assert set(samples) <= set(values)
         assert all(map(domain.contains, values))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from tests.helping import ran
 
 HEADER = '''\
 from __future__ import annotations
@@ -119,13 +120,7 @@ def checked(
     )
     command = [sys.executable, "-m", "mypy", "--config-file", str(settings)]
     command += ["--cache-dir", str(folder / "cache"), "--no-error-summary"]
-    done = subprocess.run(
-        [*command, *sorted(map(str, folder.glob("*.py")))],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        check=False,
-    )
+    done = ran(*command, *sorted(map(str, folder.glob("*.py"))), cwd=folder, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     messages: dict[str, dict[int, str]] = {name: {} for name in ("right", *WRONG)}
     for line in done.stdout.splitlines():

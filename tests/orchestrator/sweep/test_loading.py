@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import ray
 from orchestrator.errors import Problems, SweepFileError
 from orchestrator.space.configs import domains_of, values_of
 from orchestrator.sweep.loading import load_sweep
+from tests.helping import python
 from tests.orchestrator.helpers.sweep_files import GOOD, line_of, line_of_last, refusal, written
 
 
@@ -132,9 +132,7 @@ def test_a_module_that_an_installed_one_hides_is_named(tmp_path: Path, line: str
 def test_a_file_that_is_run_as_a_program_ends_with_the_command(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD * 2)
     env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-    done = subprocess.run(
-        [sys.executable, path], capture_output=True, text=True, env=env, check=True
-    )
+    done = python(path, env=env)
     assert done.stderr.count(" -m orchestrator ") == 1
     assert done.stderr.endswith("my_sweep.py\n")
 
@@ -144,9 +142,7 @@ def test_what_a_file_defines_can_be_imported_by_another_process(tmp_path: Path) 
     train = load_sweep(path).trainable.train
     code = f"import {train.__module__} as m; print(m.{train.__qualname__}.__module__)"
     env = {**os.environ, "PYTHONPATH": f"{Path.cwd()}:{tmp_path}"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
-    )
+    done = python("-c", code, env=env)
 
     assert done.stdout == "importable\n"
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from orchestrator.system.allocators import allocator_environment, find_jemalloc
+from tests.helping import python
 
 MIB = 40
 """Over 32 MiB glibc's default maps memory anew for each allocation, and returns it at once."""
@@ -30,13 +29,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 def faults_per_allocation(allocator: str) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", ALLOCATE],
-        env=allocator_environment(allocator, os.environ),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-c", ALLOCATE, env=allocator_environment(allocator, os.environ))
     return int(done.stdout) / NUM_ALLOCATIONS
 
 

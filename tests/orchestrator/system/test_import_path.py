@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from orchestrator.system.import_path import (
     root_of,
 )
 from tests.conftest import ROOT
+from tests.helping import python
 
 
 @pytest.fixture(autouse=True)
@@ -92,10 +92,7 @@ print(getattr(found, "__file__", None) or next(iter(found.__path__)))
 
 def found(repository: Path, module: str = "trainables") -> str:
     """What a sweep of the repository imports by a name."""
-    done = subprocess.run(
-        [sys.executable, "-c", TOLD, repository, module],
-        capture_output=True, text=True, check=True, env={"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = python("-c", TOLD, repository, module, env={"PYTHONPATH": str(ROOT)})
     return done.stdout.strip()
 
 

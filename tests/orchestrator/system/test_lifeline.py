@@ -18,7 +18,6 @@ time.sleep(600)
 
 def test_a_child_dies_with_its_parent() -> None:
     with subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None
         child = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
     assert psutil.wait_procs([child], timeout=10)[1] == []

@@ -40,7 +40,6 @@ def test_waiting_for_a_core_is_seen() -> None:
     core = min(os.sched_getaffinity(0))
     bind = f"import os\nos.sched_setaffinity(0, [{core}])\n"
     with family(bind + CHILD.format(BURN.format(0.4)) + READY + BURN.format(0.4)) as process:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
         tree, seen = ProcessTree(), 0.0
@@ -71,8 +70,6 @@ def test_what_is_shared_counts_once_in_the_exact_figure() -> None:
     finally:
         done.set()
         child.join()
-    assert before is not None
-    assert both is not None
     assert abs(both - before) < 40 * MIB
     assert sums > both + 40 * MIB
     assert unshared_bytes([2**22 + 1]) is None, "there is no such process"

@@ -23,9 +23,6 @@ def test_a_reader_that_goes_away_ends_nothing() -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
         assert process.stdout.readline() == "first\n"
         process.stdout.close()
         process.stdin.write("go\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.helping import ran
 from tests.orchestrator.helpers.in_process import run_main
 
 
@@ -58,9 +58,7 @@ def test_what_is_written_passes_a_linter_in_the_users_repository(folder: Path) -
     ruff = str(Path(sys.executable).with_name("ruff"))
     config = ("--no-cache", "--config", str(ROOT / "pyproject.toml"), ".")
     for check in (["check", "--quiet"], ["format", "--check", "--quiet"]):
-        done = subprocess.run(
-            [ruff, *check, *config], cwd=folder, capture_output=True, text=True, check=False
-        )
+        done = ran(ruff, *check, *config, cwd=folder, check=False)
         assert done.returncode == 0, done.stdout
 
 

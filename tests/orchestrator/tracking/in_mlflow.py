@@ -34,7 +34,6 @@ def runs_of(uri: str) -> tuple[list[Run], list[Run]]:
     """Return the parents and children of the only experiment that has any."""
     client = MlflowClient(uri)
     experiment = client.get_experiment_by_name("loader")
-    assert experiment is not None
     runs = client.search_runs([experiment.experiment_id], max_results=5000)
     parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     return parents, [run for run in runs if run not in parents]
@@ -72,5 +71,4 @@ def search(uri: str) -> pd.DataFrame:
         frame = mlflow.search_runs(experiment_names=["loader"])
     finally:
         mlflow.set_tracking_uri(None)  # not the default: it would be a variable of later drivers
-    assert isinstance(frame, pd.DataFrame)
     return frame[frame["tags.mlflow.parentRunId"].notna()].reset_index(drop=True)

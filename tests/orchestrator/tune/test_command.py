@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from orchestrator.system.import_path import environment_with
+from tests.helping import python
 
 SCRIPT = """\
 import sys, time, torch
@@ -48,10 +48,9 @@ if __name__ == "__main__":
 
 
 def tune(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "orchestrator", "tune", *words], cwd=folder, text=True,
-        capture_output=True, check=False, env=environment_with(),
-    )  # fmt: skip
+    return python(
+        "-m", "orchestrator", "tune", *words, cwd=folder, check=False, env=environment_with()
+    )
 
 
 @pytest.mark.slow

@@ -39,7 +39,6 @@ def answer(gains: dict[int, float], seed: int) -> tuple[str, Setting]:
     confirm = Confirm(OWN, best)
     drawn(confirm, gains, 0.04, 1000 + seed)
     verdict = confirm.verdict()
-    assert verdict is not None
     return verdict.word, best
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.system.import_path import environment_with
 from orchestrator.tune.plan import Found, Setting, Task
+from tests.helping import python
 
 SCRIPT = """\
 import torch
@@ -84,10 +85,7 @@ def test_settings_that_do_not_run_are_left_out_with_their_reason(tmp_path: Path)
 def test_the_first_batches_are_those_of_the_script_whatever_the_setting(tmp_path: Path) -> None:
     seeded = "import random, torch; random.seed(0); torch.manual_seed(0)\n"
     text = script(16).replace("optimizer.step()", "print(x.sum().item())")
-    plain = subprocess.run(
-        [sys.executable, "-c", f"{seeded}{text}"],
-        env=environment_with(), check=True, text=True, capture_output=True, timeout=100,
-    )  # fmt: skip
+    plain = python("-c", f"{seeded}{text}", env=environment_with(), timeout=100)
 
     learned = [
         probed(tmp_path, "check", Setting(num_workers=workers), loader=1, length=16).learned

@@ -49,11 +49,9 @@ def test_a_sparse_gradient_holds_the_rows_of_the_batch_and_a_dense_one_all() -> 
     for trained in (sparse, dense):
         trained.step(a_batch(0, nodes=10))
     gradient = sparse.tables.own.weight.grad
-    assert gradient is not None
     assert gradient.is_sparse
     assert sorted(gradient.coalesce().indices()[0].tolist()) == list(range(10))
     expected = dense.tables.own.weight.grad
-    assert expected is not None
     assert not expected.is_sparse
     torch.testing.assert_close(gradient.to_dense(), expected)
     assert isinstance(sparse.optimizers.tables, torch.optim.SparseAdam)

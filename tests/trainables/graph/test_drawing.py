@@ -21,13 +21,11 @@ draws = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
 
 
 def heard(drawn: Drawn, target: int) -> list[int]:
-    ids: list[int] = drawn.ids[drawn.indptr[target] : drawn.indptr[target + 1]].tolist()
-    return ids
+    return drawn.ids[drawn.indptr[target] : drawn.indptr[target + 1]].tolist()
 
 
 def neighbours(node: int) -> list[int]:
-    ids: list[int] = INDICES[INDPTR[node] : INDPTR[node + 1]].tolist()
-    return ids
+    return INDICES[INDPTR[node] : INDPTR[node + 1]].tolist()
 
 
 @draws

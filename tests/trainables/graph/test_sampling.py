@@ -49,9 +49,7 @@ def test_a_layer_s_targets_are_the_sources_of_the_next() -> None:
     sample = sampler(2, 3, 4).sample(SEEDS, 0)
     first, last = sample.blocks
     assert last.num_targets == len(SEEDS)
-    assert last.out_indptr is not None
     assert first.num_targets == last.out_indptr.numel() - 1
-    assert first.out_indptr is not None
     assert len(sample.targets) == first.out_indptr.numel() - 1
     assert sample.targets[: len(SEEDS)].tolist() == SEEDS.tolist()
 
@@ -69,5 +67,4 @@ def test_keys_decide_the_sample_and_ranks_share_it() -> None:
 def heard_by_seed(sample: Sample, seed: int) -> list[int]:
     [block] = sample.blocks
     indptr, indices = block.indptr.numpy(), block.indices.numpy()
-    ids: list[int] = sample.targets[indices[indptr[seed] : indptr[seed + 1]]].tolist()
-    return ids
+    return sample.targets[indices[indptr[seed] : indptr[seed + 1]]].tolist()

@@ -68,7 +68,6 @@ def test_workers_end_at_once_when_the_training_process_is_killed(tmp_path: Path)
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     with process.stdout:
         assert process.stdout.readline() == "loading\n"
     workers = psutil.Process(process.pid).children()

@@ -130,10 +130,7 @@ def test_what_is_no_run_is_refused_with_where_runs_are(tmp_path: Path) -> None:
 
 def test_a_run_is_recommended_from_as_its_report_does(run: an.RunTables) -> None:
     best = an.recommend(run)
-    assert best.config is not None
     assert (best.config["num_workers"], best.config["batch_size"]) == (3, 4000)
-    assert best.speedup is not None
-    assert best.speedup.ratio is not None
     assert best.speedup.ratio > 3
 
 

@@ -81,8 +81,7 @@ def limits_with(accuracy: Objective) -> list[float]:
         for run in (run_of(1), run_of(2))
     )
     changes = compare(first, second).changes
-    limits: list[float] = changes.loc[changes["metric"] == "val_acc", "limit_high"].tolist()
-    return limits
+    return changes.loc[changes["metric"] == "val_acc", "limit_high"].tolist()
 
 
 def test_the_accuracy_may_fall_by_the_sweeps_own_tolerance() -> None:

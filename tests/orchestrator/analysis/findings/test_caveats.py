@@ -145,9 +145,7 @@ def run_of(ours: list[float], theirs: list[float], **cells: object) -> MadeRun:
 
 
 def difference_of(run: MadeRun) -> Difference:
-    difference = accuracy_difference(run.tables, FAST)
-    assert difference is not None
-    return difference
+    return accuracy_difference(run.tables, FAST)
 
 
 def test_of_confirm_runs_it_is_paired_by_their_rounds() -> None:
@@ -206,7 +204,6 @@ def test_of_a_factored_search_the_curves_of_other_settings_tell_it() -> None:
     tables = factored_run(confirmed=False).tables
     changed = config(lr=1e-2, batch_size=4000, num_workers=8)
     difference = accuracy_difference(tables, changed)
-    assert difference is not None
     curves = tables.trials[(tables.trials["stage"] == "train")].set_index("trial_id")
     means = curves.groupby(["params.lr", "params.batch_size"])[ACCURACY].mean()
     assert difference.centre == pytest.approx(means[1e-2, 4000] - means[3e-3, 1000])
@@ -245,7 +242,6 @@ def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
     cost = cost_of_run(tables, *figures, speedup)
     rows = tables.trials[tables.trials["stage"] == "confirm"]
     epoch_s = rows.loc[rows["params.num_workers"] == 0, "metrics.epoch_s"].mean()
-    assert speedup.ratio is not None
     assert cost["saved_s_per_epoch"] == pytest.approx(epoch_s * (1 - 1 / speedup.ratio))
     assert cost["epochs_to_pay"] == pytest.approx(cost["search_s"] / cost["saved_s_per_epoch"])
     assert (cost["peak_rss_gib"], cost["baseline_peak_rss_gib"]) == pytest.approx((1.95, 0.9))

@@ -47,8 +47,7 @@ def result_of(notebook: Path, patch: pytest.MonkeyPatch, **variables: str) -> pd
         patch.setenv(name, value)
     patch.chdir(ROOT)
     left: dict[str, Any] = runpy.run_path(str(notebook))
-    result: pd.DataFrame = left["result"]
-    return result
+    return left["result"]
 
 
 def asked_of(notebook: Path) -> str:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,6 +11,7 @@ from orchestrator.analysis.recommendation.choice import finalists
 from orchestrator.analysis.recommendation.selection import select, to_repeat
 from orchestrator.metrics import Objective, at_least, at_most, maximize, minimize
 from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
+from tests.helping import python
 from tests.orchestrator.analysis.made_runs import (
     ACCURACY,
     SPEED,
@@ -34,9 +33,7 @@ def run_of(*rows: tuple[Any, ...]) -> MadeRun:
 
 
 def chosen(run: MadeRun) -> Config:
-    config = select(run.tables).config
-    assert config is not None
-    return config
+    return select(run.tables).config
 
 
 @pytest.mark.parametrize(
@@ -92,7 +89,6 @@ def _columns(rows: list[tuple[float, float]]) -> dict[str, list[float]]:
 def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
     trials = DRAWN.trials.iloc[: len(rows)].assign(**_columns(rows))
     selected = select(replace(DRAWN, trials=trials)).config
-    assert selected is not None
     speed, accuracy = rows[selected["num_workers"]]
     enough = [s for s, a in rows if a >= max(a for _, a in rows) - 0.005 - 1e-9]
     assert accuracy >= max(a for _, a in rows) - 0.005 - 1e-9
@@ -101,7 +97,7 @@ def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) ->
 
 def test_the_driver_can_select_without_the_libraries_of_the_report() -> None:
     code = "import sys, orchestrator.analysis.recommendation.selection; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
     heavy = {"torch", "ray", "mlflow", "scipy", "plotly", "matplotlib", "jinja2", "rich"}
     assert not heavy & set(done.stdout.split())
 
@@ -142,7 +138,6 @@ def test_another_rule_takes_another_config_and_knows_no_contenders(
     objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
     run = with_objectives(run_of(*ROWS), *objectives, rule=rule.to_json())
     selection = select(run.tables)
-    assert selection.config is not None
     assert selection.config["num_workers"] == workers
     assert selection.contenders == ()
 
@@ -150,14 +145,6 @@ def test_another_rule_takes_another_config_and_knows_no_contenders(
 FUNCTION = SelectionRule(
     kind=RuleKind.FUNCTION, name="least", function=lambda configs: configs[MEMORY].idxmin()
 )
-
-
-def test_a_function_of_ones_own_takes_what_it_returns() -> None:
-    tables = run_of(*ROWS).tables
-    tables = replace(tables, sweep=replace(tables.sweep, rule=FUNCTION))
-    selection = select(tables)
-    assert selection.config is not None
-    assert selection.config["num_workers"] == 4
 
 
 def test_without_the_function_its_stored_choice_counts_and_there_is_none_without_one() -> None:

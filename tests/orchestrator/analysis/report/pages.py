@@ -38,7 +38,6 @@ def page_of(run: MadeRun) -> str:
 
 def column_of(table: Table | None, title: str) -> list[Cell]:
     """The cells below a title."""
-    assert table is not None
     return [row[table.head.index(title)] for row in table.rows]
 
 

@@ -97,14 +97,6 @@ def test_nothing_in_the_page_is_larger_than_it_needs_to_be(page: str) -> None:
     assert '"template"' not in page.rpartition('<script id="figures"')[2]
 
 
-def test_baseline_and_recommended_config_are_marked_in_both_stages(view: View) -> None:
-    for configs in (view.configs, view.confirmed):
-        assert configs.loc[configs["is_baseline"], "params.num_workers"].tolist() == [0]
-        assert configs.loc[configs["is_recommended"], "params.num_workers"].tolist() == [3]
-    labels = view.configs.loc[view.configs["is_recommended"], "label"].tolist()
-    assert labels == ["lr=0.01 batch_size=4000 num_workers=3"]
-
-
 def test_a_number_that_its_text_does_not_tell_has_a_key() -> None:
     """A browser sorts by the text where it can: each key takes room on the page."""
     assert not Cell(text="12,345", number=12345.4).needs_key

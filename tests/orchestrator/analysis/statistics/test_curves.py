@@ -97,7 +97,6 @@ def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
     one_step = [(t / 10, 0.5 + 0.002 * t) for t in range(1, 41)]
     many_steps = [(1.0, 0.85), (2.0, 0.90), (3.0, 0.92), (4.0, 0.92)]
     found = found_in([one_step], [many_steps])
-    assert found is not None
     assert found["target"].tolist() == [pytest.approx(0.91)] * 2
     assert found.index.tolist() == [1, 0]
     assert found["reached_s"].tolist() == [3.0, pytest.approx(math.nan, nan_ok=True)]
@@ -108,7 +107,6 @@ def test_half_of_the_runs_must_be_there() -> None:
     good, bad = [(1.0, 0.95)], [(1.0, 0.5)]
     slow = [(2.0, 0.95)]
     found = found_in([[(9.0, 0.95)]], [good, bad], [good, bad, bad], [slow, good, slow])
-    assert found is not None
     told = found.sort_index()
     assert told["reached_s"].tolist() == [9.0, 1.0, pytest.approx(math.nan, nan_ok=True), 2.0]
     assert told["num_reached"].tolist() == [1, 1, 1, 3]
@@ -125,7 +123,6 @@ def test_curves_that_never_get_there_tell_nothing() -> None:
     assert time_to_accuracy(configs, curve.drop(columns="metrics.val_acc"), none, rule) is None
     assert time_to_accuracy(configs.iloc[:0], curve, none, rule) is None
     there = time_to_accuracy(configs, curve.assign(**{"metrics.val_acc": 0.9}), none, rule)
-    assert there is not None
     assert there["clock"].tolist() == ["elapsed_s"]
 
 
@@ -142,7 +139,6 @@ def test_each_config_takes_the_epochs_of_its_curve_at_its_own_speed() -> None:
     )
     configs = tables.configs
     times = time_to_accuracy(configs, curves, tables.trials, tables.rule)
-    assert times is not None
     assert set(times.index) == set(configs.index)
     reached = times["reached_s"].dropna()
     epochs = (reached / configs["metrics.epoch_s"].reindex(reached.index)).round(6)

@@ -13,7 +13,7 @@ from scipy import stats
 
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.findings.findings import findings
-from orchestrator.analysis.statistics.machine import Drift, Interference, interference_effect
+from orchestrator.analysis.statistics.machine import Interference, interference_effect
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, pairs_needed
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
@@ -21,17 +21,11 @@ from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 FAST = config(num_workers=3)
 
 
-def floor_of(run: MadeRun) -> NoiseFloor:
-    floor = run.tables.noise_floor
-    assert floor is not None
-    return floor
-
-
 def test_the_floor_is_what_runs_of_the_baseline_differ_by() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1050.0, 980.0])
     run.add_runs(FAST, [5000.0, 100.0])
-    floor = floor_of(run)
+    floor = run.tables.noise_floor
     assert (floor.stage, floor.num_runs) == ("train", 3)
     assert floor.largest_ratio == pytest.approx(1050 / 980)
     assert floor.cv == pytest.approx(np.log([1000, 1050, 980]).std(ddof=1), rel=0.01)
@@ -50,7 +44,7 @@ def interleaved(*rounds: dict[int, float]) -> MadeRun:
 def test_a_change_that_interleaved_runs_have_in_common_is_no_noise_of_theirs() -> None:
     rounds = zip([1.0, 0.7, 1.2, 0.9], [1.0, 1.01, 0.99, 1.0], strict=True)
     run = interleaved(*({0: 1000 * host * own, 3: 3000 * host} for host, own in rounds))
-    floor = floor_of(run)
+    floor = run.tables.noise_floor
     assert floor.num_runs == 4
     # Of two that differ by chance each is taken to have its part: the root of 1/2 of the ratio.
     assert floor.largest_ratio == pytest.approx((1.01 / 0.99) ** (1 / np.sqrt(2)), rel=1e-6)
@@ -62,14 +56,14 @@ def test_contaminated_runs_count_only_where_no_stage_has_two_clean_ones() -> Non
     run.add_runs(config(), [1000.0, 1004.0])
     run.add_runs(config(), [1000.0, 700.0, 1004.0], stage="confirm")
     run.rows[3]["tags.contaminated"] = "30 %"
-    floor = floor_of(run)
+    floor = run.tables.noise_floor
     assert (floor.stage, floor.num_runs) == ("confirm", 2)
     assert floor.largest_ratio < 1.01
     assert floor.text.endswith("; 1 contaminated run left out)")
 
     for row in run.rows[2:]:
         row["tags.contaminated"] = "30 %"
-    floor = floor_of(run)
+    floor = run.tables.noise_floor
     assert floor.stage is Stage.TRAIN, "clean runs come first, of whatever stage"
 
 
@@ -86,7 +80,6 @@ def test_the_floor_of_means_falls_with_the_root_of_their_number() -> None:
 @pytest.mark.parametrize("cv", [0.005, 0.01, 0.02, 0.03])
 def test_the_pairs_that_are_advised_find_the_difference_in_four_of_five_cases(cv: float) -> None:
     pairs = pairs_needed(cv)
-    assert pairs is not None
     rng = np.random.default_rng(0)
     noise = np.sqrt(np.log1p(cv**2)) * rng.standard_normal((4000, pairs, 2))
     differences = np.log(1.05) + noise[..., 0] - noise[..., 1]
@@ -112,15 +105,9 @@ def drifting(slope: float, *, num: int = 6, step: float = 0.0, seed: int = 0) ->
     return run
 
 
-def drift_in(run: MadeRun) -> Drift:
-    drift = run.tables.drift
-    assert drift is not None
-    return drift
-
-
 def test_a_machine_that_becomes_slower_is_flagged() -> None:
     run = drifting(-0.06)
-    drift = drift_in(run)
+    drift = run.tables.drift
     assert drift.is_significant
     assert drift.low < drift.ratio < drift.high < 1
     assert drift.per_hour == pytest.approx(-0.06, abs=0.01)
@@ -131,7 +118,7 @@ def test_a_machine_that_becomes_slower_is_flagged() -> None:
 def test_the_slope_and_its_p_value_are_those_of_a_least_squares_line() -> None:
     run = drifting(-0.02)
     run.rows = run.rows[:6]
-    drift = drift_in(run)
+    drift = run.tables.drift
     line = stats.linregress(np.arange(6) / 6, np.log([row[SPEED] for row in run.rows]))
     assert drift.per_hour == pytest.approx(np.expm1(line.slope))
     assert drift.p_value == pytest.approx(line.pvalue)
@@ -139,7 +126,7 @@ def test_the_slope_and_its_p_value_are_those_of_a_least_squares_line() -> None:
 
 def test_a_step_between_stages_is_no_drift() -> None:
     for seed in range(5):
-        drift = drift_in(drifting(0.0, step=0.2, seed=seed))
+        drift = drifting(0.0, step=0.2, seed=seed).tables.drift
         assert abs(drift.per_hour) < 0.02
 
 
@@ -152,7 +139,7 @@ def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
             cells = {SPEED: 1000 * np.exp(change), "started_at": at, "tags.interleaved": "true"}
             run.add(config(num_workers=workers), stage="confirm", repeat=repeat, **cells)
     run.add(config(num_workers=3))
-    drift = drift_in(run)
+    drift = run.tables.drift
     line = stats.linregress(range(4), changes)
     assert drift.p_value == pytest.approx(line.pvalue)
     assert drift.num_runs == 16
@@ -193,9 +180,7 @@ def checked_run(
 
 
 def effect_of(run: MadeRun) -> Interference:
-    effect = interference_effect(run.trials, run.record)
-    assert effect is not None
-    return effect
+    return interference_effect(run.trials, run.record)
 
 
 def test_an_effect_is_found_and_stated() -> None:

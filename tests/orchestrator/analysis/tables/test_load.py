@@ -172,7 +172,6 @@ def test_an_experiment_that_holds_runs_of_others_gives_the_sweep_alone(
 
     client = MlflowClient(uri)
     own = client.get_experiment_by_name("products_loader")
-    assert own is not None
     foreign = client.create_run(own.experiment_id, tags={"mlflow.runName": "somebody's"})
     client.log_metric(foreign.info.run_id, "val_acc", 0.99)
     pd.testing.assert_frame_equal(load_run("products_loader", uri).trials, load_run(run_dir).trials)

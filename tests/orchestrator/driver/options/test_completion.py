@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from orchestrator.driver.options.completion import completing
-from tests.conftest import ROOT
+from tests.helping import ran
 
 EXPECTED = {
     "orchestrator tr": "train ",
@@ -55,12 +54,9 @@ def test_a_shell_completes_commands_options_names_files_and_runs(tmp_path: Path)
     )  # as an installer makes it
     program.chmod(0o755)
     path = os.pathsep.join([str(program.parent), str(Path(sys.executable).parent)])
-    done = subprocess.run(
-        ["bash", "-c", ASK], cwd=tmp_path, text=True, capture_output=True, check=True,
-        input="".join(f"{line}\n" for line in EXPECTED),
-        env={**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}",
-             "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    lines = "".join(f"{line}\n" for line in EXPECTED)
+    path = f"{path}{os.pathsep}{os.environ['PATH']}"
+    done = ran("bash", "-c", ASK, cwd=tmp_path, input=lines, variables={"PATH": path})
 
     assert dict(zip(EXPECTED, done.stdout.splitlines(), strict=True)) == EXPECTED, done.stderr
 

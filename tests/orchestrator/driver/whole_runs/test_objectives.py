@@ -92,8 +92,7 @@ def run(tmp_path: Path, table: Path) -> Run:
         )
         done = run_main(file, *words, *options, page=page)
         assert done.returncode == code, done.stderr
-        content: dict[str, Any] = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
-        return content
+        return json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
 
     return of
 

@@ -48,7 +48,6 @@ class Config:
 
 
 def train(config: Config, run: Run) -> None:
-    assert run.data is not None
     words = (run.data.path / "words.txt").read_text().split()
     if words == ["stop"]:
         raise TrialStopped

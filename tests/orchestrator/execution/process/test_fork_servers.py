@@ -189,7 +189,6 @@ def test_marked_processes_end_with_the_owner(is_killed: bool) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert owner.stdout is not None
     pids = [int(pid) for pid in owner.stdout.readline().split()]
     if is_killed:
         owner.kill()

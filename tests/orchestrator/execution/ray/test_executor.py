@@ -55,7 +55,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _await_start(head: subprocess.Popen[str]) -> None:
-    assert head.stdout is not None
     for line in head.stdout:
         if "--block" in line or "Ray runtime started" in line:
             return

@@ -191,7 +191,6 @@ def test_the_cause_is_one_line_without_advice(tmp_path: Path) -> None:
 def test_what_has_not_ended_is_repeated_with_an_attempt_less(launch_of: LaunchOf) -> None:
     first, second, third = (launch_of(name, retries=1) for name in "abc")
     again = repeated(replace(first, others=(second, third)), {"b", "c"})
-    assert again is not None
     assert [trial.id for trial in again.trials] == ["b", "c"]
     assert [(each.retries, each.failed_attempts) for each in again.each()] == [(0, 1)] * 2
     assert repeated(again, {"c"}) is None

@@ -44,7 +44,6 @@ def test_a_report_comes_with_the_row_that_the_trial_has_if_it_ends_now(
     assert result.state is TrialState.COMPLETED
     assert result.metrics["epochs"] == 1
     assert result.tags["attempts"] == "1"
-    assert result.wall_s is not None
     assert 0 < result.wall_s < 60
 
 
@@ -94,7 +93,6 @@ def test_a_slice_ends_with_all_processes_stopped(servers: ForkServers, tmp_path:
                 attempt.resume()
     assert event.state is TrialState.COMPLETED
     assert event.tags["interleaved"] == "true"
-    assert event.wall_s is not None
     assert event.metrics["train_s"] < event.wall_s
 
 

@@ -76,7 +76,6 @@ def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(
 ) -> None:
     launch = launch_of(tmp_path, act="burn", epochs=4, duration_s=0.1)
     lease = leases_in(tmp_path).acquire(1, launch.isolation, timeout_s=30)
-    assert lease is not None
     died = Supervisor(launch, host_of(servers, leases_in(tmp_path)))
     died.start(lease)
     next(e for e in events_of(died) if isinstance(e, Update) and e.report.epoch >= 2)

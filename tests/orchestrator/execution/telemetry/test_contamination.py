@@ -41,7 +41,6 @@ def after(num_cores: int = 2, **spent: float) -> Contamination:
 )
 def test_findings(spent: dict[str, float], findings: list[str]) -> None:
     texts = after(**spent).findings()
-    assert texts is not None
     for text, expected in zip(texts, findings, strict=True):
         assert text.startswith(expected)
 

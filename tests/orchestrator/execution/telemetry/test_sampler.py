@@ -226,7 +226,6 @@ def test_another_process_on_the_gpu_is_found(
     monkeypatch: pytest.MonkeyPatch, pids: list[list[int]], expected: list[str]
 ) -> None:
     texts = sampled(monkeypatch, Gpu(pids=pids)).findings()
-    assert texts is not None
     for text, end in zip(texts, expected, strict=True):
         assert text.startswith("another process was on GPU-aaaa")
         assert text.endswith(end)

@@ -35,7 +35,6 @@ def raced(request: pytest.FixtureRequest) -> tuple[Machine, FactoredSearch]:
         patch.setattr(simulated, "EPOCHS", EPOCHS)
         here = to_target(at_least("val_acc", best_accuracy() - 0.01))
         search = Factored(seeds=1).start(here)
-        assert isinstance(search, FactoredSearch)
         return Machine(TRUTH, here, slots=request.param).run(search), search
 
 
@@ -54,8 +53,6 @@ def test_the_winner_is_that_of_all_curves_in_full(
     whole = Machine(TRUTH, machine.problem)
     trained = {str(t.config): t for t, _ in machine.results if t.stage is Stage.TRAIN}
     target = machine.problem.target
-    assert target is not None
-    assert target.bound is not None
 
     def reached_s(config: str) -> float:
         trial = trained[config]
@@ -68,7 +65,6 @@ def test_the_winner_is_that_of_all_curves_in_full(
         epochs = [r.epoch for r in reports if r.metrics["val_acc"] >= target.bound]
         return min(epochs, default=math.inf) * SAMPLES / rate
 
-    assert search._racing is not None
     assert search._racing.best_s == pytest.approx(min(map(reached_s, trained)))
 
 
@@ -76,7 +72,6 @@ def test_a_target_that_nothing_reaches_is_said() -> None:
     here = to_target(at_least("val_acc", 0.999), epochs=9)
     search = Factored().start(here)
     Machine(TRUTH, here).run(search)
-    assert isinstance(search, FactoredSearch)
     (note,) = search.notes()
     assert note.startswith("no curve reached val_acc 0.999 in 9 epochs; the best got to 0.9")
 
@@ -118,7 +113,6 @@ NOISE = 0.16
 
 def searched(spread: float, seed: int = 1) -> tuple[Machine, FactoredSearch]:
     search = Factored().start(problem())
-    assert isinstance(search, FactoredSearch)
     return Machine(Truth(seed, spread=spread), problem(), draw=seed).run(search), search
 
 

@@ -60,7 +60,6 @@ def test_without_objectives_that_are_learned_one_curve_a_group_is_trained() -> N
 def notes_of(truth: Truth) -> tuple[list[str], FactoredSearch, list[Trial]]:
     here = problem(seed=truth.seed)
     search = Factored().start(here)
-    assert isinstance(search, FactoredSearch)
     machine = Machine(truth, here, draw=truth.seed).run(search)
     return search.notes(), search, [trial for trial, _ in machine.results]
 

@@ -63,7 +63,6 @@ class Site:
         page = self.open(self.parent)
         page.get_by_text("Show more").click(timeout=WAIT_MS)
         link = page.get_by_role("link", name=name, exact=True).get_attribute("href")
-        assert link is not None
         server = self.parent.partition("/#")[0]
         return self.open(link if link.startswith("http") else f"{server}/{link}")
 

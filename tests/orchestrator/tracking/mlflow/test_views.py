@@ -40,8 +40,7 @@ def view_of(scribe: Scribe, view_id: str) -> dict[str, Any]:
     run = MirroredRun(run_dir=scribe.run_dir, history=read_history(events_of(scribe.run_dir)))
     text = view_tags(run, 1_790_000_000_000)[f"{VIEW_TAG}{view_id}"]
     assert len(text) <= 20_000, "MLflow takes no more"
-    found: dict[str, Any] = json.loads(json.loads(text)["state"])
-    return found
+    return json.loads(json.loads(text)["state"])
 
 
 def test_the_answer_is_sorted_by_speed_in_its_own_direction(scribe: Scribe) -> None:

@@ -98,7 +98,6 @@ def edges_of(store: RelationalStore) -> list[set[tuple[int, int]]]:
 
 
 def test_authors_and_institutions_have_means(store: RelationalStore, layout: Path) -> None:
-    assert store.features is not None
     papers = np.load(layout / FEATURES)
     assert np.array_equal(store.features[2478:], papers)
     writes, affiliated = (np.load(layout / name) for name in (WRITES, AFFILIATED))

@@ -124,7 +124,6 @@ def test_inverses_are_added_where_there_are_none(library: Path, folders: DataFol
 
 def test_types_without_features_have_means(library: Path, folders: DataFolders) -> None:
     store = RelationalStore.open(LIBRARY.prepare(folders).path)
-    assert store.features is not None
     books = np.array([[n, 10 * n + 0.5] for n in range(5)])
     people = np.array([books[[0, 1]].mean(0), books[2], books[4]])
     towns = np.array([people[[0, 1]].mean(0), people[2]])
@@ -140,7 +139,6 @@ def test_the_first_relation_leads_from_features(library: Path, folders: DataFold
     edit(raw / "triplet-type-list.csv.gz", lambda rows: ["book,borrowed_by,person", *rows[1:]])
     store = RelationalStore.open(LIBRARY.prepare(folders).path)
     assert store.schema.relations[0].name == "borrowed_by"
-    assert store.features is not None
     assert np.allclose(store.features[5:8, 0], [0.5, 2.0, 4.0])  # the people
 
 

@@ -39,7 +39,6 @@ def test_a_knob_is_judged_by_the_configs_that_differ_in_it_alone() -> None:
     """Medians over all configs would show an lr of 0.01 as faster."""
     view = view_of_run(ignoring_lr())
     section = effects_of(view)
-    assert section.table is not None
     rows = {(row[0].text, row[2].text): row for row in section.table.rows}
     assert set(rows) == {("num_workers", "samples_per_s"), ("lr", "val_acc")}
     workers = rows["num_workers", "samples_per_s"]
@@ -54,7 +53,6 @@ def test_what_no_pair_tells_is_said() -> None:
     section = effects_of(view_of_run(run))
     (said,) = (note for note in section.notes if note.startswith("no two configs differ"))
     assert {"samples_per_s", "val_acc", "batch_size", "dropout"} <= set(re.findall(r"\w+", said))
-    assert section.table is not None
     assert "batch_size" not in {row[0].text for row in section.table.rows}
 
 
@@ -64,7 +62,6 @@ def test_a_knob_of_very_many_values_does_not_fill_the_page() -> None:
         run.add(config(lr=0.001 * (1 + number)))
     run.add(config(lr=0.5, batch_size=500))
     section = effects_of(view_of_run(run))
-    assert section.table is not None
     assert len(section.table.rows) == MAX_ROWS
     assert any("an.effects(run) has them all" in note for note in section.notes)
 
@@ -82,7 +79,6 @@ def test_one_pair_without_repeats_has_no_interval_and_no_verdict() -> None:
     run.add(config())
     run.add(config(num_workers=3))
     section = effects_of(view_of_run(run))
-    assert section.table is not None
     ((*_, interval, pairs, verdict),) = section.table.rows
     assert (interval.text, pairs.text, verdict.text) == (
         "not known: no repeats", "1", "? not decided",
@@ -91,7 +87,6 @@ def test_one_pair_without_repeats_has_no_interval_and_no_verdict() -> None:
 
 def test_the_figure_has_a_mark_a_row_with_its_interval(view: View) -> None:
     section = effects_of(view)
-    assert section.table is not None
     assert len(section.table.rows) == sum(len(figure.table) for figure in section.figures)
     speeds, accuracies = section.figures
     assert (speeds.name, accuracies.name) == ("effects-samples-per-s", "effects-val-acc")

@@ -16,7 +16,6 @@ from orchestrator.analysis.report.sections.timing import (
     steps_of,
     times_of,
 )
-from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain
 from tests.orchestrator.analysis.made_runs import MadeRun, config
@@ -38,15 +37,8 @@ def bounded() -> View:
     return view_of_run(run)
 
 
-def ceilings_in(view: View) -> Table:
-    section = ceilings_of(view)
-    assert section is not None
-    assert section.table is not None
-    return section.table
-
-
 def test_each_config_has_its_ceilings_and_its_gain_with_an_interval(bounded: View) -> None:
-    table = ceilings_in(bounded)
+    table = ceilings_of(bounded).table
     column = table.head.index("num_workers")
     gains = {row[column].text: row[-1].text for row in table.rows}
     assert set(gains) == {"1", "2"}
@@ -98,8 +90,6 @@ def test_the_recommended_config_and_the_baseline_are_among_the_bars(view: View) 
 
 def test_the_table_names_the_accuracy_and_counts_the_runs(view: View) -> None:
     times = times_of(view)
-    assert times is not None
-    assert times.table is not None
     assert times.title.startswith("time to val_acc 9")
     column = times.table.head.index("runs there")
     assert {row[column].text for row in times.table.rows} <= {"0 of 1", "1 of 1"}
@@ -113,8 +103,6 @@ def test_the_soonest_are_shown_and_always_the_recommended_and_the_baseline() -> 
         run.add(config(num_workers=3, lr=float(lr)))
     run.add(config())
     times = times_of(view_of_run(run))
-    assert times is not None
-    assert times.table is not None
     roles = [row[0].text for row in times.table.rows]
     assert {"recommended", "baseline"} <= set(", ".join(roles).split(", "))
     assert (len(roles), times.table.num_left_out) == (MAX_ROWS, 24 - MAX_ROWS)

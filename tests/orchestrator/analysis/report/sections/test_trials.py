@@ -18,7 +18,6 @@ from orchestrator.analysis.report.sections.trials import (
     lost_of,
     trials_of,
 )
-from orchestrator.analysis.report.tables import Table
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
 from tests.orchestrator.analysis.report.pages import (
@@ -43,12 +42,6 @@ TRIALS = pd.DataFrame(
 )
 
 
-def table_of(view: View) -> Table:
-    table = trials_of(view).table
-    assert table is not None
-    return table
-
-
 def test_a_pause_that_a_later_trial_went_on_from_is_counted_apart() -> None:
     assert counts_of_states(TRIALS) == {
         "completed": 2,
@@ -61,7 +54,7 @@ def test_a_pause_that_a_later_trial_went_on_from_is_counted_apart() -> None:
 
 
 def test_every_trial_has_a_row_with_its_state(view: View) -> None:
-    table = table_of(view)
+    table = trials_of(view).table
     assert table.num_left_out == 0
     assert len(table.rows) == len(view.trials) == 35
     assert set(table.marks) == {"completed", "stopped", "infeasible", "failed", "not_run"}
@@ -71,7 +64,7 @@ def test_of_many_trials_the_marked_ones_are_listed(
     view: View, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("orchestrator.analysis.report.sections.trials.MAX_ROWS", 12)
-    table = table_of(view)
+    table = trials_of(view).table
     assert (len(table.rows), table.num_left_out) == (12, len(view.trials) - 12)
     listed = {row[0].text for row in table.rows}
     marked = view.shown[view.shown["on_front"] | view.shown["is_recommended"]]
@@ -80,8 +73,6 @@ def test_of_many_trials_the_marked_ones_are_listed(
 
 def test_lost_trials_are_counted_by_their_reason_and_name_some_configs(view: View) -> None:
     section = lost_of(view)
-    assert section is not None
-    assert section.table is not None
     lost = {cells[2].text.partition("\n")[0]: cells for cells in section.table.rows}
     assert len(lost) == 4, "numbers do not tell causes apart"
     assert [cell.text for cell in lost["the time budget ended"][:2]] == ["1", "not run"]
@@ -89,8 +80,6 @@ def test_lost_trials_are_counted_by_their_reason_and_name_some_configs(view: Vie
     reasons = [f"needs {n} GPUs" for n in (3, 3, 4)]
     many = view.trials[infeasible].iloc[[0, 0, 1]].assign(reason=reasons)
     again = lost_of(with_tables(view, trials=many))
-    assert again is not None
-    assert again.table is not None
     ((count, _, _, configs, _),) = again.table.rows
     assert (count.text, len(configs.text.splitlines())) == ("3", 2)
     assert (
@@ -155,7 +144,6 @@ def test_knobs_whose_configs_between_were_not_run_change_together_with_a_note() 
         ({"num_workers": 3, "batch_size": 4000, "lr": 0.01}, 1800.0),
     )
     section = ladder_of(view_of_run(run))
-    assert section is not None
     steps, changes = (
         column_of(section.table, title) for title in ("step", "change of samples_per_s")
     )
@@ -170,14 +158,12 @@ def test_without_a_figure_at_an_end_there_is_no_ladder() -> None:
         with pytest.raises(TableError, match="no speed of a completed searching run"):
             ladder(run.tables, BEST)
     section = ladder_of(view_of_run(run_of()))
-    assert section is not None
     assert section.missing.endswith("(the config is the baseline)")
     assert (section.table, section.figures) == (None, ())
 
 
 def test_a_composed_step_that_its_role_rules_out_is_not_called_unknown() -> None:
     section = ladder_of(view_of_run(factored_run()))
-    assert section is not None
     steps = [cell.text for cell in column_of(section.table, "step")]
     speeds = [cell.text for cell in column_of(section.table, "change of samples_per_s")]
     accuracies = [cell.text for cell in column_of(section.table, "change of val_acc")]
@@ -188,7 +174,6 @@ def test_a_composed_step_that_its_role_rules_out_is_not_called_unknown() -> None
 
 def test_each_bar_begins_where_the_last_one_ends(view: View) -> None:
     section = ladder_of(view)
-    assert section is not None
     steps = [cell.text for cell in column_of(section.table, "step")]
     assert steps == ["num_workers=3", "batch_size=4000", "lr=0.01"]
     (bars,) = section.figures[0].figure.data
