@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.forking import Finished
+from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.driver.speed_sweeps import write_sweep
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.journalled import replace_in
@@ -31,6 +32,14 @@ class FinishedRun:
     done: Finished
     file: Path
     out: Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with a sweep file ``never.py``."""
+    monkeypatch.chdir(tmp_path)
+    write_never(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

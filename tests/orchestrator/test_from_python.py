@@ -92,9 +92,7 @@ def test_a_changed_function_is_another_source(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_interrupt_ends_the_run_with_its_tables(tmp_path: Path) -> None:
     process = start(tmp_path, 60)
-    for line in process.stdout:
-        if "start" in line:
-            break
+    next(line for line in process.stdout if "start" in line)
     process.send_signal(signal.SIGINT)
     printed = process.communicate(timeout=60)[0]
 
@@ -106,9 +104,7 @@ def test_an_interrupt_ends_the_run_with_its_tables(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_ends_in_order_when_its_kernel_is_killed(tmp_path: Path) -> None:
     process = start(tmp_path, 60)
-    for line in process.stdout:
-        if "start" in line:
-            break
+    next(line for line in process.stdout if "start" in line)
     process.kill()
     process.communicate()
     journal = tmp_path / "run/journal.jsonl"

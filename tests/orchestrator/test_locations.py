@@ -76,13 +76,7 @@ def package_s_own() -> Callable[..., str]:
 
 def test_a_key_of_a_dictionary_is_named_by_the_line_of_its_value() -> None:
     ask, line = package_s_own(), sys._getframe().f_lineno
-    found = ask(
-        {
-            "lr": 0.1,
-            "workers": 3,
-        },
-        keyword="workers",
-    )
+    found = ask({"lr": 0.1, "workers": 3}, keyword="workers")
     assert found == f"{place(__file__)}:{line + 4}: "
 
 

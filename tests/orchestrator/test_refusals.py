@@ -10,7 +10,6 @@ import pytest
 from orchestrator import Factored, Grid, Optuna, Random, Sweep, Trainable
 from orchestrator.driver.options.declaration import flag
 from orchestrator.driver.options.options import DECLARATIONS
-from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.sweep_files import refusal, written
 
@@ -48,11 +47,8 @@ def test_a_field_refuses_an_object_by_name(tmp_path: Path, kind: type, field: st
 @pytest.mark.parametrize(
     "name", [n for n, option in DECLARATIONS.items() if option.metavar and n not in ANY_TEXT]
 )
-def test_an_option_refuses_a_dash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    write_never(tmp_path)
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("folder")
+def test_an_option_refuses_a_dash(name: str) -> None:
     done = run_main("never.py", f"{flag(name)}=\N{EM DASH}", "--plan")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")

@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
-import pytest
 import torch
 
-from orchestrator.arguments import EXIT_WRONG_REQUEST
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.standalone import main
 from orchestrator.trial import Isolation
 from tests.conftest import ROOT, RunCli
-from tests.helping import python, ran
-from tests.orchestrator.execution.workload import workload
+from tests.helping import python
 from trainables.lenet import LeNet
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "allowed"),
-    [
-        ("--epochs", "0", "a whole number of at least 1"),
-        ("--seed", "99999999999", "a whole number of at least 0 and at most 2147483647"),
-    ],
-)
-def test_a_count_that_is_none_is_refused(
-    capsys: pytest.CaptureFixture[str], option: str, value: str, allowed: str
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(workload, [option, value])
-    assert ended.value.code == EXIT_WRONG_REQUEST
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert f"argument {option}: {value!r} is not allowed: {allowed}" in said.err
-
 
 FILE = """
 from orchestrator import Run, Trainable, both, knobs, maximize
@@ -65,10 +41,9 @@ def test_a_file_of_ones_own_is_a_command_from_any_folder(tmp_path: Path) -> None
     (tmp_path / "models").mkdir()
     (tmp_path / "models/mine.py").write_text(FILE)
     (tmp_path / "models/my_words.py").write_text("WORD = 'from beside it'\n")
-    command = [sys.executable, "models/mine.py"]
 
     def run(*words: str) -> str:
-        done = ran(*command, *words, cwd=tmp_path, check=False)
+        done = python("models/mine.py", *words, cwd=tmp_path, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -15,7 +15,6 @@ from orchestrator.measurement.run import Channel, Context, Run
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trial import Budget
 from tests.conftest import RunCli
-from tests.forking import Finished
 from trainables.data.sets.digits import DIGITS
 from trainables.images import image_splits, normalised
 from trainables.lenet import LeNet, LeNetConfig
@@ -76,10 +75,6 @@ def run_dir_of(folder: Path, text: str, config: dict[str, Any] | None) -> Path:
     return run_dir
 
 
-def train(run_cli: RunCli, *words: str | Path) -> Finished:
-    return run_cli("train", *words)
-
-
 def accuracy(network: LeNet, config: LeNetConfig, tmp_path: Path) -> float:
     """The network's test accuracy, counted here."""
     from orchestrator import DataFolders
@@ -95,7 +90,7 @@ def accuracy(network: LeNet, config: LeNetConfig, tmp_path: Path) -> float:
 
 def test_the_weights_are_those_whose_accuracy_is_told(run_cli: RunCli, tmp_path: Path) -> None:
     run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05, "batch_size": 64, "data_path": "resident"})
-    finished = train(run_cli, run_dir, "--epochs", "2")
+    finished = run_cli("train", run_dir, "--epochs", "2")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert f"weights: {run_dir / 'model.pt'}" in finished.stdout
     saved = torch.load(run_dir / "model.pt", weights_only=True)
@@ -106,14 +101,14 @@ def test_the_weights_are_those_whose_accuracy_is_told(run_cli: RunCli, tmp_path:
     assert counted == pytest.approx(saved["metrics"]["test_acc"], abs=1e-6)
     assert counted > 0.3
 
-    again = train(run_cli, run_dir)
+    again = run_cli("train", run_dir)
     assert again.returncode == 2
     assert f"error: --save {run_dir / 'model.pt'}: there is such a file" in again.stderr
 
 
 def test_a_function_for_ray_tune_keeps_its_last_folder(run_cli: RunCli, tmp_path: Path) -> None:
     run_dir = run_dir_of(tmp_path, OF_RAY % "keeps_checkpoints=True", {"w": 2.0})
-    finished = train(run_cli, run_dir, "--save", tmp_path / "kept")
+    finished = run_cli("train", run_dir, "--save", tmp_path / "kept")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert json.loads((tmp_path / "kept" / "weights.json").read_text()) == {"w": 2.0, "epoch": 1}
 
@@ -136,7 +131,7 @@ def test_what_cannot_be_trained_is_one_message(
     words: tuple[str, ...],
     message: str,
 ) -> None:
-    finished = train(run_cli, run_dir_of(tmp_path, text, config), *words)
+    finished = run_cli("train", run_dir_of(tmp_path, text, config), *words)
     assert finished.returncode == 2
     assert message in finished.stderr
     assert "Traceback" not in finished.stderr
@@ -148,9 +143,9 @@ def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(
 ) -> None:
     run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
     (tmp_path / "asked.py").unlink()
-    gone = train(run_cli, run_dir)
+    gone = run_cli("train", run_dir)
     assert (gone.returncode, gone.stdout) == (2, "")
     assert "asked.py: the run's sweep file is not there any more" in gone.stderr
-    none = train(run_cli, tmp_path / "nothing")
+    none = run_cli("train", tmp_path / "nothing")
     assert (none.returncode, none.stdout) == (2, "")
     assert "is not a run directory (no such folder)" in none.stderr

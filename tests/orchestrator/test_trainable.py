@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.data import (
-    DataFolders,
-    DataHeaders,
-    PreparedData,
-    find_data,
-    is_path,
-)
+from orchestrator.data import DataFolders, DataHeaders, PreparedData, find_data, is_path
 from orchestrator.errors import DataError, SweepFileError, collecting_problems
 from orchestrator.machine import Machine, Node, requires
 from orchestrator.measurement.run import Run
@@ -137,9 +131,7 @@ def test_all_wrong_fields_are_reported_together() -> None:
 @pytest.mark.parametrize(
     ("field", "wrong", "message"),
     [
-        ("demand", lambda *_: 1 / 0, "demand raised ZeroDivisionError"),
         ("demand", lambda *_: 3, "demand returned 3"),
-        ("constraints", [lambda *_: 1 / 0], "a constraint raised ZeroDivisionError"),
         ("constraints", [lambda *_: True], "a constraint returned True"),
     ],
 )
@@ -150,8 +142,6 @@ def test_a_wrong_function_of_a_config_is_named_with_its_line(
     with pytest.raises(SweepFileError, match=message) as refused:
         trainable.infeasible(Config(), MACHINE)
     assert "test_trainable.py:" in refused.value.message
-    if "raised" in message:
-        assert refused.value.hint == "for Config()"
 
 
 # -- data sets by name, variant or folder

@@ -144,11 +144,7 @@ CASES = (
             "fanouts": ((4, 5), (3, 3), (-1, 5)),
             "batch_size": (50, 98),
         },
-        contexts={
-            **LOADER_CONTEXTS,
-            "layers": {"mode": "full"},
-            "lr_scaling": {"batch_size": 98},
-        },
+        contexts={**LOADER_CONTEXTS, "layers": {"mode": "full"}, "lr_scaling": {"batch_size": 98}},
         elsewhere={
             **OF_PROCESSES,
             "ranks": "test_parallel.py::test_ranks_learn_what_one_process_learns",
@@ -158,7 +154,7 @@ CASES = (
         },
         effects={
             "feature_placement": "test_graphsage_batches.py::"
-            "test_placed_on_the_host_features_are_a_copy_of_the_file_s",
+            "test_placed_on_the_host_features_are_a_copy_of_the_file_s"
         },
         same_on_gpu={"dropout": 0.0},
     ),

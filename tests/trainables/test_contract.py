@@ -22,13 +22,7 @@ from orchestrator.system.allocators import allocator_environment, find_jemalloc
 from tests.conftest import ROOT
 from tests.helping import python
 from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting
-from tests.trainables.running import (
-    Operation,
-    Reports,
-    context,
-    operations,
-    train_once,
-)
+from tests.trainables.running import Operation, Reports, context, operations, train_once
 
 TOLERANCE = 1e-4
 """Of a loss: float32 sums in another order. TF32 on GPUs is coarser: see below."""

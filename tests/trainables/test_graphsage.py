@@ -13,10 +13,7 @@ from torch.nn import functional
 
 from orchestrator.space.configs import canonical
 from tests.trainables.graph.graphsage_runs import TINY, quick, store_of
-from tests.trainables.running import (
-    context,
-    train_once,
-)
+from tests.trainables.running import context, train_once
 from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.graph.layers import SageLayer
 from trainables.graph.minibatch import Rows

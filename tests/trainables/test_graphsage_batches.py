@@ -14,11 +14,7 @@ import torch
 from orchestrator import Phase
 from orchestrator.space.configs import canonical
 from tests.trainables.graph.graphsage_runs import TINY, quick, seen_by, store_of
-from tests.trainables.running import (
-    context,
-    operations,
-    train_once,
-)
+from tests.trainables.running import context, operations, train_once
 from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.components import in_largest_component

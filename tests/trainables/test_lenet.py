@@ -14,12 +14,7 @@ from orchestrator.space.configs import canonical, values_of
 from tests.conftest import RunCli
 from tests.trainables.running import context, train_once
 from trainables.data.sets.digits import DIGITS
-from trainables.lenet import (
-    LeNet,
-    LeNetConfig,
-    TransformedImages,
-    lenet,
-)
+from trainables.lenet import LeNet, LeNetConfig, TransformedImages, lenet
 from trainables.loading import Batched
 
 QUICK = LeNetConfig(batch_size=132, lr=0.05, threads=1, data_path="resident")
@@ -104,8 +99,7 @@ def test_channels_last_keeps_the_channels_of_a_pixel_together() -> None:
     def layouts(config: LeNetConfig) -> set[bool]:
         found: set[bool] = set()
         inside(
-            config,
-            lambda _, out: found.add(out.is_contiguous(memory_format=torch.channels_last)),
+            config, lambda _, out: found.add(out.is_contiguous(memory_format=torch.channels_last))
         )
         return found
 

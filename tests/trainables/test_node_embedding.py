@@ -93,9 +93,7 @@ def test_sparse_tables_learn_the_same_whatever_the_systems_knobs(knobs: dict[str
     assert found.metric("val_auc")[-1] == pytest.approx(expected.metric("val_auc")[-1], abs=1e-3)
 
 
-def test_as_many_processes_draw_the_walks_as_are_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_as_many_processes_draw_the_walks_as_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def noting(work: Any, tasks: Any, num_processes: int) -> int:  # noqa: ANN401

@@ -55,9 +55,7 @@ def close(one: torch.Tensor | None, other: torch.Tensor | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "knobs",
-    [{}, {"heads": 4}, {"heads": 1}, {"fanouts": (2, 3, 4)}, {"fanouts": (-1,)}],
-    ids=str,
+    "knobs", [{}, {"heads": 4}, {"heads": 1}, {"fanouts": (2, 3, 4)}, {"fanouts": (-1,)}], ids=str
 )
 def test_scores_and_gradients_are_those_of_dgl_s_example(knobs: dict[str, Any]) -> None:
     fanouts = knobs.get("fanouts", QUICK.fanouts)

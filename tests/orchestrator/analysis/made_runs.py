@@ -333,10 +333,7 @@ def factored_run(seed: int = 0, *, confirmed: bool = True) -> MadeRun:
             c = config(lr=lr, batch_size=batch, num_workers=3)
             if batch == 500 and lr == 1e-2:
                 run.add(
-                    c,
-                    state="stopped",
-                    reason="paused after 1 of 3 epochs",
-                    isolation="exclusive",
+                    c, state="stopped", reason="paused after 1 of 3 epochs", isolation="exclusive"
                 )
                 continue
             for repeat in range(2):

@@ -17,11 +17,7 @@ from tests.orchestrator.cluster.made_nodes import MadeNode
 from tests.orchestrator.cluster.reading import Event, await_in, events, running_on
 from tests.orchestrator.cluster.toy_project import write_project
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.slow,
-    pytest.mark.timeout(600),
-]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def words(*arguments: str | Path) -> list[str | Path]:

@@ -10,11 +10,7 @@ import pytest
 
 from orchestrator.analysis.rule import rule_of
 from orchestrator.data import DataFolders
-from orchestrator.driver.assembly import (
-    capacity_of_request,
-    make_derived,
-    make_factory,
-)
+from orchestrator.driver.assembly import capacity_of_request, make_derived, make_factory
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.request import Request
 from orchestrator.machine import Machine, Node

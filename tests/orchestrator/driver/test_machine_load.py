@@ -52,12 +52,7 @@ def test_what_is_not_the_sweeps_own_is_of_others(counted: Counted) -> None:
     [(2, 0.2, False), (2, 0.3, True), (64, 1.0, False), (64, 4.0, True)],
 )
 def test_a_busy_machine_is_noted_with_the_figure(
-    counted: Counted,
-    monkeypatch: pytest.MonkeyPatch,
-    num_cores: int,
-    others: float,
-    *,
-    noted: bool,
+    counted: Counted, monkeypatch: pytest.MonkeyPatch, num_cores: int, others: float, *, noted: bool
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(num_cores)))
     load = MachineLoad()

@@ -22,19 +22,11 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
-from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.helpers.in_process import importing_nothing_for_good
 from tests.orchestrator.search.playing import SPACE, TRAINABLE, Config
 from tests.orchestrator.tracking.journals import make_record
 
 MACHINE = Machine(nodes=(Node(name="a", cpus=2),))
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_never(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def record_of(*arguments: str) -> tuple[Request, SweepRecord]:

@@ -27,13 +27,17 @@ SWEEP = Sweep(
 """
 
 
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "ogb" / "ogbn_products" / "raw").mkdir(parents=True)
     (tmp_path / "0.1").mkdir()
     (tmp_path / "file.py").write_text(HEADER + TAIL)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -79,10 +83,7 @@ SWEEP = Sweep(lenet, question="?", space=LeNetConfig(), data="mnist", embedded_d
 
 
 @pytest.mark.parametrize("asked", [[], ["--data", "mnist"]], ids=["none named", "asked for"])
-def test_no_data_stands_in_unasked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_no_data_stands_in_unasked(tmp_path: Path, asked: list[str]) -> None:
     embedded = "'digits'" if asked else "None"
     (tmp_path / "absent.py").write_text(STANDS_IN.format(embedded=embedded))
     done = run_main("absent.py", "--data-root", "root", "--executor", "inline", *asked)
@@ -92,10 +93,7 @@ def test_no_data_stands_in_unasked(
     assert not (tmp_path / "runs").exists()
 
 
-def test_an_embedded_set_stands_in_where_the_sweep_names_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_an_embedded_set_stands_in_where_the_sweep_names_one(tmp_path: Path) -> None:
     (tmp_path / "absent.py").write_text(STANDS_IN.format(embedded="'digits'"))
     done = run_main("absent.py", "--data-root", "root", "--plan")
     assert done.returncode == 0, done.stderr
@@ -139,7 +137,6 @@ DAMAGED = [
 def test_damaged_data_is_refused_by_a_run_and_by_a_plan_as_far_as_headers_show_it(
     test_data: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     trainable: tuple[str, str],
     layout: str,
     file: str,
@@ -148,7 +145,6 @@ def test_damaged_data_is_refused_by_a_run_and_by_a_plan_as_far_as_headers_show_i
     *,
     in_headers: bool,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     data = copied(test_data / layout, tmp_path / layout)
     damage(data / file)
     name, config = trainable
@@ -164,7 +160,6 @@ def test_damaged_data_is_refused_by_a_run_and_by_a_plan_as_far_as_headers_show_i
 def test_a_plan_calls_the_data_what_it_is_and_converts_nothing(
     test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SWEEP_CACHE", str(tmp_path / "cache"))
     (tmp_path / "trains.py").write_text(TRAINS.format(name="graphsage", config="SageConfig"))
     done = run_main("trains.py", "--plan", "--data-root", test_data / "ogb")
@@ -176,10 +171,7 @@ def test_a_plan_calls_the_data_what_it_is_and_converts_nothing(
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_plan_says_that_what_is_not_there_was_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_plan_says_that_what_is_not_there_was_not_read(tmp_path: Path) -> None:
     (tmp_path / "trains.py").write_text(TRAINS.format(name="lenet", config="LeNetConfig"))
     done = run_main("trains.py", "--plan", "--download", "--data-root", "root")
     assert "data        mnist, to be downloaded: not read yet\n" in done.stdout

@@ -18,13 +18,7 @@ import pytest
 
 from orchestrator.execution import core_locks
 from orchestrator.execution import leases as policy
-from orchestrator.execution.leases import (
-    DRIVER_FROM_CORES,
-    CoreLeases,
-    Lease,
-    Place,
-    trial_cores,
-)
+from orchestrator.execution.leases import DRIVER_FROM_CORES, CoreLeases, Lease, Place, trial_cores
 from orchestrator.system.cgroup import Cgroups
 from orchestrator.system.cores import Core
 from orchestrator.trial import Isolation

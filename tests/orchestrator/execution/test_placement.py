@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator import NODE, Machine
-from orchestrator.execution.placement import (
-    cap_note,
-    cores_of_trial,
-    machine_capacity,
-)
+from orchestrator.execution.placement import cap_note, cores_of_trial, machine_capacity
 from orchestrator.machine import Node
 from orchestrator.trainable import Demand
 

@@ -133,20 +133,12 @@ def _ranks(config: Config, run: Run) -> None:
 
 def demand(config: Config, _machine: Machine) -> Demand:
     return Demand(
-        ranks=config.ranks,
-        gpus=config.gpus,
-        workers=config.num_workers,
-        allocator=config.allocator,
+        ranks=config.ranks, gpus=config.gpus, workers=config.num_workers, allocator=config.allocator
     )
 
 
 workload = Trainable(
-    train,
-    Config,
-    reports=[maximize("val_acc")],
-    demand=demand,
-    preload=("torch",),
-    name="workload",
+    train, Config, reports=[maximize("val_acc")], demand=demand, preload=("torch",), name="workload"
 )
 
 SWEEP = Sweep(workload, question="Does whatever is asked get a row?", space=Config())

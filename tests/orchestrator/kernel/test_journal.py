@@ -70,10 +70,7 @@ def test_reads_back_what_was_written_and_drops_a_torn_line(
     again = Journal(path)
     again.append(Opened(sweep={"after": 1}))
     again.close()
-    assert opened(path) == [
-        *contents,
-        {"after": 1},
-    ]
+    assert opened(path) == [*contents, {"after": 1}]
 
 
 def test_what_was_appended_survives_a_kill(tmp_path: Path) -> None:

@@ -75,11 +75,7 @@ class Loops:
         self.step_times: list[StepTimes] = []
 
     def __call__(
-        self,
-        search: Script,
-        *,
-        time_budget_s: float | None = None,
-        trackers: Sequence[Fold] = (),
+        self, search: Script, *, time_budget_s: float | None = None, trackers: Sequence[Fold] = ()
     ) -> ControlLoop:
         asked = Sweep(TRAINABLE, question="?", space=SPACE)
         factory = made_factory(self._folder, asked, MACHINE)

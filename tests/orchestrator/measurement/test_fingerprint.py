@@ -55,12 +55,7 @@ def test_the_same_labels_in_any_container_and_type_are_the_same() -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [
-        (IMAGES, LABELS.flip(0)),
-        (IMAGES, LABELS[:3]),
-        (IMAGES, LABELS, "text"),
-        (IMAGES, LABELS, 4),
-    ],
+    [(IMAGES, LABELS.flip(0)), (IMAGES, LABELS[:3]), (IMAGES, LABELS, "text"), (IMAGES, LABELS, 4)],
 )
 def test_other_whole_numbers_or_text_are_another(other: object) -> None:
     assert hash_of(other) != hash_of((IMAGES, LABELS))

@@ -7,12 +7,7 @@ import statistics
 
 import pytest
 
-from orchestrator.measurement.blocks import (
-    MAX_BLOCKS_PER_EPOCH,
-    Block,
-    Dropped,
-    num_whole,
-)
+from orchestrator.measurement.blocks import MAX_BLOCKS_PER_EPOCH, Block, Dropped, num_whole
 from orchestrator.measurement.throughput import (
     MIN_BLOCKS,
     MIN_STEPS,
@@ -21,10 +16,7 @@ from orchestrator.measurement.throughput import (
     warm_up,
 )
 from tests.orchestrator.measurement.fakes import blocks_from
-from tests.orchestrator.measurement.step_laws import (
-    LAWS,
-    coverage_of,
-)
+from tests.orchestrator.measurement.step_laws import LAWS, coverage_of
 
 
 def test_is_samples_over_time_in_bursts_too() -> None:

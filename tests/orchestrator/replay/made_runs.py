@@ -72,10 +72,7 @@ def made_launch(trial: Trial, **fields: object) -> Launch:
     launch = Launch(
         trial=trial,
         needs=Needs(
-            source=Source(),
-            data="",
-            folders=DataFolders(root=here, cache=here),
-            fingerprint="",
+            source=Source(), data="", folders=DataFolders(root=here, cache=here), fingerprint=""
         ),
         demand=Demand(),
         num_cores=2,

@@ -19,13 +19,7 @@ from orchestrator.space.domains import choice, integers, uniform
 from orchestrator.trial import Report, Trial, TrialResult
 from tests.conftest import ROOT, RunCli
 from tests.orchestrator.helpers.journalled import lines_of
-from tests.orchestrator.search.playing import (
-    Config,
-    completed,
-    play,
-    problem,
-    trial_of,
-)
+from tests.orchestrator.search.playing import Config, completed, play, problem, trial_of
 
 REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
 

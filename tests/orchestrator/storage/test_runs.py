@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.orchestrator.conftest import FinishedRun
-from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.helpers.in_process import run_main
 
 
@@ -49,12 +48,8 @@ def test_the_last_run_is_meant_where_none_is_named(runs: Path) -> None:
     assert "no 2 runs below runs" in refused.stderr
 
 
-def test_plan_is_a_command_and_a_misspelt_one_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_never(tmp_path)
-
+@pytest.mark.usefixtures("folder")
+def test_plan_is_a_command_and_a_misspelt_one_is_named() -> None:
     planned = run_main("plan", "never.py", "--stopping", "none")
     refused = run_main("pln", "never.py")
 

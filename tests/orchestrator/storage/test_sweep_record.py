@@ -16,12 +16,7 @@ from orchestrator.kernel.journal import Journal
 from orchestrator.metrics import Published, at_least, at_most, minimize
 from orchestrator.rules import weighted
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.sweep_record import (
-    Capacity,
-    Part,
-    SweepRecord,
-    read_sweep,
-)
+from orchestrator.storage.sweep_record import Capacity, Part, SweepRecord, read_sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Budget, Isolation
 from tests.orchestrator.tracking.journals import make_record

@@ -155,12 +155,7 @@ def test_other_metrics_and_tags_come_last_in_order(scribe: Scribe) -> None:
     result = {"state": "completed", "metrics": {"zeta": 1, "auc": 0.5}, "tags": {"why": "x"}}
     scribe.record("finished", trial_id=trial.id, result=result)
     trials, _ = tables(scribe)
-    assert list(trials.columns)[-8:] == [
-        "metrics.auc",
-        "metrics.zeta",
-        *TAGS,
-        "tags.why",
-    ]
+    assert list(trials.columns)[-8:] == ["metrics.auc", "metrics.zeta", *TAGS, "tags.why"]
     assert trials["metrics.zeta"].tolist() == [1.0]
     assert trials[["stage", "repeat"]].iloc[0].tolist() == ["confirm", 2]
 

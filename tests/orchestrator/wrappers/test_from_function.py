@@ -51,18 +51,12 @@ def test_a_number_is_the_first_of_its_reports() -> None:
     [
         (returns_one, {}, "lr of returns_one has no default\n  give it one, or"),
         (returns_one, {"lr": 1.0, "x": 2}, "argument 'x'\n  allowed: lr, scale"),
-        (
-            on_dictionary,
-            {},
-            "a function of one dictionary, written for Ray Tune",
-        ),
+        (on_dictionary, {}, "a function of one dictionary, written for Ray Tune"),
         (on_trial, {}, "an Optuna objective"),
     ],
 )
 def test_another_kind_of_function_is_refused(
-    function: Callable[..., Any],
-    config: dict[str, Any],
-    message: str,
+    function: Callable[..., Any], config: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SweepFileError) as refused:
         from_function(function, reports=REPORTS, config=config)

@@ -8,10 +8,7 @@ from typing import Any
 from orchestrator import DataFolders
 from orchestrator.measurement.run import Context
 from orchestrator.space.configs import values_of
-from tests.trainables.running import (
-    batches_seen,
-    context,
-)
+from tests.trainables.running import batches_seen, context
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.minibatch import Minibatch

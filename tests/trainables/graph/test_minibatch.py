@@ -14,11 +14,7 @@ from trainables.data.formats.graph_store import GraphStore
 from trainables.graph.components import in_largest_component, training_nodes
 from trainables.graph.drawing import ALL, UniformDraw
 from trainables.graph.messages import Aggregator
-from trainables.graph.minibatch import (
-    FetchMinibatch,
-    InputTable,
-    most_bytes,
-)
+from trainables.graph.minibatch import FetchMinibatch, InputTable, most_bytes
 from trainables.graph.sampling import ByTable, NeighbourSampler
 from trainables.loading import Draw
 
@@ -29,10 +25,7 @@ SEEDS = np.arange(0, 500, 3)
 
 
 def fetch(
-    aggregator: Aggregator,
-    *fanouts: int,
-    looks_up: bool = True,
-    features: torch.Tensor = FEATURES,
+    aggregator: Aggregator, *fanouts: int, looks_up: bool = True, features: torch.Tensor = FEATURES
 ) -> FetchMinibatch:
     draw = UniformDraw(INDPTR, INDICES, replace=False)
     return FetchMinibatch(

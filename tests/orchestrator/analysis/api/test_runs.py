@@ -208,11 +208,7 @@ def test_parquet_reads_back_equal_types_included(run: an.RunTables, tmp_path: Pa
 def test_a_csv_reads_back_equal(run: an.RunTables, tmp_path: Path) -> None:
     an.export(run, tmp_path)
     dtypes: Any = run.trials.dtypes.drop("started_at").to_dict()
-    found = pd.read_csv(
-        tmp_path / "trials.csv",
-        dtype=dtypes,
-        parse_dates=["started_at"],
-    )
+    found = pd.read_csv(tmp_path / "trials.csv", dtype=dtypes, parse_dates=["started_at"])
     pd.testing.assert_frame_equal(
         found.astype({"started_at": run.trials["started_at"].dtype}), run.trials
     )

@@ -19,12 +19,7 @@ CONFIGS = [config(num_workers=n) for n in (0, 3, 6, 8)]
 
 
 def run_of(
-    seed: int,
-    *,
-    factor: float = 1.0,
-    repeats: int = 3,
-    noise: float = 0.02,
-    day: float = 1.0,
+    seed: int, *, factor: float = 1.0, repeats: int = 3, noise: float = 0.02, day: float = 1.0
 ) -> RunTables:
     """Four configs of 1,000 samples/s times ``day``; the third one ``factor`` times as fast."""
     run = base_run(repeats)

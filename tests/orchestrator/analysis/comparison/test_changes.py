@@ -85,8 +85,7 @@ def test_of_100_pairs_of_runs_without_a_change_hardly_any_has_a_regression() -> 
 
 
 @pytest.mark.parametrize(
-    ("changes", "runs", "least"),
-    [((0.9, 0.9, 0.9, 0.9), 3, 38), ((1.0, 0.9, 1.0, 1.0), 5, 37)],
+    ("changes", "runs", "least"), [((0.9, 0.9, 0.9, 0.9), 3, 38), ((1.0, 0.9, 1.0, 1.0), 5, 37)]
 )
 def test_a_slow_down_by_ten_per_cent_is_found_in_nearly_all(
     changes: tuple[float, ...], runs: int, least: int

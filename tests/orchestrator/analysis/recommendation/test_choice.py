@@ -121,12 +121,7 @@ def interval(low: float, high: float) -> Speedup:
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [
-        (1.1, 1.3, "shown"),
-        (0.7, 0.9, "slower"),
-        (0.99, 1.01, "tie"),
-        (0.9, 1.2, "open"),
-    ],
+    [(1.1, 1.3, "shown"), (0.7, 0.9, "slower"), (0.99, 1.01, "tie"), (0.9, 1.2, "open")],
 )
 def test_an_interval_shows_one_of_four_things(low: float, high: float, expected: str) -> None:
     speedup = interval(low, high)

@@ -115,9 +115,7 @@ def test_an_empty_front_says_what_was_not_measured(
     )
 
 
-def test_a_long_front_is_cut_and_says_where_the_rest_is(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_long_front_is_cut_and_says_where_the_rest_is(capsys: pytest.CaptureFixture[str]) -> None:
     run = MadeRun()
     for number in range(MAX_ROWS + 2):
         figures = {"metrics.samples_per_s": 1000.0 + number, "metrics.val_acc": 0.9 - number / 1e4}

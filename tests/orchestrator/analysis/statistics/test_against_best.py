@@ -17,11 +17,7 @@ from scipy import stats
 from orchestrator.analysis.comparable import ALL, GROUP
 from orchestrator.analysis.statistics.against_best import against_best, resolvable
 from orchestrator.analysis.statistics.intervals import comparison_quantile
-from orchestrator.analysis.statistics.pareto import (
-    front_of_points,
-    in_order,
-    pareto_front,
-)
+from orchestrator.analysis.statistics.pareto import front_of_points, in_order, pareto_front
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
 

@@ -11,10 +11,7 @@ import pytest
 
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.curves import (
-    time_to_accuracy,
-    whole_curves,
-)
+from orchestrator.analysis.statistics.curves import time_to_accuracy, whole_curves
 from orchestrator.metrics import Objective, maximize
 from orchestrator.trial import TrialState
 from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config, factored_run

@@ -25,7 +25,6 @@ from orchestrator.space.domains import choice, integers, uniform
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Budget, Isolation, Trial, TrialResult, TrialState
 from tests.helping import python
-from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.driver.plans import (
     CPU,
     EARLIER,
@@ -167,22 +166,16 @@ def test_a_space_too_large_to_go_through_is_planned_without() -> None:
 # -- of a request
 
 
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    write_never(tmp_path)
-    return "never.py"
-
-
 def request_of(*arguments: str) -> Request:
     return read_request(parse([*arguments, "--cores-per-trial", "1", "--no-mlflow"]))
 
 
-def test_a_request_is_planned_by_its_executor_and_its_extension(file: str) -> None:
-    assert planned(request_of(file), CPU, "").capacity == 4
-    assert planned(request_of(file, "--max-concurrent", "3"), CPU, "").capacity == 3
-    assert planned(request_of(file, "--executor", "inline"), CPU, "").capacity == 1
-    request = request_of(file, "--search", "random", "--trials", "1")
+@pytest.mark.usefixtures("folder")
+def test_a_request_is_planned_by_its_executor_and_its_extension() -> None:
+    assert planned(request_of("never.py"), CPU, "").capacity == 4
+    assert planned(request_of("never.py", "--max-concurrent", "3"), CPU, "").capacity == 3
+    assert planned(request_of("never.py", "--executor", "inline"), CPU, "").capacity == 1
+    request = request_of("never.py", "--search", "random", "--trials", "1")
     assert planned(request, CPU, "").max_configs == 1
     assert planned(request, CPU, "", 2).max_configs == 2
 

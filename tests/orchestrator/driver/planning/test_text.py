@@ -23,7 +23,7 @@ from orchestrator.search import Asha, Grid, Random
 from orchestrator.space.domains import choice, loguniform
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Budget
-from tests.orchestrator.driver.never import SWEEP, write_never
+from tests.orchestrator.driver.never import SWEEP
 from tests.orchestrator.driver.plans import WIDE, Config, Staged, earlier_run, plan
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.journalled import event_of
@@ -132,13 +132,6 @@ def test_a_budget_is_shown_with_what_it_ends() -> None:
 
 
 # -- printed
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_never(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -64,11 +64,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         time.sleep(0.1)
         at_the_end = list(terminal.watched())
         return Watched(
-            wide=wide,
-            at_the_end=at_the_end,
-            code=code,
-            has_cursor=terminal.has_cursor,
-            out=out,
+            wide=wide, at_the_end=at_the_end, code=code, has_cursor=terminal.has_cursor, out=out
         )
 
 

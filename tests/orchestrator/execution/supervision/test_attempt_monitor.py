@@ -45,10 +45,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 def monitor(
-    folder: Path,
-    clock: Clock,
-    isolation: Isolation = Isolation.LEASED,
-    **settings: object,
+    folder: Path, clock: Clock, isolation: Isolation = Isolation.LEASED, **settings: object
 ) -> AttemptMonitor:
     """A monitor of this very process, as of a trial on the first two of four cores."""
     lease = Lease(cores=(0, 1), isolation=isolation)
@@ -133,10 +130,7 @@ def test_tags_name_the_cores_and_a_pause(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("num_usable", "expected"), [(2, 1.0), (3, 2 / 3), (4, None)])
 def test_the_overhead_of_the_sweep_is_divided_among_the_cores(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    num_usable: int,
-    expected: float | None,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_usable: int, expected: float | None
 ) -> None:
     """From four cores on one is kept for the driver, whose time is then not on trials' cores."""
     overhead: dict[str, float] = {}

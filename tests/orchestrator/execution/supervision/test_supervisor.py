@@ -160,11 +160,7 @@ def paused_launch(folder: Path) -> Launch:
     ],
 )
 def test_a_pause_whose_checkpoint_is_lost_is_said(
-    servers: ForkServers,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    function: str,
-    said: str,
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, said: str
 ) -> None:
     def full(_source: Path, _target: Path) -> None:
         raise OSError("no room")

@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.search.factored.findings import Findings, Fingerprint
-from orchestrator.search.factored.roles import (
-    check_learning,
-    check_systems,
-    suspects,
-    what_differs,
-)
+from orchestrator.search.factored.roles import check_learning, check_systems, suspects, what_differs
 from orchestrator.space.knob import Role
 from tests.orchestrator.search.factored import simulated
 from tests.orchestrator.search.playing import completed, trial_of

@@ -11,13 +11,7 @@ from orchestrator.kernel.problem import SearchProblem
 from orchestrator.search import Factored
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.trial import Stage, Trial
-from tests.orchestrator.search.factored.simulated import (
-    EPOCHS,
-    SAMPLES,
-    Machine,
-    Truth,
-    problem,
-)
+from tests.orchestrator.search.factored.simulated import EPOCHS, SAMPLES, Machine, Truth, problem
 from tests.orchestrator.search.playing import asked_in, journalled, replay
 
 SEEDS = range(40)

@@ -20,6 +20,8 @@ from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.console.terminals import COLUMNS, ROWS, Terminal, last_view
 from tests.orchestrator.tracking.journals import Scribe, config, make_record, make_trial
 
+Shown = tuple[Lines, Scribe]
+
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
@@ -32,6 +34,13 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     terminal = Terminal()
     yield terminal
     terminal.close()
+
+
+@pytest.fixture
+def shown(terminal: Terminal, tmp_path: Path) -> Shown:
+    """The view of a sweep on the terminal, and what writes its events."""
+    tracker = Lines(terminal.stream)
+    return tracker, Scribe(tmp_path / "run", tracker.apply)
 
 
 def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path: Path) -> None:
@@ -63,9 +72,8 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
     tracker.close(0)
 
 
-def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = Lines(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
+def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, shown: Shown) -> None:
+    tracker, scribe = shown
     scribe.sweep()
     scribe.whole(make_trial(1))
     tracker.tick()
@@ -88,11 +96,8 @@ def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, tmp_path: Pat
     ]
 
 
-def test_configs_that_cannot_run_leave_one_line_a_reason(
-    terminal: Terminal, tmp_path: Path
-) -> None:
-    tracker = Lines(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
+def test_configs_that_cannot_run_leave_one_line_a_reason(terminal: Terminal, shown: Shown) -> None:
+    tracker, scribe = shown
     scribe.sweep()
     for number in range(8):
         scribe.whole(make_trial(number), TrialState.INFEASIBLE)
@@ -102,11 +107,10 @@ def test_configs_that_cannot_run_leave_one_line_a_reason(
 
 
 def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
-    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    terminal: Terminal, shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINES", "8")
-    tracker = Lines(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
+    tracker, scribe = shown
     scribe.sweep(num_planned=None)
     for number in range(10, 40):
         scribe.started(scribe.asked(make_trial(number)))
@@ -120,11 +124,10 @@ def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
 
 
 def test_what_is_written_meanwhile_stands_above_the_view(
-    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    terminal: Terminal, shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
-    tracker = Lines(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
+    tracker, scribe = shown
     scribe.sweep(num_planned=4)
     sys.stderr.write("an error of a library\n")
     tracker.note("a note of \x1b[2J others")
@@ -137,9 +140,8 @@ def test_what_is_written_meanwhile_stands_above_the_view(
     assert terminal.seen() == seen[:5]
 
 
-def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: Path) -> None:
-    tracker = Lines(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
+def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, shown: Shown) -> None:
+    tracker, scribe = shown
     scribe.sweep(num_planned=400)
     for number in range(200):
         scribe.whole(make_trial(number))
@@ -155,10 +157,9 @@ def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, tmp_path: P
 
 
 def test_what_a_trial_waits_for_is_shown_as_long_as_it_waits(
-    terminal: Terminal, tmp_path: Path
+    terminal: Terminal, shown: Shown
 ) -> None:
-    tracker = Lines(terminal.stream)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
+    tracker, scribe = shown
     scribe.sweep()
     trials = [scribe.asked(make_trial(number)) for number in (0, 1)]
     for trial in trials:
@@ -269,9 +270,7 @@ def test_a_config_is_named_by_what_differs_from_the_baseline() -> None:
     assert differing(other, sweep) == ["pin=on", "fanouts=5,5", "lr=0.02"]
 
 
-def test_a_log_has_a_line_for_each_start_and_end(
-    log: tuple[io.StringIO, Lines, Scribe],
-) -> None:
+def test_a_log_has_a_line_for_each_start_and_end(log: tuple[io.StringIO, Lines, Scribe]) -> None:
     stream, tracker, scribe = log
     scribe.sweep()
     zeroth, second, third = make_trial(0), make_trial(2), make_trial(3, stage=Stage.CONFIRM)

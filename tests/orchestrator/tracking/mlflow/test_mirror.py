@@ -21,12 +21,7 @@ from orchestrator.tracking.mlflow.content import PARENT_TAG, SWEEP_TAG, Mirrored
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.parent import Store
 from orchestrator.trial import TrialResult, TrialState
-from tests.orchestrator.tracking.in_mlflow import (
-    assert_mirrored,
-    runs_of,
-    search,
-    sqlite,
-)
+from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of, search, sqlite
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
 

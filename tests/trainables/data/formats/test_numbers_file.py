@@ -19,12 +19,7 @@ from trainables.data.formats.checks import (
     items,
     lines,
 )
-from trainables.data.formats.numbers_file import (
-    Content,
-    Table,
-    measure,
-    single_count,
-)
+from trainables.data.formats.numbers_file import Content, Table, measure, single_count
 
 
 @pytest.fixture

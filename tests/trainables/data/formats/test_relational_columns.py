@@ -11,11 +11,7 @@ from orchestrator.errors import DataError
 from tests.trainables.data.formats.edge_lists import drawn, end, naive
 from trainables.data.formats import neighbour_means, relational_columns
 from trainables.data.formats.neighbour_means import Neighbours
-from trainables.data.formats.relational_columns import (
-    Columns,
-    EdgeList,
-    write_columns,
-)
+from trainables.data.formats.relational_columns import Columns, EdgeList, write_columns
 
 
 def edges_in(columns: Columns) -> list[tuple[int, int, int]]:

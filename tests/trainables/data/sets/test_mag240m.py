@@ -244,10 +244,7 @@ FAULTS: dict[str, tuple[Break, str]] = {
         resave("split_dict.pt", lambda splits: {**splits, "valid": splits["train"][:9]}),
         "split_dict.pt: valid[0]: node ",
     ),
-    "no test split": (
-        resave("split_dict.pt", without_test),
-        "split_dict.pt names no test papers",
-    ),
+    "no test split": (resave("split_dict.pt", without_test), "split_dict.pt names no test papers"),
 }
 
 

@@ -244,8 +244,7 @@ def test_published_ratios_stand_beside_ours(view: View) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "text"),
-    [([0.5, 0.505, 0.495], "0.50 (0.49 to 0.51)"), ([0.9, 0.3, 0.5], "not known")],
+    ("ours", "text"), [([0.5, 0.505, 0.495], "0.50 (0.49 to 0.51)"), ([0.9, 0.3, 0.5], "not known")]
 )
 def test_our_ratio_has_an_interval_or_is_not_known(ours: list[float], text: str) -> None:
     run = MadeRun()

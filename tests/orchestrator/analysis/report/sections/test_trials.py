@@ -140,8 +140,7 @@ def test_each_step_has_what_it_brought_from_the_configs_that_were_run() -> None:
 
 def test_knobs_whose_configs_between_were_not_run_change_together_with_a_note() -> None:
     run = run_of(
-        ({"num_workers": 3}, 1300.0),
-        ({"num_workers": 3, "batch_size": 4000, "lr": 0.01}, 1800.0),
+        ({"num_workers": 3}, 1300.0), ({"num_workers": 3, "batch_size": 4000, "lr": 0.01}, 1800.0)
     )
     section = ladder_of(view_of_run(run))
     steps, changes = (
