@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from orchestrator import DataSet, Machine, Node, Trainable
@@ -84,9 +85,13 @@ class Case:
         return canonical(replaced(self.quick, {**setting.context, setting.knob.name: value}))
 
 
-OF_PROCESSES: Mapping[str, str] = {
-    "allocator": "test_contract.py::test_an_allocator_changes_nothing_that_is_learned"
-}
+def is_a_test(name: str) -> bool:
+    """Return True if a file beside this one has a test of this name."""
+    files = Path(__file__).parent.glob("test_*.py")
+    return any(f"def {name}(" in file.read_text() for file in files)
+
+
+OF_PROCESSES: Mapping[str, str] = {"allocator": "test_an_allocator_changes_nothing_that_is_learned"}
 """What a process has from its start on."""
 PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
 LOADER_VALUES = {"num_workers": (0, 2), "prefetch_factor": (2, 3)}
@@ -107,14 +112,13 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "lr_scaling": {"batch_size": 66}},
         elsewhere={
             **OF_PROCESSES,
-            "parallel": "test_parallel.py::test_ranks_learn_what_one_process_learns",
-            "ranks": "test_parallel.py::test_ranks_learn_what_one_process_learns",
-            "compile": "test_parallel.py::test_ranks_learn_what_one_process_learns",
+            "parallel": "test_ranks_learn_what_one_process_learns",
+            "ranks": "test_ranks_learn_what_one_process_learns",
+            "compile": "test_ranks_learn_what_one_process_learns",
         },
         effects={
-            "data_path": "test_lenet.py::test_each_data_path_fetches_in_its_own_way",
-            "channels_last": "test_lenet.py::"
-            "test_channels_last_keeps_the_channels_of_a_pixel_together",
+            "data_path": "test_each_data_path_fetches_in_its_own_way",
+            "channels_last": "test_channels_last_keeps_the_channels_of_a_pixel_together",
         },
     ),
     Case(
@@ -125,8 +129,8 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "input_scale=raw": {"lr": 1e-4}},
         elsewhere=OF_PROCESSES,
         effects={
-            "data_path": "test_mlp.py::test_each_way_fetches_as_it_says",
-            "data_placement": "test_mlp.py::test_each_way_fetches_as_it_says",
+            "data_path": "test_each_way_fetches_as_it_says",
+            "data_placement": "test_each_way_fetches_as_it_says",
         },
     ),
     Case(
@@ -147,15 +151,11 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "layers": {"mode": "full"}, "lr_scaling": {"batch_size": 98}},
         elsewhere={
             **OF_PROCESSES,
-            "ranks": "test_parallel.py::test_ranks_learn_what_one_process_learns",
-            "hold_out": "test_runs.py::test_without_it_validation_nodes_are_trained_on",
-            "graph_scope": "test_graphsage_batches.py::"
-            "test_the_largest_component_s_nodes_alone_are_trained_on",
+            "ranks": "test_ranks_learn_what_one_process_learns",
+            "hold_out": "test_without_it_validation_nodes_are_trained_on",
+            "graph_scope": "test_the_largest_component_s_nodes_alone_are_trained_on",
         },
-        effects={
-            "feature_placement": "test_graphsage_batches.py::"
-            "test_placed_on_the_host_features_are_a_copy_of_the_file_s"
-        },
+        effects={"feature_placement": "test_placed_on_the_host_features_are_a_copy_of_the_file_s"},
         same_on_gpu={"dropout": 0.0},
     ),
     Case(
@@ -190,24 +190,17 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
         elsewhere={
             **OF_PROCESSES,
-            "hold_out": "test_runs.py::test_without_it_validation_nodes_are_trained_on",
-            "eval_fanouts": "test_rgat_batches.py::"
-            "test_eval_fanouts_change_the_accuracy_and_not_the_training",
-            "test_fanouts": "test_rgat_batches.py::"
-            "test_validation_and_test_go_by_their_own_fanouts_and_batches",
-            "embedding_init": "test_rgat.py::test_learnable_vectors_begin_small_or_normal",
-            "eval_every": "test_rgat.py::"
-            "test_eval_every_says_which_epochs_the_best_model_is_chosen_from",
-            "submission": "test_rgat_batches.py::"
-            "test_test_predictions_of_the_best_model_are_handed_in",
+            "hold_out": "test_without_it_validation_nodes_are_trained_on",
+            "eval_fanouts": "test_eval_fanouts_change_the_accuracy_and_not_the_training",
+            "test_fanouts": "test_validation_and_test_go_by_their_own_fanouts_and_batches",
+            "embedding_init": "test_learnable_vectors_begin_small_or_normal",
+            "eval_every": "test_eval_every_says_which_epochs_the_best_model_is_chosen_from",
+            "submission": "test_test_predictions_of_the_best_model_are_handed_in",
         },
         effects={
-            "eval_batch_size": "test_rgat_batches.py::"
-            "test_validation_and_test_go_by_their_own_fanouts_and_batches",
-            "test_batch_size": "test_rgat_batches.py::"
-            "test_validation_and_test_go_by_their_own_fanouts_and_batches",
-            "mapped_gib": "test_rgat_batches.py::"
-            "test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded",
+            "eval_batch_size": "test_validation_and_test_go_by_their_own_fanouts_and_batches",
+            "test_batch_size": "test_validation_and_test_go_by_their_own_fanouts_and_batches",
+            "mapped_gib": "test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded",
         },
         same_on_gpu={"dropout": 0.0},
     ),
@@ -252,16 +245,13 @@ CASES = (
         },
         elsewhere={
             **OF_PROCESSES,
-            "ranks": "test_parallel.py::test_ranks_learn_what_one_process_learns",
-            "graph_scope": "test_node_embedding.py::"
-            "test_the_largest_component_s_nodes_alone_have_rows",
+            "ranks": "test_ranks_learn_what_one_process_learns",
+            "graph_scope": "test_the_largest_component_s_nodes_alone_have_rows",
         },
         effects={
-            "placement": "test_node_embedding.py::test_tables_are_where_placement_says",
-            "walk_processes": "test_node_embedding.py::"
-            "test_as_many_processes_draw_the_walks_as_are_asked_for",
-            "pair_container": "test_node_embedding.py::"
-            "test_a_list_of_pairs_grows_in_the_workers_and_arrays_do_not",
+            "placement": "test_tables_are_where_placement_says",
+            "walk_processes": "test_as_many_processes_draw_the_walks_as_are_asked_for",
+            "pair_container": "test_a_list_of_pairs_grows_in_the_workers_and_arrays_do_not",
         },
     ),
 )

@@ -38,6 +38,10 @@ class Reports:
         self.kept.append(report)
         return len(self.kept) == self.stop_after
 
+    def of(self, name: str) -> list[float | None]:
+        """Return its value in each report, None where one has it not."""
+        return [report.metrics.get(name) for report in self.kept]
+
     def metric(self, name: str) -> list[float]:
         """Return its value in each report that has it."""
         return [report.metrics[name] for report in self.kept if name in report.metrics]

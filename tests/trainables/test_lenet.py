@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from orchestrator import Machine, Node
-from orchestrator.space.configs import canonical, values_of
+from orchestrator.space.configs import canonical, replaced
 from tests.conftest import RunCli
 from tests.trainables.running import context, train_once
 from trainables.data.sets.digits import DIGITS
@@ -26,8 +26,7 @@ def machine(gpus: int = 0) -> Machine:
 
 
 def quick(**knobs: object) -> LeNetConfig:
-    values: dict[str, Any] = {**values_of(QUICK), **knobs}
-    return LeNetConfig(**values)
+    return replaced(QUICK, knobs)
 
 
 # -- the network and what it learns

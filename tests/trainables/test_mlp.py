@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from orchestrator.measurement.run import Run
-from orchestrator.space.configs import canonical, values_of
+from orchestrator.space.configs import canonical, replaced
 from tests.trainables.running import Reports, context, train_once
 from trainables.data.sets.digits import DIGITS
 from trainables.images import image_splits
@@ -18,8 +18,7 @@ QUICK = MlpConfig(batch_size=132, lr=0.05, threads=1, data_placement="device")
 
 
 def quick(**knobs: object) -> MlpConfig:
-    values: dict[str, Any] = {**values_of(QUICK), **knobs}
-    return canonical(MlpConfig(**values))
+    return canonical(replaced(QUICK, knobs))
 
 
 def epoch_of(config: MlpConfig, device: str = "cpu") -> list[Batch]:

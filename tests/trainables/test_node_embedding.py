@@ -11,7 +11,7 @@ import torch
 
 from orchestrator import DataFolders
 from orchestrator.measurement.run import Run
-from orchestrator.space.configs import values_of
+from orchestrator.space.configs import replaced, values_of
 from tests.trainables.running import Reports, context, train_once
 from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
@@ -39,8 +39,7 @@ QUICK = NodeEmbeddingConfig(
 
 
 def quick(**knobs: object) -> NodeEmbeddingConfig:
-    values: dict[str, Any] = {**values_of(QUICK), **knobs}
-    return NodeEmbeddingConfig(**values)
+    return replaced(QUICK, knobs)
 
 
 # -- what it learns

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from orchestrator.measurement.run import Context, Run
-from orchestrator.trial import Budget, Report, Stage
+from orchestrator.trial import Budget, Stage
+from tests.trainables.running import Reports
 
 NUM_TRAINING, NUM_VALIDATION = 20, 8
 NUM_FEATURES = 4
-
-
-@dataclass
-class Reports:
-    """Channel that keeps reports, and asks for an end after so many of them."""
-
-    stop_after: int | None = None
-    kept: list[Report] = field(default_factory=list)
-
-    def report(self, report: Report) -> bool:
-        self.kept.append(report)
-        return len(self.kept) == self.stop_after
-
-    def of(self, name: str) -> list[float | None]:
-        """Return a figure of each report."""
-        return [report.metrics.get(name) for report in self.kept]
 
 
 def make_run(

@@ -13,9 +13,10 @@ import pytest
 from orchestrator import SweepFileError, from_script, maximize, minimize
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.provenance.source import source_hash
-from orchestrator.trial import Budget, Report
+from orchestrator.trial import Budget
 from tests.conftest import RunCli
 from tests.orchestrator.execution.ray.functions.trials import trained
+from tests.trainables.running import Reports
 
 ACC = [maximize("acc")]
 
@@ -48,13 +49,13 @@ def test_a_command_that_is_to_report_nothing_has_its_time() -> None:
 
 
 def test_the_speed_is_that_after_the_first_report() -> None:
-    channel = Collected()
+    channel = Reports()
     text = "sleep 0.3; for i in 1 2 3; do echo acc=0.5 samples=${{i}}00; sleep 0.1; done"
 
     shell(text).train(shell(text).config(), Run(context(), channel))
 
-    assert "samples_per_s" not in channel.reports[0].metrics
-    assert 500 < channel.reports[2].metrics["samples_per_s"] <= 1000
+    assert "samples_per_s" not in channel.kept[0].metrics
+    assert 500 < channel.kept[2].metrics["samples_per_s"] <= 1000
 
 
 @pytest.mark.parametrize(
@@ -74,11 +75,11 @@ def test_where_figures_come_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    channel, trainable = Collected(), shell(text, **more)
+    channel, trainable = Reports(), shell(text, **more)
 
     trainable.train(trainable.config(), Run(context(folder=tmp_path), channel))
 
-    assert channel.reports[-1].metrics["acc"] == expected
+    assert channel.kept[-1].metrics["acc"] == expected
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_a_stop_ends_the_command(tmp_path: Path) -> None:
     began = time.monotonic()
 
     with pytest.raises(TrialStopped):
-        trainable.train(trainable.config(), Run(context(), Collected(stop=True)))
+        trainable.train(trainable.config(), Run(context(), Reports(stop_after=1)))
 
     assert time.monotonic() - began < 10
     with pytest.raises(ProcessLookupError):
@@ -173,16 +174,6 @@ def test_a_sweep_of_a_shell_script(run_cli: RunCli, tmp_path: Path) -> None:
     speed = trials["metrics.samples_per_s"]
     assert speed[fast].min() > speed[~fast].max()
     assert "workers 4" in done.stdout
-
-
-class Collected:
-    def __init__(self, *, stop: bool = False) -> None:
-        self.reports: list[Report] = []
-        self._stop = stop
-
-    def report(self, report: Report) -> bool:
-        self.reports.append(report)
-        return self._stop
 
 
 def context(folder: Path | None = None) -> Context:

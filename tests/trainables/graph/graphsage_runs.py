@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator import DataFolders
 from orchestrator.measurement.run import Context
-from orchestrator.space.configs import values_of
+from orchestrator.space.configs import replaced
 from tests.trainables.running import batches_seen, context
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
@@ -21,8 +21,7 @@ QUICK = SageConfig(batch_size=100, fanouts=(4, 5), hidden=16, lr=0.01, threads=1
 
 
 def quick(**knobs: object) -> SageConfig:
-    values: dict[str, Any] = {**values_of(QUICK), **knobs}
-    return SageConfig(**values)
+    return replaced(QUICK, knobs)
 
 
 def store_of(data: Any) -> GraphStore:  # noqa: ANN401 - any data set

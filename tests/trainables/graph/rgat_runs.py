@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator import DataFolders
 from orchestrator.measurement.run import Context
-from orchestrator.space.configs import values_of
+from orchestrator.space.configs import replaced
 from tests.trainables.running import batches_seen, context
 from trainables.data.formats.relational_store import RelationalStore
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
@@ -31,8 +31,7 @@ QUICK = RgatConfig(
 
 
 def quick(**knobs: object) -> RgatConfig:
-    values: dict[str, Any] = {**values_of(QUICK), **knobs}
-    return RgatConfig(**values)
+    return replaced(QUICK, knobs)
 
 
 def store_of(data: Any) -> RelationalStore:  # noqa: ANN401 - any data set

@@ -22,7 +22,8 @@ from orchestrator import from_ray, maximize
 from orchestrator.execution.ray.functions.training import RayInTrialError, own_function
 from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget
-from tests.orchestrator.execution.ray.functions.trials import Channel, trained
+from tests.orchestrator.execution.ray.functions.trials import trained
+from tests.trainables.running import Reports
 
 Config = dict[str, Any]
 W = 2.0
@@ -164,7 +165,7 @@ def test_files_that_go_with_their_trial_are_named(capfd: pytest.CaptureFixture[s
 
     notes = []
     for function in (writing, returns_a_number):
-        run = Run(Context(seed=0, budget=Budget(epochs=1)), Channel())
+        run = Run(Context(seed=0, budget=Budget(epochs=1)), Reports())
         trainable = from_ray(function, config={"w": 2.0})
         trainable.train(trainable.config(), run)
         notes.append(run.notes)

@@ -10,20 +10,10 @@ from orchestrator import Machine, Node, Trainable
 from orchestrator.data import PreparedData
 from orchestrator.measurement.run import Context, Run
 from orchestrator.metric_table import METRICS
-from orchestrator.trial import Budget, Report
+from orchestrator.trial import Budget
+from tests.trainables.running import Reports
 
 MACHINE = Machine(nodes=(Node(name="here", cpus=8, gpus=2),))
-
-
-class Channel:
-    """A channel that notes what it is told."""
-
-    def __init__(self) -> None:
-        self.reports: list[Report] = []
-
-    def report(self, report: Report) -> bool:
-        self.reports.append(report)
-        return False
 
 
 def trained(
@@ -35,7 +25,7 @@ def trained(
     pause_after: int | None = None,
 ) -> list[dict[str, float]]:
     """Train one config; return what was reported of each report, without the measurement."""
-    channel = Channel()
+    channel = Reports()
     with tempfile.TemporaryDirectory() as own:
         context = Context(
             seed=0,
@@ -49,6 +39,6 @@ def trained(
         finally:
             trained.reports = [  # type: ignore[attr-defined] # those before an error, too
                 {name: value for name, value in each.metrics.items() if name not in METRICS}
-                for each in channel.reports
+                for each in channel.kept
             ]
     return list(trained.reports)  # type: ignore[attr-defined]
