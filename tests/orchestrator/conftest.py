@@ -17,6 +17,7 @@ from tests.orchestrator.driver.never import write_never
 from tests.orchestrator.driver.speed_sweeps import write_sweep
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.journalled import replace_in
+from tests.orchestrator.tracking.journals import Scribe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_never(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def scribe(run_dir: Path) -> Scribe:
+    """What writes the journal of a run that has begun."""
+    return Scribe(run_dir).sweep()
 
 
 @pytest.fixture(scope="session")

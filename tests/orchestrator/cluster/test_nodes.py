@@ -13,7 +13,6 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.orchestrator.cluster.conftest import Cluster, commands
-from tests.orchestrator.cluster.made_nodes import MadeNode
 from tests.orchestrator.cluster.reading import Event, await_in, events, running_on
 from tests.orchestrator.cluster.toy_project import write_project
 
@@ -32,10 +31,6 @@ def numbers_of(events: list[Event]) -> dict[str, int]:
 
 def finished(events: list[Event]) -> list[str]:
     return [str(event["trial_id"]) for event in events if event["event"] == "finished"]
-
-
-def copy_data(source: MadeNode, target: MadeNode) -> None:
-    shutil.copytree(source.root / "tmp/data", target.root / "tmp/data", dirs_exist_ok=True)
 
 
 def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> None:
@@ -57,7 +52,8 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
     assert not ended.exists(), "no trial has run"
 
     for name in ("one", "two"):
-        copy_data(head, cluster.network.nodes[name])
+        copy = cluster.network.nodes[name].root / "tmp/data"
+        shutil.copytree(head.root / "tmp/data", copy, dirs_exist_ok=True)
     hold = ended.with_suffix(".hold")
     hold.touch()
     driver = head.start(*asked, cwd=Path("/tmp/project"))

@@ -55,14 +55,11 @@ def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_goes_on(
     assert done.returncode == 0, done.stderr
 
 
-def commands_of(page: Path) -> str:
-    """Return the indented lines of a page."""
-    return "\n".join(re.findall(r"^    (?! )(.*)$", page.read_text(), re.MULTILINE))
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_commands_of_a_page_are_bash(page: Path) -> None:
-    text = page.read_text() if page.suffix == ".sbatch" else commands_of(page)
+    text = page.read_text()
+    if page.suffix != ".sbatch":  # its indented lines
+        text = "\n".join(re.findall(r"^    (?! )(.*)$", text, re.MULTILINE))
     assert text
     done = ran("bash", "-n", input=text, check=False)
     assert done.returncode == 0, done.stderr

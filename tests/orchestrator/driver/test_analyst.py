@@ -292,8 +292,7 @@ FAST, SLOW = {"samples_per_s": 9e4, "val_acc": 0.9}, {"samples_per_s": 1e4, "val
 
 def history_of(run_dir: Path, *results: dict[str, Any], **sweep: object) -> SweepHistory:
     """Return the history after trials 0, 1, ... (trial 0 is the baseline's) that ended as told."""
-    scribe = Scribe(run_dir)
-    scribe.sweep(**sweep)
+    scribe = Scribe(run_dir).sweep(**sweep)
     for number, changes in enumerate(results):
         trial = scribe.asked(make_trial(number))
         scribe.started(trial)
@@ -307,8 +306,7 @@ def recommended(best: BestSoFar) -> dict[str, Any]:
 
 
 def test_the_best_so_far_is_what_the_report_recommends(tmp_path: Path) -> None:
-    scribe = Scribe(tmp_path)
-    scribe.sweep()
+    scribe = Scribe(tmp_path).sweep()
     for number in range(8):
         scribe.whole(make_trial(number))
     for number in (0, 3):

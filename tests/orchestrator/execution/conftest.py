@@ -160,11 +160,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     They come first, so that one worker has them all; last among tests that run alone, so that no
     other test is timed beside an executor's processes.
     """
-    items.sort(key=_place)
-
-
-def _place(item: pytest.Item) -> int:
-    return (1 if item.get_closest_marker("alone") else -1) * _shared_executor(item)
+    items.sort(key=lambda each: (-1, 1)["alone" in each.keywords] * _shared_executor(each))
 
 
 def _shared_executor(item: pytest.Item) -> int:

@@ -30,17 +30,8 @@ def replayed(
     file: Path | None = None,
     page: bool = False,
 ) -> Finished:
-    arguments = (
-        file or run.file,
-        "--executor",
-        "replay",
-        "--set",
-        f"replay.table={run.out}",
-        "--out",
-        out,
-        *more,
-    )
-    return run_main(*arguments, page=page)
+    options = ("--executor", "replay", "--set", f"replay.table={run.out}", "--out", out)
+    return run_main(file or run.file, *options, *more, page=page)
 
 
 def decisions(run_dir: Path) -> list[tuple[str, ...]]:

@@ -175,14 +175,11 @@ def finite_spaces(draw: st.DrawFn) -> Config:
     )
 
 
-def odd_batches_without_workers() -> list[Any]:
-    """A constraint that excludes some configs of each such space, and never the baseline."""
-    return [requires(lambda c: c.workers == 0 or c.batch % 2 == 0, "odd")]
-
-
 def assert_all_once(spec: SearchSpec, space: Config, seed: int, capacity: int) -> None:
     """Every config that the constraints allow is asked for exactly once, and no other."""
-    at = problem(space=space, constraints=odd_batches_without_workers(), seed=seed)
+    # It excludes some configs of each such space, and never the baseline.
+    odd = requires(lambda c: c.workers == 0 or c.batch % 2 == 0, "odd")
+    at = problem(space=space, constraints=[odd], seed=seed)
     every = every_combination(at)
     assert every is not None
     canonical_configs = map(at.canonical, every)

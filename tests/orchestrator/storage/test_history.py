@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -25,13 +24,6 @@ from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.trial import Report, TrialResult, TrialState
 from tests.orchestrator.helpers.journalled import replace_in
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_record, make_trial
-
-
-@pytest.fixture
-def scribe(tmp_path: Path) -> Scribe:
-    scribe = Scribe(tmp_path / "run")
-    scribe.sweep()
-    return scribe
 
 
 def history(scribe: Scribe) -> SweepHistory:

@@ -50,13 +50,6 @@ METRICS = (
 )
 
 
-@pytest.fixture
-def scribe(tmp_path: Path) -> Scribe:
-    scribe = Scribe(tmp_path / "run")
-    scribe.sweep()
-    return scribe
-
-
 def tables(scribe: Scribe) -> tuple[pd.DataFrame, pd.DataFrame]:
     history = read_history(read_journal(scribe.run_dir / RunFile.JOURNAL))
     return trials_of(history), curves_of(history)

@@ -105,8 +105,9 @@ class Scribe:
     def record(self, event: str, **content: object) -> None:
         self._tell(append(self._journal, event, **content))
 
-    def sweep(self, **changes: object) -> None:
+    def sweep(self, **changes: object) -> Scribe:
         self.record("sweep", sweep=make_record(**changes).to_json())
+        return self
 
     def resumed(self) -> None:
         words = ("python", "-m", "orchestrator", "--resume", str(self.run_dir))

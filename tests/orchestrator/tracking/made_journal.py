@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,9 @@ def write_run(run: MadeRun, run_dir: Path) -> Path:
 
 def _write_trial(row: Row, run: MadeRun, journal: Journal) -> None:
     trial_id = row["trial_id"]
-    config = {name: _value(name, row[f"params.{name}"]) for name in BASELINE}
+    config = {name: row[f"params.{name}"] for name in BASELINE}
+    for name in (name for name, value in BASELINE.items() if isinstance(value, tuple)):
+        config[name] = tuple(map(int, config[name].split(",")))
     trial = Trial(
         id=trial_id,
         stage=Stage(row["stage"]),
@@ -74,13 +75,5 @@ def _named(cells: Row, prefix: str) -> dict[str, Any]:
     return {
         name.removeprefix(prefix): value
         for name, value in cells.items()
-        if name.startswith(prefix) and not name.endswith(of_run) and not _is_unknown(value)
+        if name.startswith(prefix) and not name.endswith(of_run) and not pd.isna(value)
     }
-
-
-def _is_unknown(value: object) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
-
-
-def _value(name: str, cell: Any) -> Any:  # noqa: ANN401 - a knob's value
-    return tuple(map(int, cell.split(","))) if isinstance(BASELINE[name], tuple) else cell

@@ -14,7 +14,6 @@ from trainables.graph.mapped import MappedMemory
 from trainables.graph.relational import RelationalSampler
 from trainables.graph.relational_batches import (
     FetchRelational,
-    RelationalBatch,
     most_relational_bytes,
 )
 from trainables.graph.sampling import ByTable
@@ -54,11 +53,6 @@ def draw(*, step: int = 0, indices: tuple[int, ...] = (5, 3, 11, 80)) -> Draw:
     return Draw(epoch=1, step=step, indices=np.array(indices), total=9)
 
 
-def tensors_of(batch: RelationalBatch) -> list[torch.Tensor]:
-    of_blocks = [t for block in batch.blocks for t in block if isinstance(t, torch.Tensor)]
-    return [batch.inputs, batch.labels, batch.places, *of_blocks]
-
-
 @pytest.mark.parametrize("fanouts", [(3, 4), (25,), (2, 2, 2), (-1, 3), (-1, -1)])
 @pytest.mark.parametrize("with_features", [True, False])
 def test_no_batch_is_larger_than_its_slot(
@@ -72,7 +66,9 @@ def test_no_batch_is_larger_than_its_slot(
     store = RelationalStore.open(write_store(tmp_path / "store", arrays).path)
     features = FEATURES if with_features else None
     batch = fetch(*fanouts, features=features)(draw(indices=tuple(range(0, 160, 2))))
-    num_bytes = sum(-(-tensor.nbytes // 64) * 64 for tensor in tensors_of(batch))
+    tensors = [t for block in batch.blocks for t in block if isinstance(t, torch.Tensor)]
+    tensors += [batch.inputs, batch.labels, batch.places]
+    num_bytes = sum(-(-tensor.nbytes // 64) * 64 for tensor in tensors)
     assert num_bytes <= most_relational_bytes(80, fanouts, store)
 
 

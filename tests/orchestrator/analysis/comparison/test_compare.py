@@ -10,7 +10,6 @@ import pytest
 
 from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.compare import Comparison, compare
-from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.metrics import Objective, at_least, maximize
 from tests.orchestrator.analysis.comparison.drawn import run_of, with_cells, with_sweep
@@ -93,10 +92,6 @@ def test_the_accuracy_may_fall_by_the_sweeps_own_tolerance() -> None:
     assert sorted(limits[1:]) == pytest.approx(sorted(0.02 * levels))
 
 
-def less_accurate(run: RunTables, points: float) -> RunTables:
-    return with_cells(run, **{"metrics.val_acc": run.trials["metrics.val_acc"] - points / 100})
-
-
 def compared(**second: float) -> Comparison:
     return compare(run_of(1, repeats=5), run_of(2, repeats=5, **second))  # type: ignore[arg-type]
 
@@ -119,7 +114,8 @@ def test_the_verdict_is_said_with_its_figure(second: dict[str, float], sentence:
 
 
 def test_an_accuracy_that_falls_beyond_its_tolerance_is_a_regression_in_points() -> None:
-    second = less_accurate(run_of(2, repeats=5), 2)
+    second = run_of(2, repeats=5)
+    second = with_cells(second, **{"metrics.val_acc": second.trials["metrics.val_acc"] - 0.02})
     assert compare(run_of(1, repeats=5), second).sentence == (
         "regression in val_acc: all 4 configs together (train): val_acc is 2 points worse than in "
         "the first run (95 % interval -2.03 to -1.97; tolerance 0.5 points), and 4 more"

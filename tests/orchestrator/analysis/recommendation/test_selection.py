@@ -80,14 +80,11 @@ figures = st.tuples(st.floats(100, 10_000), st.floats(0.85, 0.92))
 DRAWN = run_of(*((config(num_workers=n), 1000, 0.9) for n in range(12))).tables
 
 
-def _columns(rows: list[tuple[float, float]]) -> dict[str, list[float]]:
-    return {SPEED: [speed for speed, _ in rows], ACCURACY: [accuracy for _, accuracy in rows]}
-
-
 @settings(max_examples=15, deadline=None)
 @given(st.lists(figures, min_size=1, max_size=12))
 def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
-    trials = DRAWN.trials.iloc[: len(rows)].assign(**_columns(rows))
+    columns = dict(zip((SPEED, ACCURACY), zip(*rows, strict=True), strict=True))
+    trials = DRAWN.trials.iloc[: len(rows)].assign(**columns)
     selected = select(replace(DRAWN, trials=trials)).config
     speed, accuracy = rows[selected["num_workers"]]
     enough = [s for s, a in rows if a >= max(a for _, a in rows) - 0.005 - 1e-9]

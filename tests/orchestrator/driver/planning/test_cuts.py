@@ -57,7 +57,9 @@ class Run:
             enumerates=not isinstance(search, Optuna),
             ending=stopping.start(problem) if stopping else None,
         )
-        stages = Stages(problem, [searching, _confirming(last, runs)])
+        analyses = InterimAnalyses(first=2, last=last)
+        confirming = Confirming(analyses=analyses, judge=Deciding([BEST], runs))
+        stages = Stages(problem, [searching, confirming])
         asked = replace(ASKED, epochs=problem.budget.epochs)
         plan = replace(
             make_plan(asked, MACHINE, num_cores=1), first_rounds=FirstRounds(rounds=2), num_able=6
@@ -89,11 +91,6 @@ class Run:
     @property
     def cuts(self) -> list[str]:
         return [event.part for event in self.events if isinstance(event, Cut)]
-
-
-def _confirming(last: int, runs: int) -> Confirming:
-    analyses = InterimAnalyses(first=2, last=last)
-    return Confirming(analyses=analyses, judge=Deciding([BEST], runs))
 
 
 def _result(trial: Trial) -> TrialResult:

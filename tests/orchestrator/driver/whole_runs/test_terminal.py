@@ -44,10 +44,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     folder = tmp_path_factory.mktemp("watched")
     # More trials than are waited for: it is to be interrupted, on a fast machine too.
     values = ", ".join(f"{4 - number / 10}" for number in range(20))
-    file, out = (
-        write_sweep(folder, f"step_ms=choice({values})", epochs=4, shared=True),
-        folder / "run",
-    )
+    file = write_sweep(folder, f"step_ms=choice({values})", epochs=4, shared=True)
+    out = folder / "run"
     words = [file.name, "--out", "run", "--executor", "inline", "--no-mlflow"]
     command = [sys.executable, "-m", "orchestrator", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
@@ -56,7 +54,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     with closing(Terminal(80)) as terminal:
         driver = terminal.start(command, cwd=folder, env=environment)
         try:
-            wide = seen_once(terminal, driver, lambda: num_ended(out) >= 1)
+            wide = seen_once(terminal, driver, lambda: any(finished_counts(out).values()))
             terminal.type("\x03")
             code = driver.wait(timeout=LIMIT_S)
         finally:
@@ -66,10 +64,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         return Watched(
             wide=wide, at_the_end=at_the_end, code=code, has_cursor=terminal.has_cursor, out=out
         )
-
-
-def num_ended(out: Path) -> int:
-    return sum(finished_counts(out).values())
 
 
 def seen_once(
@@ -90,12 +84,8 @@ def seen_once(
     return list(terminal.watched())
 
 
-def one_line(lines: list[str]) -> str:
-    return " ".join(" ".join(lines).split())
-
-
 def test_the_view_stands_below_a_line_for_each_end(watched: Watched) -> None:
-    text = one_line(watched.wide)
+    text = " ".join(" ".join(watched.wide).split())
     assert max(map(len, watched.wide)) <= 80
     assert "speed: workload, 20 trials, 1 core a trial" in watched.wide[0]
     assert "1/20" in text

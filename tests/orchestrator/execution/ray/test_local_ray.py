@@ -25,10 +25,6 @@ from tests.conftest import RunCli
 from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 
-def raylets() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children() if child.name() == "raylet"]
-
-
 def test_nothing_polls_beside_the_trials_for_machines_logs_or_pages(
     ray_executor: RayExecutor,
 ) -> None:
@@ -84,7 +80,8 @@ def test_all_of_rays_files_are_in_the_private_folder(ray_executor: RayExecutor) 
     assert list(folder.glob("ray/session_*/logs/raylet.out"))
     sockets = {folder / "ray" / "plasma", folder / "ray" / "raylet"}
     assert all(stat.S_ISSOCK(path.stat().st_mode) for path in sockets)
-    for raylet in raylets():
+    children = psutil.Process().children()
+    for raylet in (child for child in children if child.name() == "raylet"):
         assert os.getpgid(raylet.pid) != os.getpgid(0), "a signal to the driver's group is not its"
         assert token.read_text() not in " ".join(raylet.cmdline())
     for name in ("RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):  # trials need none of it

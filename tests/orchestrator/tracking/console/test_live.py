@@ -48,8 +48,7 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
     leader = Best(title="recommended", config=config(1), figures=figures)
     found = BestSoFar(leaders=[leader], baseline=1e4, num_front=2)
     tracker = Lines(terminal.stream, find_best=lambda _: found)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
-    scribe.sweep(num_planned=6)
+    scribe = Scribe(tmp_path / "run", tracker.apply).sweep(num_planned=6)
     trials = [make_trial(number) for number in range(5)]
     scribe.whole(trials[0])
     scribe.whole(trials[1])
@@ -186,8 +185,7 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
         return BestSoFar()
 
     tracker = Lines(terminal.stream, find_best=find)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
-    scribe.sweep()
+    scribe = Scribe(tmp_path / "run", tracker.apply).sweep()
     assert num_looks == 0, "it would delay the first trial"
     for number in range(4):
         scribe.whole(make_trial(number))
@@ -210,8 +208,7 @@ def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
         raise ValueError("no such column")
 
     tracker = Lines(terminal.stream, find_best=find)
-    scribe = Scribe(tmp_path / "run", tracker.apply)
-    scribe.sweep()
+    scribe = Scribe(tmp_path / "run", tracker.apply).sweep()
     scribe.whole(make_trial(0))
     tracker.tick()
     assert "1 of 4 done" in last_view(terminal, tracker.tick)[0]

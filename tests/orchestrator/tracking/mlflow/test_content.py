@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from mlflow.utils.validation import _validate_metric_name
 
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.tracking.mlflow.content import points, tags
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
-
-
-@pytest.fixture
-def scribe(tmp_path: Path) -> Scribe:
-    scribe = Scribe(tmp_path / "run")
-    scribe.sweep()
-    return scribe
 
 
 def trial_of(scribe: Scribe) -> TrialHistory:

@@ -28,8 +28,7 @@ def quiet(text: str) -> None:
 def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -> None:
     uri = default_uri(run_dir.parents[1])
     tracker = MlflowMirror(run_dir, uri, say=quiet)
-    scribe = Scribe(run_dir, tracker.apply)
-    scribe.sweep()
+    scribe = Scribe(run_dir, tracker.apply).sweep()
     for number in range(3):
         scribe.whole(make_trial(number))
         tracker.tick()
@@ -71,8 +70,7 @@ def writer_process() -> psutil.Process:
 
 def test_a_killed_writer_is_started_again_at_the_end(run_dir: Path, tmp_path: Path) -> None:
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=quiet)
-    scribe = Scribe(run_dir, tracker.apply)
-    scribe.sweep()
+    scribe = Scribe(run_dir, tracker.apply).sweep()
     scribe.whole(make_trial(0))
     process = writer_process()
     process.kill()
@@ -85,8 +83,7 @@ def test_a_killed_writer_is_started_again_at_the_end(run_dir: Path, tmp_path: Pa
 
 def test_it_yields_to_trials_from_the_first_start(run_dir: Path, tmp_path: Path) -> None:
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=quiet, bound_s=0.1)
-    scribe = Scribe(run_dir, tracker.apply)
-    scribe.sweep()
+    scribe = Scribe(run_dir, tracker.apply).sweep()
     process = writer_process()
     deadline = time.monotonic() + 30
     while len(os.listdir(f"/proc/{process.pid}/task")) < 2:  # noqa: PTH208 - no files
@@ -109,8 +106,7 @@ def test_a_server_that_hangs_does_not_hang_the_end(run_dir: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         uri = f"http://127.0.0.1:{server.getsockname()[1]}"
         tracker = MlflowMirror(run_dir, uri, say=said.append, bound_s=2.0)
-        scribe = Scribe(run_dir, tracker.apply)
-        scribe.sweep()
+        scribe = Scribe(run_dir, tracker.apply).sweep()
         scribe.whole(make_trial(0))
         began = time.monotonic()
         (line,) = tracker.close(0)
@@ -124,8 +120,7 @@ def test_a_server_that_is_away_has_one_note_and_costs_the_sweep_nothing(run_dir:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     tracker = MlflowMirror(run_dir, f"http://127.0.0.1:{port}", say=said.append, bound_s=1.0)
-    scribe = Scribe(run_dir, tracker.apply)
-    scribe.sweep()
+    scribe = Scribe(run_dir, tracker.apply).sweep()
     longest_s = 0.0
     deadline = time.monotonic() + 30
     while not said and time.monotonic() < deadline:

@@ -29,8 +29,7 @@ TRIALS = (make_trial(0), make_trial(1), make_trial(2), make_trial(1, stage=Stage
 
 def swept(run_dir: Path) -> Scribe:
     """Journal a sweep of a baseline, a faster config twice, another one and one that failed."""
-    scribe = Scribe(run_dir)
-    scribe.sweep()
+    scribe = Scribe(run_dir).sweep()
     for trial in TRIALS:
         scribe.whole(trial)
     scribe.whole(make_trial(5), TrialState.FAILED)
@@ -91,8 +90,7 @@ def test_children_have_the_roles_of_their_configs(ended: str) -> None:
     assert tags["confirm num_workers=3"]["repeat"] == "0"
 
 
-def test_an_answer_that_changes_fails_nothing(scribe: Scribe, tmp_path: Path) -> None:
-    uri = sqlite(tmp_path)
+def test_an_answer_that_changes_fails_nothing(scribe: Scribe, uri: str) -> None:
     Mirror(scribe.run_dir, uri).finish(0)
     other = {**RECOMMENDED["config"], "num_workers": 6}
     for recommended, now in ((other, "6"), (None, "nothing is")):
@@ -116,10 +114,7 @@ def test_names_that_mlflow_refuses_are_changed(scribe: Scribe, tmp_path: Path) -
     assert data.params["recommended.lr _1/s_"] == "0.1"
 
 
-def test_half_a_sweep_gives_no_params_and_a_resumed_one_no_answer(
-    scribe: Scribe, tmp_path: Path
-) -> None:
-    uri = sqlite(tmp_path)
+def test_half_a_sweep_gives_no_params_and_a_resumed_one_no_answer(scribe: Scribe, uri: str) -> None:
     mirror = Mirror(scribe.run_dir, uri)
     mirror.catch_up()
     assert roles_of(uri)["baseline"] == "baseline", "known before there is an answer"
@@ -136,8 +131,7 @@ def test_half_a_sweep_gives_no_params_and_a_resumed_one_no_answer(
     assert parent_of(uri).data.params["recommended.num_workers"] == "3"
 
 
-def test_without_the_analysis_the_parent_has_its_question(scribe: Scribe, tmp_path: Path) -> None:
-    uri = sqlite(tmp_path)
+def test_without_the_analysis_the_parent_has_its_question(scribe: Scribe, uri: str) -> None:
     (scribe.run_dir / RunFile.RECOMMENDED).unlink()
     Mirror(scribe.run_dir, uri).finish(1)
     data = parent_of(uri).data

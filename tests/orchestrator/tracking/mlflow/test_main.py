@@ -42,13 +42,6 @@ def sleep(monkeypatch: pytest.MonkeyPatch) -> FakeSleep:
     return sleep
 
 
-@pytest.fixture
-def scribe(run_dir: Path) -> Scribe:
-    scribe = Scribe(run_dir)
-    scribe.sweep()
-    return scribe
-
-
 def followed(run_dir: Path, uri: str) -> tuple[int, list[Status]]:
     """Follow a run once; return the exit code and what was said."""
     said: list[Status] = []

@@ -25,10 +25,9 @@ from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of, sear
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
 
 
-def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path: Path) -> None:
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
+def test_search_runs_gives_the_tables_names_and_figures(
+    run_dir: Path, uri: str, scribe: Scribe
+) -> None:
     for number, state in enumerate((TrialState.COMPLETED, TrialState.STOPPED, TrialState.FAILED)):
         scribe.whole(make_trial(number), state)
     Mirror(run_dir, uri).finish(0)
@@ -47,10 +46,9 @@ def test_search_runs_gives_the_tables_names_and_figures(run_dir: Path, tmp_path:
     assert found["status"].tolist() == ["FINISHED", "FINISHED", "FAILED"]
 
 
-def test_a_trial_that_proves_infeasible_is_so_in_mlflow(run_dir: Path, tmp_path: Path) -> None:
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
+def test_a_trial_that_proves_infeasible_is_so_in_mlflow(
+    run_dir: Path, uri: str, scribe: Scribe
+) -> None:
     trial = scribe.whole(make_trial(0))
     mirror = Mirror(run_dir, uri)
     mirror.catch_up()
@@ -62,10 +60,7 @@ def test_a_trial_that_proves_infeasible_is_so_in_mlflow(run_dir: Path, tmp_path:
     assert child.data.tags["reason"] == result.reason
 
 
-def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path) -> None:
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
+def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, uri: str, scribe: Scribe) -> None:
     scribe.whole(make_trial(0))
     scribe.whole(make_trial(2), TrialState.NOT_RUN)
     cut_short = scribe.asked(make_trial(1))
@@ -99,11 +94,8 @@ def test_resuming_leaves_one_child_for_each_trial(run_dir: Path, tmp_path: Path)
 
 
 def test_killed_before_any_request_and_started_again_it_writes_everything_once(
-    run_dir: Path, tmp_path: Path
+    run_dir: Path, uri: str, scribe: Scribe
 ) -> None:
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
     for number in range(12):
         scribe.whole(make_trial(number))
     scribe.ended()
@@ -138,12 +130,9 @@ def _die_after(num_requests: int) -> None:
 
 
 def test_an_error_at_any_call_is_made_good(
-    run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_dir: Path, uri: str, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server loses the answer: it did what was asked, but the mirror hears of an error."""
-    uri = sqlite(tmp_path)
-    scribe = Scribe(run_dir)
-    scribe.sweep()
     for number in range(3):
         scribe.whole(make_trial(number))
     scribe.ended()

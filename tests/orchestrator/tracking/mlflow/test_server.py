@@ -28,8 +28,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
             if not isinstance(event, Started):
                 tracker.apply(event)
 
-        scribe = Scribe(run_dir, tell)
-        scribe.sweep()
+        scribe = Scribe(run_dir, tell).sweep()
         for number in range(2):
             scribe.whole(make_trial(number))
         half_done = scribe.asked(make_trial(2))

@@ -21,13 +21,8 @@ from orchestrator.tracking.mlflow.views import (
     links,
     view_tags,
 )
-from orchestrator.trial import Trial, TrialState
+from orchestrator.trial import TrialState
 from tests.orchestrator.tracking.journals import Scribe, events_of, make_trial
-
-
-def wide_trial(number: int) -> Trial:
-    names = [f"{'knob' * 50}_{each}" for each in range(10 * MAX_KNOBS)]
-    return replace(make_trial(number), config=dict.fromkeys(names, number))
 
 
 @pytest.fixture
@@ -77,7 +72,8 @@ def test_the_charts_are_of_speed_accuracy_and_the_knobs_that_vary(scribe: Scribe
 def test_a_sweep_of_very_many_knobs_has_views_that_mlflow_takes(scribe: Scribe) -> None:
     scribe.sweep()
     for number in (0, 1):
-        scribe.whole(wide_trial(number))
+        names = [f"{'knob' * 50}_{each}" for each in range(10 * MAX_KNOBS)]
+        scribe.whole(replace(make_trial(number), config=dict.fromkeys(names, number)))
     assert len(view_of(scribe, ANSWER)["selectedColumns"]) < 2 * MAX_KNOBS
     assert len(view_of(scribe, CHARTS)["compareRunCharts"][1]["selectedParams"]) == MAX_KNOBS
 

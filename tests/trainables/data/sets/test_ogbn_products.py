@@ -76,10 +76,6 @@ def in_file(name: str, change: Callable[[list[str]], list[str]]) -> Break:
     return lambda folder: edit(folder / name, change)
 
 
-def with_label(line: int, label: str) -> Break:
-    return in_file(f"{RAW}/node-label.csv.gz", replaced(line, label))
-
-
 def half(name: str) -> Break:
     return lambda folder: truncated(folder / name)
 
@@ -94,7 +90,10 @@ FAULTS: dict[str, tuple[Break, str]] = {
         in_file(f"{RAW}/edge.csv.gz", lambda lines: lines[:-1]),
         "raw/edge.csv.gz has 119080 rows, ",
     ),
-    "half a label": (with_label(9, "0.5"), "raw/node-label.csv.gz:9: '0.5' is not a class"),
+    "half a label": (
+        in_file(f"{RAW}/node-label.csv.gz", replaced(9, "0.5")),
+        "raw/node-label.csv.gz:9: '0.5' is not a class",
+    ),
     "a split that overlaps": (
         lambda folder: shutil.copy(folder / SPLIT / "train.csv.gz", folder / SPLIT / "test.csv.gz"),
         "test.csv.gz:1: node 1 is also in 'train'",

@@ -12,14 +12,7 @@ import pandas as pd
 import pytest
 from ray import tune
 
-from orchestrator import (
-    Demand,
-    Sweep,
-    SweepError,
-    from_ray,
-    maximize,
-    requires,
-)  # fmt: skip
+from orchestrator import Demand, Sweep, SweepError, from_ray, maximize, requires
 from orchestrator.data import DataFolders
 from orchestrator.errors import collecting_problems
 from tests.conftest import RunCli
@@ -160,9 +153,6 @@ def test_all_that_is_wrong_with_a_space_is_said_in_one_go() -> None:
     assert len(problems) == 3
 
 
-def train_on_half(config: dict[str, Any]) -> None: ...
-
-
 class Other:
     """A class that Ray Tune would not take."""
 
@@ -187,11 +177,7 @@ class Steps(tune.Trainable):
         (lambda: None, {}, r"cannot be called with a config alone.*\n.*functools.partial"),
         (scores, {"stop": {"score": "high"}}, "stop = {'score': 'high'} is not allowed"),
         (scores, {"config": [1]}, r"config = \[1\] is not allowed"),
-        (
-            tune.with_resources(train_on_half, {"gpu": 0.5}),
-            {},
-            r"it asks for 0\.5 GPUs.*whole ones",
-        ),
+        (tune.with_resources(scores, {"gpu": 0.5}), {}, r"it asks for 0\.5 GPUs.*whole ones"),
     ],
 )
 def test_what_cannot_run_is_refused_with_the_way_out(

@@ -73,10 +73,6 @@ class Endless(tune.Trainable):
         return {"score": self.x, "whole": self.training_iteration}
 
 
-def _with_data(config: Config, data: Any, scale: float = 1.0) -> None:
-    tune.report({"score": float(data.sum()) * scale})
-
-
 def scaled(more: float, config: Config) -> None:
     tune.report({"score": more * config["w"]})
 
@@ -137,9 +133,8 @@ def test_the_state_and_the_reports_are_those_of_ray_tune(
 
 
 def test_ray_tune_s_parameters_are_given() -> None:
-    function = tune.with_parameters(
-        _with_data, data=np.arange(4.0)
-    )  # which a Ray forgets that ends
+    # A Ray that ends forgets the data.
+    function = tune.with_parameters(lambda _, data: say(float(data.sum())), data=np.arange(4.0))
     assert trained(from_ray(function, config=CONFIG)) == scores(6)
 
 
