@@ -29,13 +29,10 @@ CORES = Machine(nodes=(Node(name="n0", cpus=3),))
 
 
 class Made:
-    """Runs of random curves and speeds; what is later than a moment of a trial is NaN.
-
-    Attributes:
-        known_s: Seconds of each trial's own time up to which its run is known, by trial id.
-    """
+    """Runs of random curves and speeds; what is later than a moment of a trial is NaN."""
 
     def __init__(self, known_s: Mapping[str, float] | None = None) -> None:
+        # Seconds of each trial's own time up to which its run is known, by trial id
         self.known_s = known_s
 
     def draw(self, trial: Trial) -> RecordedRun:

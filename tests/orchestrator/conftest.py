@@ -22,17 +22,11 @@ from tests.orchestrator.tracking.journals import Scribe
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun:
-    """A run that has ended.
+    """A run that has ended."""
 
-    Attributes:
-        done: What the command returned and printed.
-        file: The sweep file.
-        out: The run directory.
-    """
-
-    done: Finished
-    file: Path
-    out: Path
+    done: Finished  # what the command returned and printed
+    file: Path  # the sweep file
+    out: Path  # the run directory
 
 
 @pytest.fixture

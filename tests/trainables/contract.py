@@ -25,17 +25,11 @@ WITH_GPU = Machine(nodes=(Node(name="there", cpus=8, gpus=1),))
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Value of a knob to try, in a config in which it means something.
+    """Value of a knob to try, in a config in which it means something."""
 
-    Attributes:
-        knob: The knob.
-        value: Its value.
-        context: What else the config says, over the case's quick one.
-    """
-
-    knob: Knob
-    value: object
-    context: Mapping[str, object]
+    knob: Knob  # the knob
+    value: object  # its value
+    context: Mapping[str, object]  # what else the config says, over the case's quick one
 
     def __str__(self) -> str:
         return f"{self.knob.name}={self.value}"
@@ -43,28 +37,21 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """Trainable, and how to try its knobs in seconds.
+    """Trainable, and how to try its knobs in seconds."""
 
-    Attributes:
-        trainable: The trainable.
-        data: A small data set.
-        quick: A config with ten steps an epoch.
-        values: Values to try of knobs that are numbers; those of others are known.
-        contexts: For knobs that mean something only with others, those others.
-        elsewhere: Knobs whose values need processes of their own; the test that has them.
-        effects: Systems knobs of its own, which leave the loss as it is; the test that sees
-            what each one does.
-        same_on_gpu: What makes a CPU and a GPU draw the same random numbers: nothing else can
-            be expected to give the same loss on both.
-    """
-
-    trainable: Trainable[Any]
-    data: DataSet
-    quick: Any
+    trainable: Trainable[Any]  # the trainable
+    data: DataSet  # a small data set
+    quick: Any  # a config with ten steps an epoch
+    # Values to try of knobs that are numbers; those of others are known
     values: Mapping[str, tuple[object, ...]]
+    # For knobs that mean something only with others, those others
     contexts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    # Knobs whose values need processes of their own; the test that has them
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    # Systems knobs of its own, which leave the loss as it is; the test that sees what each one does
     effects: Mapping[str, str] = field(default_factory=dict)
+    # What makes a CPU and a GPU draw the same random numbers: nothing else can be expected to give
+    # the same loss on both
     same_on_gpu: Mapping[str, object] = field(default_factory=dict)
 
     def settings(self, *roles: Role) -> Iterator[Setting]:

@@ -34,14 +34,10 @@ def with_knobs(case: Case, **knobs: object) -> Any:  # noqa: ANN401 - the case's
 
 
 class WatchingRun(Run):
-    """Run that calls ``look`` in each step, with the index of its epoch.
-
-    Attributes:
-        in_step: True while a step is being worked on: not fetched, not evaluated after.
-    """
+    """Run that calls ``look`` in each step, with the index of its epoch."""
 
     look: Callable[[int], None]
-    in_step = False
+    in_step = False  # true while a step is being worked on: not fetched, not evaluated after
 
     def epochs(self) -> Iterator[int]:
         for self.epoch in super().epochs():

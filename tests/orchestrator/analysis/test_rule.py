@@ -80,21 +80,19 @@ def test_other_rules_have_no_conditions_but_bounds() -> None:
     assert rule.conditions == (at_most("peak_rss_gib", 4),)
 
 
-FIGURES = st.lists(
+COLUMNS = ["metrics.samples_per_s", "metrics.val_acc", "metrics.peak_rss_gib"]
+CONFIGS = st.lists(
     st.tuples(*(st.sampled_from([0.0, 0.5, 0.9, 0.95, 1.0, 2.0]) for _ in range(3))),
     min_size=1,
     max_size=12,
-)
+).map(lambda rows: pd.DataFrame(rows, columns=COLUMNS))
 
 
-@given(FIGURES)
+@given(CONFIGS)
 def test_without_bounds_some_config_is_acceptable_and_all_that_dominate_it(
-    rows: list[tuple[float, float, float]],
+    configs: pd.DataFrame,
 ) -> None:
     rule = Rule(objectives=(SPEED, ACCURACY, MEMORY))
-    configs = pd.DataFrame(
-        rows, columns=["metrics.samples_per_s", "metrics.val_acc", "metrics.peak_rss_gib"]
-    )
     is_in = rule.acceptable(configs)
     assert is_in.any()
     for speed, accuracy, memory in configs[is_in].to_numpy():
@@ -106,15 +104,10 @@ def test_without_bounds_some_config_is_acceptable_and_all_that_dominate_it(
         assert is_in[dominates].all()
 
 
-@given(FIGURES, st.randoms())
-def test_the_order_of_the_configs_does_not_matter(
-    rows: list[tuple[float, float, float]], random: Random
-) -> None:
+@given(CONFIGS, st.randoms())
+def test_the_order_of_the_configs_does_not_matter(configs: pd.DataFrame, random: Random) -> None:
     rule = Rule(objectives=(SPEED, ACCURACY, MEMORY))
-    configs = pd.DataFrame(
-        rows, columns=["metrics.samples_per_s", "metrics.val_acc", "metrics.peak_rss_gib"]
-    )
-    order = random.sample(range(len(rows)), len(rows))
+    order = random.sample(range(len(configs)), len(configs))
     shuffled = rule.acceptable(configs.iloc[order]).sort_index()
     assert shuffled.tolist() == rule.acceptable(configs).tolist()
 

@@ -40,19 +40,13 @@ def commands(heading: str) -> str:
 
 
 class Cluster:
-    """A cluster of a head and others.
-
-    Attributes:
-        network: Its nodes.
-        head: The head.
-        address: What ``--address`` takes.
-    """
+    """A cluster of a head and others."""
 
     def __init__(self, network: MadeNetwork) -> None:
         """Start the head."""
-        self.network = network
-        self.head = network.add("head", **PATIENT, **NOTICED)
-        self.address = f"{self.head.address}:6379"
+        self.network = network  # its nodes
+        self.head = network.add("head", **PATIENT, **NOTICED)  # the head
+        self.address = f"{self.head.address}:6379"  # what ``--address`` takes
         self._start(self.head, commands("On the head"))
 
     def join(self, name: str) -> MadeNode:

@@ -55,21 +55,14 @@ def missing() -> str:
 
 @dataclass(kw_only=True)
 class MadeNode:
-    """A node.
+    """A node."""
 
-    Attributes:
-        name: Its host name.
-        address: Its IP address.
-        port: Name of its port at the bridge.
-        environment: Variables of all that runs on it.
-    """
-
-    name: str
-    address: str
-    port: str
+    name: str  # its host name
+    address: str  # its IP address
+    port: str  # name of its port at the bridge
     holder: subprocess.Popen[bytes]
     pid: int
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)  # variables of all that runs on it
 
     @property
     def root(self) -> Path:

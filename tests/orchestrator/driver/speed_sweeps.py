@@ -86,9 +86,11 @@ def children_in_mlflow(uri: str) -> list[str]:
     return [run.data.tags["sweep.trial_id"] for run in runs]
 
 
-def wait_for(condition: Callable[[], bool], driver: subprocess.Popen[Any]) -> None:
+def wait_for(
+    condition: Callable[[], object], driver: subprocess.Popen[Any], within_s: float = 60.0
+) -> None:
     """Wait until ``condition`` holds; fail where the driver ends first or it takes too long."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if condition():
             return

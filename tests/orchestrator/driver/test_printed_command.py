@@ -124,19 +124,12 @@ def write_words(folder: Path, words: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """A run whose trials were not trained: each has a speed, the same for the same config.
+    """A run whose trials were not trained: each has a speed, the same for the same config."""
 
-    Attributes:
-        configs: The configs that were asked for, none twice.
-        found: The one that is recommended.
-        data: Fingerprint of the data.
-        command: The arguments of the command that is printed.
-    """
-
-    configs: list[Config]
-    found: Config
-    data: str
-    command: list[str]
+    configs: list[Config]  # the configs that were asked for, none twice
+    found: Config  # the one that is recommended
+    data: str  # fingerprint of the data
+    command: list[str]  # the arguments of the command that is printed
 
 
 def played(*words: str | Path) -> Played:

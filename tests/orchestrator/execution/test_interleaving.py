@@ -55,15 +55,10 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of the sweep that several tests look at.
+    """What was seen of the sweep that several tests look at."""
 
-    Attributes:
-        told: What the control loop was told.
-        folder: Where the trials wrote down when they were at work.
-    """
-
-    told: Recorder
-    folder: Path
+    told: Recorder  # what the control loop was told
+    folder: Path  # where the trials wrote down when they were at work
 
 
 @pytest.fixture(scope="module")

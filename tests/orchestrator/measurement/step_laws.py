@@ -77,17 +77,11 @@ LAWS: dict[str, Law] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """Coverage of the intervals of some traces.
+    """Coverage of the intervals of some traces."""
 
-    Attributes:
-        share: Share of the intervals that hold the true rate.
-        steps: Median of the steps until the end.
-        stopped: Share of those that the rule ended.
-    """
-
-    share: float
-    steps: float
-    stopped: float
+    share: float  # share of the intervals that hold the true rate
+    steps: float  # median of the steps until the end
+    stopped: float  # share of those that the rule ended
 
 
 def coverage_of(law: Law, *, traces: int, seed: int = 0, max_steps: int = MAX_STEPS) -> Coverage:

@@ -22,23 +22,14 @@ BATCH = 64
 
 @dataclass
 class Training:
-    """Training function, and what it does: times in seconds.
+    """Training function, and what it does: times in seconds."""
 
-    Attributes:
-        steps: Steps of an epoch.
-        batch_s: Time of the loader for a batch.
-        step_s: Time of a step.
-        set_up_s: Time before the first epoch.
-        num_cold: Steps of a new model that take ``cold_s`` more.
-        cold_s: That time.
-    """
-
-    steps: int = 60
-    batch_s: float = 0.0001
-    step_s: float = 0.001
-    set_up_s: float = 0.0
-    num_cold: int = 0
-    cold_s: float = 0.004
+    steps: int = 60  # steps of an epoch
+    batch_s: float = 0.0001  # time of the loader for a batch
+    step_s: float = 0.001  # time of a step
+    set_up_s: float = 0.0  # time before the first epoch
+    num_cold: int = 0  # steps of a new model that take ``cold_s`` more
+    cold_s: float = 0.004  # that time
 
     def __post_init__(self) -> None:
         self.clock = FakeClock()

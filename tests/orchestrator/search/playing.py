@@ -89,15 +89,11 @@ def smooth(trial: Trial) -> TrialResult:
 
 @dataclass
 class Game:
-    """Calls of a played search, in order.
+    """Calls of a played search, in order."""
 
-    Attributes:
-        calls: ``("ask", answer)``, ``("tell", trial, result)``, ``("should_stop", trial, report)``.
-        trials: The trials asked for, in order.
-    """
-
+    # ``("ask", answer)``, ``("tell", trial, result)``, ``("should_stop", trial, report)``
     calls: list[tuple[Any, ...]] = field(default_factory=list)
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)  # the trials asked for, in order
 
     @property
     def configs(self) -> list[dict[str, Any]]:

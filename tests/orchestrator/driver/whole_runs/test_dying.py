@@ -16,6 +16,7 @@ from tests.orchestrator.driver.speed_sweeps import (
     is_last_line,
     journal_text,
     trials_of,
+    wait_for,
     write_sweep,
 )
 from tests.orchestrator.helpers.journalled import lines_of
@@ -37,27 +38,13 @@ def victims_of(driver: int, kind: str) -> list[psutil.Process]:
     return found
 
 
-def kill_one(driver: subprocess.Popen[str], kind: str) -> None:
-    """Kill a process of a kind, as soon as there is one."""
-    deadline = time.monotonic() + 180
-    while not (found := victims_of(driver.pid, kind)):
-        assert time.monotonic() < deadline, f"there is no {kind}"
-        assert driver.poll() is None, "the driver has ended"
-        time.sleep(0.05)
-    found[0].kill()
-
-
 def num_starts(run_dir: Path) -> int:
     return journal_text(run_dir).count('"event":"started"')
 
 
 def wait_for_starts(count: int, run_dir: Path, driver: subprocess.Popen[str]) -> None:
     """Wait until trials have been started so often: once before Ray, and then by it."""
-    deadline = time.monotonic() + 180
-    while num_starts(run_dir) < count:
-        assert time.monotonic() < deadline, "they were not started"
-        assert driver.poll() is None, "the driver has ended"
-        time.sleep(0.05)
+    wait_for(lambda: num_starts(run_dir) >= count, driver, within_s=180.0)
 
 
 @pytest.mark.slow
@@ -73,7 +60,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
         driver = start_cli(*words)
         wait_for_starts(num_starts(out) + starts, out, driver)
         below = psutil.Process(driver.pid).children(recursive=True)
-        kill_one(driver, kind)
+        victims_of(driver.pid, kind)[0].kill()
         killed_at = time.time()
         stdout, stderr = driver.communicate(timeout=200)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import pandas as pd
 import pytest
 
 from tests.conftest import RunCli, StartCli
+from tests.orchestrator.driver.speed_sweeps import wait_for
 from tests.orchestrator.helpers.journalled import lines_of
 
 SWEEP = """
@@ -85,7 +85,8 @@ def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
     out = tmp_path / "run"
     common = ("--executor", "inline", "--no-mlflow")
     driver = start_cli(sweep_file(tmp_path), "--out", out, *common)
-    _wait_for_slices(out, driver)
+    wait_for(lambda: _num_interleaved(out) == 2, driver, within_s=90.0)
+    time.sleep(0.6)  # some slices of both
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     # The guard in conftest fails this test if any process of theirs is left.
@@ -100,20 +101,9 @@ def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
     assert set(Counter(e["trial_id"] for e in finished).values()) == {1}
 
 
-def _wait_for_slices(out: Path, driver: subprocess.Popen[str]) -> None:
-    """Wait until both trials of a round have been started."""
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and driver.poll() is None:
-        time.sleep(0.1)
-        if not (out / "journal.jsonl").exists():
-            continue
-        events = lines_of(out / "journal.jsonl")
-        asked = {e["trial"]["id"] for e in events if e["event"] == "asked" and _interleaved(e)}
-        if len([e for e in events if e["event"] == "started" and e["trial_id"] in asked]) == 2:
-            time.sleep(0.6)
-            return
-    pytest.fail(f"no round was started ({driver.poll()})")
-
-
-def _interleaved(event: dict[str, Any]) -> bool:
-    return bool(event["trial"]["interleaved"])
+def _num_interleaved(out: Path) -> int:
+    """Return how many trials of a round have been started."""
+    events = list(lines_of(out / "journal.jsonl")) if (out / "journal.jsonl").exists() else []
+    trials = [e["trial"] for e in events if e["event"] == "asked"]
+    ids = {trial["id"] for trial in trials if trial["interleaved"]}
+    return len([e for e in events if e["event"] == "started" and e["trial_id"] in ids])

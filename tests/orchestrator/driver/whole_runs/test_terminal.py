@@ -22,21 +22,13 @@ LIMIT_S = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
-    """What was on the screen at some moments of one run.
+    """What was on the screen at some moments of one run."""
 
-    Attributes:
-        wide: Once a trial had ended.
-        at_the_end: After Ctrl-C, once the command had ended.
-        code: Its exit code.
-        has_cursor: True where the terminal has its cursor then.
-        out: The run directory.
-    """
-
-    wide: list[str]
-    at_the_end: list[str]
-    code: int
-    has_cursor: bool
-    out: Path
+    wide: list[str]  # once a trial had ended
+    at_the_end: list[str]  # after Ctrl-C, once the command had ended
+    code: int  # its exit code
+    has_cursor: bool  # true where the terminal has its cursor then
+    out: Path  # the run directory
 
 
 @pytest.fixture(scope="module")

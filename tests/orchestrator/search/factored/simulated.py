@@ -79,25 +79,16 @@ def findings(space: Config = SMALL, **changes: object) -> Findings:
 
 @dataclass
 class Truth:
-    """Speeds and curves of all configs, drawn from a seed.
+    """Speeds and curves of all configs, drawn from a seed."""
 
-    Attributes:
-        seed: Seed of the truth.
-        spread: Spread of the speed between runs, as a fraction.
-        slow_lr: Factor of the time of a step at the largest learning rate.
-        order_by_workers: True where the loader's order depends on the number of workers.
-        worker_loss: Accuracy that each worker costs, where the order depends on them.
-        late_loss: Accuracy that any number of workers costs from the fifth epoch on: no probe
-            shows it.
-        infeasible: Returns True for a config that cannot run.
-    """
-
-    seed: int
-    spread: float = 0.03
-    slow_lr: float = 1.0
-    order_by_workers: bool = False
-    worker_loss: float = 0.0
+    seed: int  # seed of the truth
+    spread: float = 0.03  # spread of the speed between runs, as a fraction
+    slow_lr: float = 1.0  # factor of the time of a step at the largest learning rate
+    order_by_workers: bool = False  # true where the loader's order depends on the number of workers
+    worker_loss: float = 0.0  # accuracy that each worker costs, where the order depends on them
+    # Accuracy that any number of workers costs from the fifth epoch on: no probe shows it
     late_loss: float = 0.0
+    # Returns True for a config that cannot run
     infeasible: Callable[[Mapping[str, Any]], bool] = lambda config: False
 
     @cached_property
@@ -148,26 +139,17 @@ class Truth:
 
 @dataclass
 class Machine:
-    """Runs a search's trials on a simulated clock.
+    """Runs a search's trials on a simulated clock."""
 
-    Attributes:
-        truth: What they show.
-        problem: What is searched.
-        slots: Trials at the same time.
-        draw: Seed of the noise.
-        setup_s: Start of each process.
-        probe_s: Training time of a probe.
-        results: Trials with their results, in the order in which they ended.
-        calls: Calls of the search, as :func:`~tests.orchestrator.search.playing.replay` takes them.
-    """
-
-    truth: Truth
-    problem: SearchProblem
-    slots: int = 1
-    draw: int = 0
-    setup_s: float = 0.3
-    probe_s: float = 1.0
+    truth: Truth  # what they show
+    problem: SearchProblem  # what is searched
+    slots: int = 1  # trials at the same time
+    draw: int = 0  # seed of the noise
+    setup_s: float = 0.3  # start of each process
+    probe_s: float = 1.0  # training time of a probe
+    # Trials with their results, in the order in which they ended
     results: list[tuple[Trial, TrialResult]] = field(default_factory=list)
+    # Calls of the search, as :func:`~tests.orchestrator.search.playing.replay` takes them
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     core_s: float = 0.0
     _trained: dict[Any, int] = field(default_factory=dict)

@@ -38,19 +38,12 @@ pytestmark = [
 
 @dataclass
 class Site:
-    """A server with the parent run, and one page of one browser.
+    """A server with the parent run, and one page of one browser."""
 
-    Attributes:
-        page: The page.
-        parent: Address of the parent run, as a user is told it.
-        sentence: The run's answer.
-        errors: What the page has complained of.
-    """
-
-    page: Page
-    parent: str
-    sentence: str
-    errors: list[str] = field(default_factory=list)
+    page: Page  # the page
+    parent: str  # address of the parent run, as a user is told it
+    sentence: str  # the run's answer
+    errors: list[str] = field(default_factory=list)  # what the page has complained of
 
     def open(self, address: str) -> Page:
         self.errors.clear()
