@@ -143,9 +143,7 @@ def ready(page: str, sweep: Snippet, folder: Path, run_cli: RunCli) -> list[str]
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("name", "sweep"), SWEEPS)
-def test_the_sweeps_of_a_page_run(
-    name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli
-) -> None:
+def test_sweeps_of_a_page_run(name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli) -> None:
     done = run_cli(*ready(name, sweep, tmp_path, run_cli), *QUICKLY, timeout_s=280, page=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "run/report.html").exists()

@@ -80,9 +80,7 @@ def test_more_than_a_machine_has_is_infeasible(asked: dict[str, int], reason: st
         ({"allocator": "jemaloc"}, "did you mean 'jemalloc'?"),
     ],
 )
-def test_a_demand_of_wrong_types_is_refused_with_its_config(
-    asked: dict[str, Any], said: str
-) -> None:
+def test_demand_of_wrong_types_is_refused_with_its_config(asked: dict[str, Any], said: str) -> None:
     trainable = Trainable(train, Config, demand=lambda *_: Demand(**asked))
     with pytest.raises(SweepFileError) as refused:
         trainable.demand_of(Config(), MACHINE)

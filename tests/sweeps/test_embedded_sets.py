@@ -33,9 +33,7 @@ SWEEP = replace(WHOLE, epochs=2, rigor=RIGOR)
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("sweep", DATA)
-def test_a_study_runs_on_the_set_that_comes_with_it(
-    sweep: str, tmp_path: Path, run_cli: RunCli
-) -> None:
+def test_study_runs_on_set_that_comes_with_it(sweep: str, tmp_path: Path, run_cli: RunCli) -> None:
     (tmp_path / "short.py").write_text(SHORT.format(sweep=sweep))
     arguments = ("--executor", "inline", "--no-mlflow", "--out", "run", "--trials", "3")
     smaller = ("--data", DATA[sweep]) if "@" in DATA[sweep] else ()

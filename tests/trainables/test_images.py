@@ -63,9 +63,7 @@ class Together(Ranks):
 
 @pytest.mark.parametrize("num_images", [1, 2, 1101])
 @pytest.mark.parametrize("num_classes", [2, 10])
-def test_ranks_that_share_the_images_report_the_figures_of_all(
-    num_images: int, num_classes: int
-) -> None:
+def test_ranks_that_share_images_report_figures_of_all(num_images: int, num_classes: int) -> None:
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(num_images, num_classes, generator=generator)
     labels = torch.randint(num_classes, (num_images,), generator=generator)

@@ -135,9 +135,7 @@ SWEEP = Sweep(
 
 
 @pytest.mark.gpu
-def test_a_trial_on_a_gpu_is_a_row_with_the_gpus_name_and_figures(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
+def test_a_trial_on_gpu_is_row_with_gpus_name_and_figures(run_cli: RunCli, tmp_path: Path) -> None:
     file = tmp_path / "on_gpu.py"
     file.write_text(GPU_SWEEP)
     done = run_cli(file, "--executor", "inline", "--no-mlflow", "--out", tmp_path / "run")

@@ -155,9 +155,7 @@ def went_on(*trials: int | None) -> list[Event]:
 
 
 @pytest.mark.parametrize("journal", [None, b"", b'{"at":1,"event":"note","text":"of another"}\n'])
-def test_a_table_without_its_journal_is_not_begun_anew(
-    tmp_path: Path, journal: bytes | None
-) -> None:
+def test_table_without_its_journal_is_not_begun_anew(tmp_path: Path, journal: bytes | None) -> None:
     (tmp_path / "trials.csv").write_text("trial_id,state\nab,completed\ncd,failed\n")
     if journal is not None:
         (tmp_path / "journal.jsonl").write_bytes(journal)

@@ -55,9 +55,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("products-synthetic", "products-synthetic"),
     ],
 )
-def test_a_folder_of_data_means_the_same_on_every_worker(
-    home: Path, given: str, meant: str
-) -> None:
+def test_a_folder_of_data_means_same_on_every_worker(home: Path, given: str, meant: str) -> None:
     with importing_nothing_for_good():
         request = read_request(parse(["file.py", "--data", given]))
     assert request.data == meant.format(home=home)

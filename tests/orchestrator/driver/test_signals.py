@@ -198,9 +198,7 @@ def test_sigterm_while_tables_are_written_waits_for_them(
 
 
 @pytest.mark.slow
-def test_a_signal_while_ray_starts_leaves_nothing_behind(
-    start_cli: StartCli, tmp_path: Path
-) -> None:
+def test_signal_while_ray_starts_leaves_nothing_behind(start_cli: StartCli, tmp_path: Path) -> None:
     out, file = tmp_path / "run", write_sweep(tmp_path, epochs=20, shared=True)
     with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as folder:
         driver = start_cli(file, "--out", out, "--no-mlflow", env={"TMPDIR": folder})

@@ -88,9 +88,7 @@ def test_a_rank_that_dies_ends_the_trial_and_the_next_one_runs(sweep: Recorder) 
         ("raises", "rank 1: ValueError: rank one is unhappy"),
     ],
 )
-def test_the_reason_is_that_of_the_rank_that_failed_first(
-    sweep: Recorder, name: str, reason: str
-) -> None:
+def test_reason_is_that_of_rank_that_failed_first(sweep: Recorder, name: str, reason: str) -> None:
     first, second, *_ = sweep.results[name].reason.splitlines()
     assert first == reason
     assert second.startswith("rank 0: RuntimeError: ")

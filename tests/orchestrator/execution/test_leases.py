@@ -110,9 +110,7 @@ def test_a_sweep_that_waits_for_the_node_admits_no_newcomer(take: Take, tmp_path
 
 
 @pytest.mark.parametrize(("count", "isolation"), [(1, Isolation.EXCLUSIVE), (4, Isolation.LEASED)])
-def test_a_place_is_kept_from_one_call_to_the_next(
-    take: Take, count: int, isolation: Isolation
-) -> None:
+def test_place_is_kept_from_one_call_to_next(take: Take, count: int, isolation: Isolation) -> None:
     running, place = granted(take(1)), Place()
     assert take(count, isolation, place=place) is None
     assert take(1) is None, "it came later"

@@ -46,9 +46,7 @@ intervals = st.one_of(
 
 @settings(deadline=None)
 @given(intervals, st.integers(1, 20))
-def test_points_lie_within_the_interval_in_order_and_once_each(
-    interval: Interval, count: int
-) -> None:
+def test_points_lie_within_interval_in_order_and_once_each(interval: Interval, count: int) -> None:
     points = interval.points(count)
 
     assert all(interval.contains(point) for point in points)

@@ -93,9 +93,7 @@ def test_each_call_comes_once_and_a_resumed_run_repeats_none(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("fails_at", [0, 4, 8])
-def test_one_that_raises_is_off_and_a_resumed_run_completes_it(
-    tmp_path: Path, fails_at: int
-) -> None:
+def test_one_that_raises_is_off_and_resumed_run_completes_it(tmp_path: Path, fails_at: int) -> None:
     failing, other, again = Calls(fails_at), Calls(), Calls()
     (line,) = a_run(tmp_path, [failing, other])
     assert line.startswith("tracker Calls is off: OSError: server is away (")

@@ -56,9 +56,7 @@ def tune(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.alone  # it times a script
 @pytest.mark.parametrize("samples", ["8000", "40"], ids=["long epochs", "short epochs"])
-def test_workers_are_found_confirmed_and_written_into_the_script(
-    tmp_path: Path, samples: str
-) -> None:
+def test_workers_are_found_confirmed_and_written_into_script(tmp_path: Path, samples: str) -> None:
     (tmp_path / "train.py").write_text(SCRIPT)
 
     done = tune(tmp_path, "--seconds=20", "--apply", "--json=o.json", "train.py", samples)
@@ -102,9 +100,7 @@ for x in DataLoader(Stream(), batch_size=4):
     ],
     ids=["no loader", "an error", "a stream"],
 )
-def test_a_script_that_does_not_fit_is_one_message(
-    tmp_path: Path, script: str, message: str
-) -> None:
+def test_script_that_does_not_fit_is_one_message(tmp_path: Path, script: str, message: str) -> None:
     (tmp_path / "train.py").write_text(script)
 
     done = tune(tmp_path, "--seconds=10", "train.py", "99")

@@ -108,9 +108,7 @@ def test_a_stop_ends_the_command(tmp_path: Path) -> None:
         os.kill(int(pid.read_text()), 0)
 
 
-def test_the_script_counts_as_the_code_that_trains(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_script_counts_as_code_that_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("import helper")
     (tmp_path / "helper.py").write_text("x = 1")

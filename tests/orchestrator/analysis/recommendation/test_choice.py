@@ -131,9 +131,7 @@ def test_an_interval_shows_one_of_four_things(low: float, high: float, expected:
 
 
 @pytest.mark.parametrize(("low", "high"), [(2.96, 5.3), (0.5, 0.8)])
-def test_which_is_faster_decides_nothing_where_the_factor_is_not_known(
-    low: float, high: float
-) -> None:
+def test_which_is_faster_decides_nothing_where_factor_is_not_known(low: float, high: float) -> None:
     speedup = interval(low, high)
     assert (speedup.is_known, speedup.is_decided) == (False, False)
 

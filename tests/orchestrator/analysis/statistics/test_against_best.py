@@ -190,9 +190,7 @@ def naive_front(points: Points) -> npt.NDArray[np.bool_]:
         ([minimize("samples_per_s"), minimize("val_acc")], [1, 0, 0, 0]),
     ],
 )
-def test_the_directions_are_the_objectives_own(
-    objectives: list[Objective], expected: list[int]
-) -> None:
+def test_directions_are_objectives_own(objectives: list[Objective], expected: list[int]) -> None:
     corners = table([1, 1, 2, 2], [1, 2, 1, 2])
     assert pareto_front(corners, objectives).astype(int).tolist() == expected
 

@@ -84,9 +84,7 @@ def test_a_figure_that_may_be_negative_is_averaged_over_all_its_runs() -> None:
 
 
 @pytest.mark.parametrize(("num_runs", "figure"), [(3, float("nan")), (2, 20.0)])
-def test_a_target_that_few_runs_reached_is_not_that_of_the_config(
-    num_runs: int, figure: float
-) -> None:
+def test_a_target_that_few_runs_reached_is_not_that_of_config(num_runs: int, figure: float) -> None:
     run = MadeRun()
     run.add(config(), **{"metrics.time_to_accuracy_s": 20.0})
     for repeat in range(1, num_runs):

@@ -72,9 +72,7 @@ def test_settings_may_be_repeated_and_the_file_may_stand_behind_them() -> None:
     ["--max-concurrent=0", "--isolation=lonely", "--executor=r", "--core-hours=0",
      "--core-hours=many", "--time-budget=1d"],
 )  # fmt: skip
-def test_a_value_that_no_option_has_is_named(
-    given: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_value_that_no_option_has_is_named(given: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parse(["s.py", given])
     assert ended.value.code == 2

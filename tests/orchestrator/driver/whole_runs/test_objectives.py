@@ -152,9 +152,7 @@ def test_figures_to_a_target_and_a_cost_are_objectives(run: Run, tmp_path: Path)
     assert recommended["config"]["reach"] == 0.9
 
 
-def test_a_function_chooses_and_its_choice_is_kept(
-    run: Run, run_cli: RunCli, tmp_path: Path
-) -> None:
+def test_function_chooses_and_its_choice_is_kept(run: Run, run_cli: RunCli, tmp_path: Path) -> None:
     objectives = 'objectives=[maximize("samples_per_s"), maximize("mem_mib")]'
     recommended = run(f"{objectives}, rule=least_memory,")
     assert recommended["config"]["memory"] == 1.0

@@ -44,9 +44,7 @@ def test_a_trial_that_stops_itself_says_so(servers: ForkServers, tmp_path: Path)
     assert result.reason == "its training function raised TrialStopped"
 
 
-def test_another_copy_than_the_drivers_fails_the_trial(
-    servers: ForkServers, tmp_path: Path
-) -> None:
+def test_another_copy_than_the_drivers_fails_trial(servers: ForkServers, tmp_path: Path) -> None:
     other = launch(tmp_path, "one two three", data="words", fingerprint="one two")
     result = ended(other, servers, tmp_path)
     assert result.state is TrialState.FAILED

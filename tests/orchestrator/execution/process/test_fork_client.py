@@ -70,9 +70,7 @@ def test_an_answer_to_an_earlier_report_stops_the_trial(pipe: Pair) -> None:
 
 
 @pytest.mark.parametrize(("answer", "is_stopped"), [("slice", False), ("stop", True)])
-def test_a_slice_ends_until_the_supervisor_answers(
-    pipe: Pair, answer: str, is_stopped: bool
-) -> None:
+def test_a_slice_ends_until_supervisor_answers(pipe: Pair, answer: str, is_stopped: bool) -> None:
     channel, supervisor = PipeChannel(pipe[1]), pipe[0].channel
     supervisor.send(answer)  # at once, so that the wait has an end
     channel.end_slice(0.25)

@@ -52,9 +52,7 @@ def test_a_child_that_ends_as_its_client_hangs_up_ends_no_server(
         assert second.poll() is None
 
 
-def test_a_client_that_connects_and_goes_ends_no_server(
-    servers: ForkServers, tmp_path: Path
-) -> None:
+def test_client_that_connects_and_goes_ends_no_server(servers: ForkServers, tmp_path: Path) -> None:
     socket = socket_of(servers)
     with forked(socket, tmp_path, "first") as first:
         with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as impatient:
@@ -63,9 +61,7 @@ def test_a_client_that_connects_and_goes_ends_no_server(
             assert server_of(second) == server_of(first)
 
 
-def test_a_request_may_be_larger_than_a_buffer_of_the_kernel(
-    servers: ForkServers, tmp_path: Path
-) -> None:
+def test_request_may_be_larger_than_buffer_of_kernel(servers: ForkServers, tmp_path: Path) -> None:
     launch = replace(launch_of(tmp_path), preload=("x" * 500_000,))
     process = ForkedProcess(socket_of(servers), launch, Rank())
     try:

@@ -55,9 +55,7 @@ def test_ranks_of_several_nodes_share_the_cores_of_each(tmp_path: Path) -> None:
     assert ranks[3].environment()["GLOO_SOCKET_IFNAME"] == "lo"
 
 
-def test_the_users_own_interface_goes_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_users_own_interface_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NCCL_SOCKET_IFNAME", "ib0")
     launch = launch_of(tmp_path, demand=Demand(ranks=2, nodes=2))
     lease = Lease(cores=(2,), isolation=Isolation.LEASED)

@@ -170,9 +170,7 @@ def needs_of(folder: Path, *, header: str = HEADER, data: str = "") -> Needs:
     )
 
 
-def test_what_a_node_lacks_is_named_with_the_node(
-    ray_executor: RayExecutor, tmp_path: Path
-) -> None:
+def test_what_a_node_lacks_is_named_with_node(ray_executor: RayExecutor, tmp_path: Path) -> None:
     needs = needs_of(tmp_path, data="mnist")
     (problem,) = problems_of_nodes(needs)
     assert problem.startswith(f"{platform.node()}: ")

@@ -37,9 +37,7 @@ def test_nothing_polls_beside_the_trials_for_machines_logs_or_pages(
     assert not any(name.startswith("ray::Dashboard") for name in names)
 
 
-def test_ray_numbers_the_gpus_that_may_be_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ray_numbers_gpus_that_may_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, object] = {}
 
     def init(*, num_gpus: int, **_: object) -> None:
@@ -103,9 +101,7 @@ def test_what_ray_raises_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mon
 WORKLOAD = Path(__file__).parents[1] / "workload.py"
 
 
-def test_the_command_line_names_an_address_without_a_cluster(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
+def test_command_line_names_an_address_without_a_cluster(run_cli: RunCli, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"

@@ -120,9 +120,7 @@ def test_a_process_on_the_leased_core_contaminates(servers: ForkServers, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_trial_alone_on_its_core_is_not_contaminated(
-    servers: ForkServers, tmp_path: Path
-) -> None:
+def test_trial_alone_on_its_core_is_not_contaminated(servers: ForkServers, tmp_path: Path) -> None:
     for _ in range(3):  # others may be on this core for a moment
         launch = launch_of(tmp_path, duration_s=1.0, isolation=Isolation.LEASED)
         course = run(launch, servers, leases_in(tmp_path))

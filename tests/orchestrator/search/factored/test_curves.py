@@ -192,9 +192,7 @@ def dropped_faster(true: dict[Key, float], rng: random.Random, spread: float) ->
 
 @pytest.mark.parametrize("gap", [0.021, 0.05])
 @pytest.mark.parametrize("spread", [0.03, 0.06])
-def test_with_95_percent_nothing_faster_than_the_pick_was_dropped(
-    gap: float, spread: float
-) -> None:
+def test_with_95_percent_nothing_faster_than_pick_was_dropped(gap: float, spread: float) -> None:
     """One setting is faster than all others by a little more than the margin: the worst case."""
     rng = random.Random(f"{gap} {spread}")
     true = {(i,): 0.0 if i == 0 else -gap for i in range(12)}

@@ -98,9 +98,7 @@ def made(*curves: list[float], **changes: Any) -> Findings:  # noqa: ANN401
         ({"target": 0.9}, 0.9),
     ],
 )
-def test_what_is_raced_to_is_what_the_tables_count_to(
-    changes: dict[str, Any], value: float
-) -> None:
+def test_what_is_raced_to_is_what_tables_count_to(changes: dict[str, Any], value: float) -> None:
     """Near the best figure of any epoch, a peak among them."""
     findings = made([0.98, 0.9915, 0.99], [0.97, 0.975, 0.98], **changes)
     target = findings.goals.target

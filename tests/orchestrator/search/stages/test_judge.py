@@ -142,9 +142,7 @@ def test_there_are_no_more_repeats_than_the_plan_says() -> None:
     ("first", "last", "at"),
     [(3, 12, (3, 5, 8, 12)), (3, 3, (3,)), (3, 4, (3, 4)), (1, 4, (1, 2, 3, 4)), (5, 2, (5,))],
 )
-def test_the_analyses_grow_from_the_first_to_the_last(
-    first: int, last: int, at: tuple[int, ...]
-) -> None:
+def test_the_analyses_grow_from_first_to_last(first: int, last: int, at: tuple[int, ...]) -> None:
     assert InterimAnalyses(first=first, last=last).at == at
 
 

@@ -53,9 +53,7 @@ def full_lines(scribe: Scribe, width: int = 80) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
-def test_it_is_never_wider_than_the_terminal_and_nothing_is_lost(
-    scribe: Scribe, width: int
-) -> None:
+def test_it_is_never_wider_than_terminal_and_nothing_is_lost(scribe: Scribe, width: int) -> None:
     lines = full_lines(scribe, width)
     assert max(map(len, lines)) <= width
     text = "".join("".join(lines).split())

@@ -214,9 +214,7 @@ def test_a_large_write_may_be_repeated(store: Store, client: MlflowClient) -> No
     assert data.tags["p119"] == "119"
 
 
-def test_an_experiment_in_the_bin_is_restored(
-    store: Store, client: MlflowClient, tmp_path: Path
-) -> None:
+def test_experiment_in_bin_is_restored(store: Store, client: MlflowClient, tmp_path: Path) -> None:
     create(store, "a")
     client.delete_experiment(store.experiment_id)
     again = connected(tmp_path)

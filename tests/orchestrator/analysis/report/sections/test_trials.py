@@ -60,9 +60,7 @@ def test_every_trial_has_a_row_with_its_state(view: View) -> None:
     assert set(table.marks) == {"completed", "stopped", "infeasible", "failed", "not_run"}
 
 
-def test_of_many_trials_the_marked_ones_are_listed(
-    view: View, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_many_trials_marked_ones_are_listed(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.analysis.report.sections.trials.MAX_ROWS", 12)
     table = trials_of(view).table
     assert (len(table.rows), table.num_left_out) == (12, len(view.trials) - 12)

@@ -250,9 +250,7 @@ def test_data_are_found_under_a_key(tmp_path: Path) -> None:
         ([], []),  # which the checks of a sweep refuse
     ],
 )
-def test_objectives_are_what_the_function_reports(
-    reports: list[str], objectives: list[str]
-) -> None:
+def test_objectives_are_what_function_reports(reports: list[str], objectives: list[str]) -> None:
     trainable = from_ray(scores, config=CONFIG, reports=[maximize(name) for name in reports])
     sweep = Sweep(trainable, question="Any?", space={})
     assert [each.metric for each in sweep.objectives] == objectives
