@@ -46,6 +46,8 @@ def users_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def loaded(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("users_own", path)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -71,12 +73,19 @@ def package_s_own() -> Callable[..., str]:
     """Return a function that asks for its caller as the package's own code does."""
     scope: dict[str, Any] = {"__name__": "orchestrator.own", "caller": caller}
     exec("def ask(values, keyword):\n    return caller(keyword)\n", scope)
-    return scope["ask"]
+    ask: Callable[..., str] = scope["ask"]
+    return ask
 
 
 def test_a_key_of_a_dictionary_is_named_by_the_line_of_its_value() -> None:
     ask, line = package_s_own(), sys._getframe().f_lineno
-    found = ask({"lr": 0.1, "workers": 3}, keyword="workers")
+    found = ask(
+        {
+            "lr": 0.1,
+            "workers": 3,
+        },
+        keyword="workers",
+    )
     assert found == f"{place(__file__)}:{line + 4}: "
 
 
