@@ -106,11 +106,11 @@ def test_configs_that_cannot_run_leave_one_line_a_reason(terminal: Terminal, sho
 
 
 def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
-    terminal: Terminal, shown: Shown, monkeypatch: pytest.MonkeyPatch
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINES", "8")
-    tracker, scribe = shown
-    scribe.sweep(num_planned=None)
+    tracker = Lines(terminal.stream)
+    scribe = Scribe(tmp_path / "run", tracker.apply).sweep(num_planned=None)
     for number in range(10, 40):
         scribe.started(scribe.asked(make_trial(number)))
     lines = last_view(terminal, tracker.tick)
