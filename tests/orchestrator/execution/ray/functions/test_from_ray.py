@@ -177,7 +177,11 @@ class Steps(tune.Trainable):
         (lambda: None, {}, r"cannot be called with a config alone.*\n.*functools.partial"),
         (scores, {"stop": {"score": "high"}}, "stop = {'score': 'high'} is not allowed"),
         (scores, {"config": [1]}, r"config = \[1\] is not allowed"),
-        (tune.with_resources(scores, {"gpu": 0.5}), {}, r"it asks for 0\.5 GPUs.*whole ones"),
+        (
+            tune.with_resources(lambda config: None, {"gpu": 0.5}),
+            {},
+            r"it asks for 0\.5 GPUs.*whole ones",
+        ),
     ],
 )
 def test_what_cannot_run_is_refused_with_the_way_out(
