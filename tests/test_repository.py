@@ -95,6 +95,7 @@ SHOWN_BY = {
     "orchestrator/templates/of_script.py": "tests/orchestrator/templates/test_init.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
     "trainables/data/layouts/ogb_graph.py": "tests/trainables/data/sets/test_ogbn_products.py",
+    "orchestrator/search/suggested_search.py": "tests/orchestrator/wrappers/test_from_optuna.py",
     "trainables/data/sets/community_graph.py": (
         "tests/trainables/data/sets/test_products_synthetic.py"
     ),
