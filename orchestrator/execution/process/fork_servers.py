@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from orchestrator.system.allocators import allocator_environment
+from orchestrator.system.disk import private_folder
 from orchestrator.system.import_path import (
     IMPORT_PATH,
     environment_with,
@@ -25,7 +26,6 @@ from orchestrator.system.import_path import (
     package_path,
 )
 from orchestrator.system.lifeline import MARK, end_marked
-from orchestrator.system.private_folder import private_folder
 
 
 @dataclass
