@@ -18,8 +18,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-_GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_")
-
 _LIBRARY = re.compile(r"lib(jemalloc|tcmalloc|mimalloc|tbbmalloc|hoard|snmalloc)[^/]*$")
 """Allocators that a user may have put into ``LD_PRELOAD``."""
 
@@ -46,7 +44,7 @@ def allocator_environment(allocator: str, environment: Mapping[str, str]) -> dic
     Raises:
         LookupError: jemalloc is asked for and not installed.
     """
-    settings = (*_GLIBC_VARIABLES, _JEMALLOC_VARIABLE)
+    settings = (*_TUNED, _JEMALLOC_VARIABLE)
     changed = {k: v for k, v in environment.items() if k not in settings}
     # What a user has set for all programs would change what each of the allocators means.
     preloaded = re.split(r"[ :]+", changed.pop("LD_PRELOAD", ""))
