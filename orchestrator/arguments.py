@@ -53,6 +53,17 @@ class Parser(argparse.ArgumentParser):
         """Return the options that it knows, as they are typed."""
         return list(self._option_string_actions)
 
+    def takes(
+        self, name: str, metavar: str | None, read: Callable[[str], Any], text: str,
+        default: object = None, **more: Any,  # noqa: ANN401 - argparse's
+    ) -> None:  # fmt: skip
+        """Add an argument of one value; ``text`` is its help, ``more`` as of ``add_argument``."""
+        self.add_argument(name, metavar=metavar, type=read, help=text, default=default, **more)
+
+    def switch(self, name: str, text: str) -> None:
+        """Add an option that is on or off."""
+        self.add_argument(name, action="store_true", help=text)
+
     def error(self, message: str) -> NoReturn:
         """End the program with the message."""
         unknown = [word for word in message.split()[2:] if word.startswith("-") and word.strip("-")]

@@ -125,14 +125,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
-    parser.add_argument(
-        "sweep_file",
-        metavar="SWEEP.py",
-        nargs="?",
-        type=a_path,
-        default=None,
-        help="file with a module-level SWEEP; may be left out with --resume",
-    )
+    file = "file with a module-level SWEEP; may be left out with --resume"
+    parser.takes("sweep_file", "SWEEP.py", a_path, file, nargs="?")
     version = f"sweep-orchestrator {__version__}, Python {platform.python_version()}"
     parser.add_argument("--version", action="version", version=version, help="print it, and stop")
     groups = {group: parser.add_argument_group(group) for group in Group}

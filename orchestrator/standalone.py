@@ -59,16 +59,11 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
     data = f"{names}, or a folder (default: the first)" if names else ""
     add_options(parser, epochs=" (default: 1)", save=", with torch.save", data=data)
     parser.set_defaults(epochs=1, data=trainable.data[0].name if names else "")
-    parser.add_argument("--steps", type=whole_number(1), help="limit of optimizer steps")
-    parser.add_argument("--test", action="store_true", help="evaluate on the test split too")
-    parser.add_argument(
-        "--ceilings", action="store_true", help="then time the loader alone and the model alone"
-    )
-    parser.add_argument(
-        "--retry-contaminated",
-        action="store_true",
-        help="train once more, from the beginning, if other load took part of its cores",
-    )
+    parser.takes("--steps", None, whole_number(1), "limit of optimizer steps")
+    parser.switch("--test", "evaluate on the test split too")
+    parser.switch("--ceilings", "then time the loader alone and the model alone")
+    again = "train once more, from the beginning, if other load took part of its cores"
+    parser.switch("--retry-contaminated", again)
     parser.set_defaults(test=False)
     group = parser.add_argument_group("knobs")
     for knob in knobs_of(trainable.config).values():
@@ -78,13 +73,9 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
         unit = f" [{knob.unit}]" if knob.unit else ""
         text = f"{knob.doc}{unit}; {knob.allowed}; {knob.role} (default: {knob.default})"
         group.add_argument(
-            flag,
-            dest=_KNOB + knob.name,
-            metavar=knob.name.upper(),
-            type=_reader(knob),
-            default=knob.default,
-            help=text.replace("%", "%%"),
-        )
+            flag, dest=_KNOB + knob.name, metavar=knob.name.upper(), type=_reader(knob),
+            default=knob.default, help=text.replace("%", "%%"),
+        )  # fmt: skip
     return parser
 
 
@@ -140,23 +131,17 @@ def add_options(parser: Parser, *, epochs: str, save: str, data: str = "") -> No
 
     Without ``data`` there are none for data.
     """
-    parser.add_argument(
-        "--epochs", metavar="N", type=whole_number(1), help=f"passes over the training data{epochs}"
-    )
-    parser.add_argument(
-        "--seed", metavar="N", type=whole_number(0, MAX_SEED), default=0,
-        help="seed of every random choice (default: 0)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--save", metavar="FILE", type=a_path, help=f"keep the trained weights{save}"
-    )
-    parser.add_argument("--json", metavar="FILE", type=a_path, help="write the result to this file")
+    parser.takes("--epochs", "N", whole_number(1), f"passes over the training data{epochs}")
+    seed = "seed of every random choice (default: 0)"
+    parser.takes("--seed", "N", whole_number(0, MAX_SEED), seed, 0)
+    parser.takes("--save", "FILE", a_path, f"keep the trained weights{save}")
+    parser.takes("--json", "FILE", a_path, "write the result to this file")
     parser.set_defaults(data="", data_root=None, download=False, test=True)
     parser.set_defaults(ceilings=False, retry_contaminated=False)
     if data:
-        parser.add_argument("--data", help=data)
-        parser.add_argument("--data-root", metavar="DIR", type=a_path, help="where data sets live")
-        parser.add_argument("--download", action="store_true", help="fetch the data if absent")
+        parser.takes("--data", None, str, data, "")
+        parser.takes("--data-root", "DIR", a_path, "where data sets live")
+        parser.switch("--download", "fetch the data if absent")
 
 
 def _check_save(trainable: Trainable[Any], path: Path | None) -> None:

@@ -82,11 +82,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Trains once with the settings that a run recommends, on that run's data, and "
         "keeps the weights.",
     )
-    parser.add_argument(
-        "run_dir", metavar="RUN_DIR", type=a_path, nargs="?",
-        help="runs/<sweep>/<time> (default: the last one); or a sweep file, whose baseline it "
-        "trains",
-    )  # fmt: skip
+    run = "runs/<sweep>/<time> (default: the last one); or a sweep file, whose baseline it trains"
+    parser.takes("run_dir", "RUN_DIR", a_path, run, nargs="?")
     parser.add_argument(
         "--set", metavar="KNOB=VALUE", action="append", default=[],
         help="change a knob of a sweep file's baseline",

@@ -15,16 +15,21 @@ from typing import Any, Final
 
 from orchestrator.arguments import Parser, a_path, command, some_text, whole_number
 from orchestrator.errors import SweepError
-from orchestrator.judge.sequential import LEAST, MOST, Verdict, expected_pairs, judged
+from orchestrator.judge.sequential import (
+    EXIT_NOT_BETTER,
+    LEAST,
+    MOST,
+    Verdict,
+    expected_pairs,
+    judged,
+)
 from orchestrator.judge.sides import Side, sides_of
 from orchestrator.metrics import Goal, is_accuracy, usual_goal
 from orchestrator.sweep.loading import load_sweep
 
-EXIT_NOT_BETTER: Final = 3
 _WALL: Final = "wall_s"
 _MOST_DISTURBED: Final = 3
 """Pairs in a row that other load may disturb before they count as they are."""
-_WORDS: Final = {"better": "faster", "worse": "slower"}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,12 +51,11 @@ def main(arguments: Sequence[str]) -> int:
     with TemporaryDirectory(prefix="judge-") as folder:
         printed = [name for name in (options.speed, options.accuracy) if name not in (None, _WALL)]
         with sides_of(options.old, options.new, options.sweep, printed, Path(folder)) as sides:
-            pairs = _pairs(sides, speed, within, options.pairs, Path(folder))
-    verdict = _verdict(pairs, speed, within, options.pairs)
+            pairs, verdict = _pairs(sides, speed, within, options.pairs, Path(folder))
     of_accuracy = _of_accuracy(pairs, accuracy, options.tolerance) if accuracy else None
     keep = verdict.word == "better" and of_accuracy in (None, "same", "better")
     if options.json:
-        about = {"verdict": _WORDS.get(verdict.word, verdict.word), **asdict(verdict)}
+        about = {"verdict": verdict.of_speed, **asdict(verdict)}
         about |= {"figure": speed, "accuracy": of_accuracy, "keep": keep, "runs": pairs}
         del about["word"]
         sys.stdout.write(f"{json.dumps(about)}\n")
@@ -66,22 +70,18 @@ def _parser() -> Parser:
         description="Runs two git revisions, configs or commands in turn until it is decided which "
         "is faster. Ends with 0 where the new one is faster and no less accurate, else with 3.",
     )
-    parser.add_argument("old", metavar="OLD", type=some_text,
-                        help="a revision; knob=value,... or baseline; or a command")  # fmt: skip
-    parser.add_argument("new", metavar="NEW", type=some_text, help="likewise")
-    parser.add_argument("sweep", metavar="SWEEP.py", nargs="?", type=a_path,
-                        help="its baseline is trained; none for two commands")  # fmt: skip
-    parser.add_argument("--speed", metavar="FIGURE", type=some_text,
-                        help="what is compared (default: the sweep's, else wall_s)")  # fmt: skip
-    parser.add_argument("--accuracy", metavar="FIGURE", type=some_text,
-                        help="what must not get worse (default: the sweep's accuracy)")  # fmt: skip
-    parser.add_argument("--within", metavar="PERCENT", type=float, default=3.0,
-                        help="change that counts as none (default: 3)")  # fmt: skip
-    parser.add_argument("--tolerance", metavar="X", type=float, default=0.005,
-                        help="loss of accuracy that is accepted (default: 0.005)")  # fmt: skip
-    parser.add_argument("--pairs", metavar="N", type=whole_number(2), default=MOST,
-                        help=f"pairs at most (default: {MOST})")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.takes("old", "OLD", some_text, "a revision; knob=value,... or baseline; or a command")
+    parser.takes("new", "NEW", some_text, "likewise")
+    of_sweep = "its baseline is trained; none for two commands"
+    parser.takes("sweep", "SWEEP.py", a_path, of_sweep, nargs="?")
+    speed, accuracy = "what is compared", "what must not get worse"
+    parser.takes("--speed", "FIGURE", some_text, f"{speed} (default: the sweep's, else wall_s)")
+    parser.takes("--accuracy", "FIGURE", some_text, f"{accuracy} (default: the sweep's accuracy)")
+    parser.takes("--within", "PERCENT", float, "change that counts as none (default: 3)", 3.0)
+    tolerance = "loss of accuracy that is accepted (default: 0.005)"
+    parser.takes("--tolerance", "X", float, tolerance, 0.005)
+    parser.takes("--pairs", "N", whole_number(2), f"pairs at most (default: {MOST})", MOST)
+    parser.switch("--json", "print one JSON object")
     return parser
 
 
@@ -90,20 +90,17 @@ def _figures(options: argparse.Namespace) -> tuple[str, str | None]:
     if options.sweep is None:
         return options.speed or _WALL, options.accuracy
     names = [each.metric for each in load_sweep(options.sweep).objectives]
-    accuracies = [name for name in names if is_accuracy(name)]
-    speeds = [name for name in names if name not in accuracies]
-    return options.speed or next(iter(speeds), _WALL), options.accuracy or next(
-        iter(accuracies), None
-    )
+    speed = next((name for name in names if not is_accuracy(name)), _WALL)
+    return options.speed or speed, options.accuracy or next(filter(is_accuracy, names), None)
 
 
 def _pairs(
     sides: tuple[Side, Side], speed: str, within: float, most: int, scratch: Path
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], Verdict]:
     """Run pairs, old and new first in turn, until their speeds decide."""
     pairs: list[dict[str, Any]] = []
     seeds, disturbed = random.SystemRandom(), 0
-    while judged(_logs(pairs, speed), within, most) is None:
+    while (verdict := judged(_logs(pairs, speed), within, most)) is None:
         seed = seeds.randrange(2**31)
         order = (0, 1) if len(pairs) % 2 == 0 else (1, 0)
         results = {side: sides[side].run(seed, scratch) for side in order}
@@ -116,7 +113,7 @@ def _pairs(
         figures = {"old": results[0]["metrics"], "new": results[1]["metrics"]}
         pairs.append({"seed": seed, **figures, "load": "; ".join(load)})
         sys.stderr.write(f"pair {len(pairs)}: {math.exp(_logs(pairs, speed)[-1]):.3f}x\n")
-    return pairs
+    return pairs, verdict
 
 
 def _logs(pairs: Sequence[Mapping[str, Any]], figure: str) -> list[float]:
@@ -127,12 +124,6 @@ def _logs(pairs: Sequence[Mapping[str, Any]], figure: str) -> list[float]:
     except (KeyError, ZeroDivisionError, ValueError):
         known = ", ".join(sorted(pairs[-1]["new"]))
         raise SweepError(f"judge: no {figure} above 0 in a run", f"it has: {known}") from None
-
-
-def _verdict(pairs: Sequence[Mapping[str, Any]], figure: str, within: float, most: int) -> Verdict:
-    verdict = judged(_logs(pairs, figure), within, most)
-    assert verdict is not None, "the pairs ended with it"
-    return verdict
 
 
 def _of_accuracy(pairs: Sequence[Mapping[str, Any]], figure: str, tolerance: float) -> str:
@@ -157,14 +148,11 @@ def _sentence(
     accuracy: str | None,
     of_accuracy: str | None,
 ) -> str:
-    word = _WORDS.get(verdict.word, verdict.word)
+    word, disturbed = verdict.of_speed, sum(bool(pair["load"]) for pair in pairs)
     within = f" within {options.within:g} %" if word == "same" else ""
-    interval = f"{verdict.ratio:.3f}x ({verdict.low:.3f} to {verdict.high:.3f})"
-    text = f"{word}{within}: {options.new} against {options.old}: {speed} {interval}"
-    text += f" over {verdict.pairs} pairs{_load(pairs)}\n"
+    load = f"; other load disturbed {disturbed} of them" if disturbed else ""
+    text = (
+        f"{word}{within}: {options.new} against {options.old}: {speed} {verdict.ratio:.3f}x "
+        f"({verdict.low:.3f} to {verdict.high:.3f}) over {verdict.pairs} pairs{load}\n"
+    )
     return text + (f"{accuracy}: {of_accuracy}\n" if accuracy else "")
-
-
-def _load(pairs: Sequence[Mapping[str, Any]]) -> str:
-    disturbed = sum(bool(pair["load"]) for pair in pairs)
-    return f"; other load disturbed {disturbed} of them" if disturbed else ""

@@ -20,6 +20,7 @@ MOST: Final = 16
 """Pairs at which it looks for the first and for the last time."""
 _CHANGE: Final = 0.002
 _SAME: Final = 0.03
+EXIT_NOT_BETTER: Final = 3
 USUAL_SPREAD: Final = 0.02
 """Standard deviation of a pair's ratio, interleaved on an idle machine."""
 
@@ -42,6 +43,11 @@ class Verdict:
     low: float
     high: float
     pairs: int
+
+    @property
+    def of_speed(self) -> str:
+        """Return the word for a speed: ``faster`` or ``slower`` for better or worse."""
+        return {"better": "faster", "worse": "slower"}.get(self.word, self.word)
 
 
 def judged(logs: Sequence[float], within: float, most: int = MOST) -> Verdict | None:

@@ -83,15 +83,9 @@ def sides_of(
     """
     here = Path.cwd()
     if sweep is None:
-        commands = ((old, "old"), (new, "new"))
-        first, second = (_of_command(*each, figures, scratch) for each in commands)
-        yield first, second
+        yield _of_command(old, "old", figures, scratch), _of_command(new, "new", figures, scratch)
     elif "=" in old or "=" in new:
-        first, second = (
-            Side(name=name, folder=here, sweep=sweep.resolve(), settings=_settings(name))
-            for name in (old, new)
-        )
-        yield first, second
+        yield _of_config(old, sweep.resolve()), _of_config(new, sweep.resolve())
     else:
         top = Path(_git("rev-parse", "--show-toplevel"))
         places = [scratch / "old", scratch / "new"]
@@ -109,8 +103,9 @@ def sides_of(
                 _git("worktree", "remove", "--force", str(place), check=False)
 
 
-def _settings(config: str) -> list[str]:
-    return [] if config == "baseline" else config.split(",")
+def _of_config(name: str, sweep: Path) -> Side:
+    settings = [] if name == "baseline" else name.split(",")
+    return Side(name=name, folder=Path.cwd(), sweep=sweep, settings=settings)
 
 
 def _of_command(command: str, name: str, figures: Sequence[str], scratch: Path) -> Side:

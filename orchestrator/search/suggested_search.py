@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -40,8 +40,7 @@ class SuggestedSearch(OptunaSearch):
     def __init__(self, problem: SearchProblem, *, trials: int, sampler: BaseSampler) -> None:
         self._known: dict[str, BaseDistribution] = {}
         self._trained: defaultdict[tuple[str, ...], set[Key]] = defaultdict(set)
-        self._with: Counter[tuple[str, Any]] = Counter()
-        self._with_both: Counter[tuple[str, Any, str]] = Counter()
+        self._together: set[tuple[str, Any, str]] = set()  # name, value and a name suggested too
         self._curves: defaultdict[Key, dict[int, float]] = defaultdict(dict)
         self._noted: list[str] = []
         self._ended: Key = ()
@@ -84,9 +83,7 @@ class SuggestedSearch(OptunaSearch):
             return
         values, space = _found(found)
         self._trained[tuple(values)].add(tuple(values.values()))
-        for name, value in values.items():
-            self._with[name, value] += 1
-            self._with_both.update((name, value, other) for other in values)
+        self._together |= {(*pair, other) for pair in values.items() for other in values}
         try:
             trial = self._trial_of(values, space)
         except ValueError as error:  # choices of a name that differ from trial to trial
@@ -133,11 +130,8 @@ class SuggestedSearch(OptunaSearch):
         return trial.params
 
     def _drawn(self) -> dict[str, Any]:
-        nothing = create_trial(state=OptunaState.RUNNING)
-        return {
-            name: self._random.sample_independent(self.study, nothing, name, distribution)
-            for name, distribution in self._known.items()
-        }
+        draw, nothing = self._random.sample_independent, create_trial(state=OptunaState.RUNNING)
+        return {name: draw(self.study, nothing, name, of) for name, of in self._known.items()}
 
     def _active(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that the objective suggests together, as far as trials show.
@@ -147,9 +141,9 @@ class SuggestedSearch(OptunaSearch):
         """
         active: dict[str, Any] = {}
         for name, value in values.items():
+            earlier = active.items()
             if all(
-                self._with_both[earlier, given, name] or not self._with[earlier, given]
-                for earlier, given in active.items()
+                (*e, name) in self._together or (*e, e[0]) not in self._together for e in earlier
             ):
                 active[name] = value
         return active

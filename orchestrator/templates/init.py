@@ -28,14 +28,10 @@ def main(arguments: Sequence[str]) -> int:
         prog=command("init"),
         description="Writes a sweep and a trainable that run at once, without data and network.",
     )
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="?", default=Path(), type=a_path,
-        help="where to (default: the current folder)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--from", metavar="SCRIPT.py", dest="script", type=a_path,
-        help="write a sweep of this script, from the options that its argparse parser has",
-    )  # fmt: skip
+    here = "where to (default: the current folder)"
+    parser.takes("folder", "DIR", a_path, here, Path(), nargs="?")
+    of_script = "write a sweep of this script, from the options that its argparse parser has"
+    parser.takes("--from", "SCRIPT.py", a_path, of_script, dest="script")
     options = parser.parse_args(arguments)
     folder: Path = options.folder
     with refusing_os_errors():

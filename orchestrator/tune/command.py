@@ -24,37 +24,24 @@ from typing import Any, Final
 from orchestrator.arguments import Parser, a_path, command, whole_number
 from orchestrator.errors import SweepError, refusing_os_errors
 from orchestrator.execution.leases import CoreLeases
-from orchestrator.judge.sequential import Verdict
+from orchestrator.judge.sequential import EXIT_NOT_BETTER, Verdict
 from orchestrator.locations import short
 from orchestrator.system.import_path import environment_with
 from orchestrator.texts import bounded_lines
 from orchestrator.trial import Isolation
 from orchestrator.tune.edit import with_arguments
-from orchestrator.tune.plan import (
-    WITHIN,
-    Confirm,
-    Explore,
-    Found,
-    Setting,
-    Site,
-    Slice,
-    Task,
-    wait_share,
-)
+from orchestrator.tune.plan import WITHIN, Confirm, Explore, Setting, Site, Work, wait_share
 
-EXIT_NOT_BETTER: Final = 3
 _HANGS_S: Final = 60.0
 """Time beyond its own after which a process of the script hangs."""
 _LINES: Final = 12
 """Last lines of a failed script that are shown."""
-_WORDS: Final = {"better": "faster", "worse": "slower"}
 _SENTENCES: Final = {
     "faster": "{script} trains {v.ratio:.2f} times as fast with {shown}\n",
     "slower": "{script} trains slower with {shown}, which was the fastest at first\n",
     "same": f"{{script}} trains as fast, within {WITHIN:.0%}, with {{shown}}\n",
     "not decided": "it is not decided whether {script} trains faster with {shown}\n",
 }
-_TRAINER: Final = "transformers"
 _OF_TRAINER: Final = {
     "num_workers": "dataloader_num_workers", "prefetch_factor": "dataloader_prefetch_factor",
     "persistent_workers": "dataloader_persistent_workers", "pin_memory": "dataloader_pin_memory",
@@ -96,17 +83,14 @@ def _parser() -> Parser:
         "its training loop take turns; prints those that train fastest. Ends with 0 where they are "
         "faster than the script's own, else with 3. The script's own files are written as ever.",
     )
-    parser.add_argument("--loader", metavar="N", type=whole_number(1),
-                        help="number of the loader to tune, where there are several")  # fmt: skip
-    parser.add_argument("--batch-size", metavar="N,N", type=_sizes, default=[],
-                        help="other batch sizes to try: they change what is learned")  # fmt: skip
-    parser.add_argument("--amp", action="store_true",
-                        help="try autocast to bfloat16: it changes what is learned")  # fmt: skip
-    parser.add_argument("--seconds", metavar="N", type=whole_number(10), default=110,
-                        help="time that it may take (default: 110)")  # fmt: skip
-    parser.add_argument("--apply", action="store_true", help="write the settings into the script")
-    parser.add_argument("--json", metavar="FILE", type=a_path, help="write the result to this file")
-    parser.add_argument("script", metavar="train.py", type=a_path, help="the script")
+    parser.takes("--loader", "N", whole_number(1), "number of the loader, where there are several")
+    parser.takes("--batch-size", "N,N", _sizes,
+                 "other batch sizes to try: they change what is learned", [])  # fmt: skip
+    parser.switch("--amp", "try autocast to bfloat16: it changes what is learned")
+    parser.takes("--seconds", "N", whole_number(10), "time that it may take (default: 110)", 110)
+    parser.switch("--apply", "write the settings into the script")
+    parser.takes("--json", "FILE", a_path, "write the result to this file")
+    parser.takes("script", "train.py", a_path, "the script")
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="its arguments")
     return parser
 
@@ -130,107 +114,87 @@ class _Tuning:
 
     def run(self) -> int:
         """Find the settings, confirm them, and print them; return the exit code."""
-        number = self._options.loader
-        found = self._slices("explore", [], 0.5, number and number - 1)
-        own, best, script = found.own, found.best, self._options.script
-        _print_found(found, script)
-        if best == own and found.rounds < Explore.least:
+        number, script = self._options.loader, self._options.script
+        work = self._slices(loader=number and number - 1)
+        plan = work.plan
+        assert isinstance(plan, Explore)
+        own, best = plan.own, plan.best()
+        _print_found(work, plan, script)
+        if best == own and plan.rounds < plan.least:
             raise SweepError(
                 f"tune: {script} ended before its settings were timed",
                 "let it train for more epochs, or on more data",
             )
+        site = work.sites[work.loader or 0]
         if best == own:
             sys.stdout.write(f"{script} trains fastest as it is\n")
-            return self._write("same", found)
+            return self._write("same", plan, site)
         sys.stderr.write(f"confirming {best.shown(own)} in another process\n")
-        confirm = Confirm(own, best)
-        for each in self._slices("confirm", [own, best], 0.93, found.loader).told:
-            confirm.tell(each)
+        confirm = self._slices(plan=Confirm(own, best), loader=work.loader).plan
+        assert isinstance(confirm, Confirm)
         verdict = confirm.verdict()
-        word = _WORDS.get(verdict.word, verdict.word) if verdict is not None else "not decided"
-        shown = _arguments(found, best.changes(own))
+        word = verdict.of_speed if verdict is not None else "not decided"
+        shown = _arguments(site, best.changes(own))
         sys.stdout.write(_SENTENCES[word].format(script=script, shown=shown, v=verdict))
-        _print_figures(found, verdict)
+        _print_figures(plan, verdict)
         if not (best.batch_size or best.amp):
-            sys.stdout.write(f"learning: {self._learned(own, best, found.loader)}\n")
+            sys.stdout.write(f"learning: {self._learned(own, best, work.loader)}\n")
         if word == "faster":
-            self._patch(found.sites[found.loader], best.changes(own))
-        return self._write(word, found, verdict)
+            self._patch(site, best.changes(own))
+        return self._write(word, plan, site, verdict)
 
-    def _slices(
-        self, mode: str, settings: Sequence[Setting], share: float, loader: int | None
-    ) -> Found:
-        """Run processes until the plan ends; the script may be over sooner.
-
-        Args:
-            mode: ``explore`` or ``confirm``.
-            settings: The settings to confirm.
-            share: Share of the command's time at which it ends.
-            loader: Number of the loader.
-        """
-        told: Sequence[Slice] = ()
+    def _slices(self, plan: Explore | Confirm | None = None, loader: int | None = None) -> Work:
+        """Run processes until the plan ends; the script may be over sooner."""
+        told = 0
         while True:
-            found = self._process(mode, settings, share, loader, told)
-            more = len(found.told) - len(told)
-            if found.turn is None or not more:
-                return found
-            told = found.told
+            work = self._process(plan=plan, loader=loader)
+            plan = work.plan
+            if work.turn is None or plan is None or len(plan.told) == told:
+                return work
+            told = len(plan.told)
 
-    def _until(self, share: float) -> float:
-        return float(self._began + share * self._options.seconds)
-
-    def _process(
-        self,
-        mode: str,
-        settings: Sequence[Setting],
-        share: float,
-        loader: int | None,
-        told: Sequence[Slice] = (),
-    ) -> Found:
-        """Run the script in a process that does what ``mode`` says; return its results.
+    def _process(self, **more: Any) -> Work:  # noqa: ANN401 - of Work
+        """Run the script in a process that does what ``Work(**more)`` says; return what it found.
 
         Raises:
             SweepError: The script has failed.
         """
-        options, file = self._options, Path(mkdtemp(dir=self._folder)) / mode
-        until = self._until(share)
-        task = Task(
-            mode=mode, settings=settings, loader=loader, told=told, until_s=until,
-            began_s=time.monotonic(), budget_s=self._until(1.0) - time.monotonic(),
-            slice_s=min(options.seconds / 110, 1.0), num_cores=self._num_cores,
-            batch_sizes=options.batch_size, amp=options.amp,
+        options, file = self._options, Path(mkdtemp(dir=self._folder)) / "work"
+        until = self._began + 0.93 * options.seconds
+        asked = Work(
+            began_s=time.monotonic(), until_s=until, slice_s=min(options.seconds / 110, 1.0),
+            num_cores=self._num_cores, batch_sizes=options.batch_size, amp=options.amp, **more,
         )  # fmt: skip
-        file.write_bytes(pickle.dumps(task))
+        file.write_bytes(pickle.dumps(asked))
         log = file.with_suffix(".log")
         words = [sys.executable, "-P", "-m", "orchestrator.tune.probe", str(file)]
         words += [str(options.script), *options.arguments]
+        hangs = ""
         with log.open("wb") as output, subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             env=environment_with(), start_new_session=True,
         ) as process:  # fmt: skip
             try:
                 process.wait(max(until - time.monotonic(), 0) + _HANGS_S)
-                error = ""
             except subprocess.TimeoutExpired:
-                error = "it hangs"
+                hangs = "it hangs"
             finally:
-                _end_group(process.pid)
-        result = pickle.loads(file.read_bytes())
-        if not isinstance(result, Found):
-            result = Found(error="it ended at once")
-        if error and result.turn is not None:
-            error += f" with {result.turn}"
-        if error := error or result.error:
+                with suppress(ProcessLookupError):  # of workers that wait
+                    os.killpg(process.pid, signal.SIGKILL)
+        work: Work = pickle.loads(file.read_bytes())
+        if hangs and work.turn is not None:
+            hangs += f" with {work.turn}"
+        if error := hangs or work.error:
             lines = log.read_text(errors="replace").splitlines()[-_LINES:]
             text = bounded_lines("\n".join(lines))
             raise SweepError(f"tune: {options.script}: {error}", f"its last lines:\n{text}")
-        return result
+        return work
 
-    def _learned(self, own: Setting, other: Setting, loader: int) -> str:
+    def _learned(self, own: Setting, other: Setting, loader: int | None) -> str:
         """Return whether the first batches and losses are the same with both settings."""
 
         def learned(setting: Setting) -> Sequence[Sequence[Any]]:
-            return self._process("check", [setting], 1.0, loader).learned
+            return self._process(checked=setting, loader=loader).learned
 
         with ThreadPoolExecutor(2) as pool:  # they are not timed
             first, second = pool.map(learned, (own, other))
@@ -268,70 +232,62 @@ class _Tuning:
                 file.write_text(new, "utf-8")
             sys.stdout.write(f"written: {name}\n")
 
-    def _write(self, word: str, found: Found, verdict: Verdict | None = None) -> int:
+    def _write(
+        self, word: str, plan: Explore, site: Site | None, verdict: Verdict | None = None
+    ) -> int:
         """Write the result where it is asked for; return the exit code."""
         if self._options.json is not None:
-            site, changes = found.sites[found.loader], found.best.changes(found.own)
+            names = ("ratio", "low", "high", "pairs")
+            figures = {name: verdict and getattr(verdict, name) for name in names}
             about = {
-                "verdict": word, "settings": changes, "own": asdict(found.own),
-                "ratio": verdict and verdict.ratio, "low": verdict and verdict.low,
-                "high": verdict and verdict.high, "pairs": verdict and verdict.pairs,
-                "site": site and asdict(site), "seconds": round(self._spent(), 1),
-                "gains": {str(each): math.exp(gain) for each, gain in found.gains.items()},
+                "verdict": word, "settings": plan.best().changes(plan.own), **figures,
+                "own": asdict(plan.own), "site": site and site._asdict(),
+                "seconds": round(time.monotonic() - self._began, 1),
+                "gains": {str(each): math.exp(gain) for each, gain in plan.gains.items()},
             }  # fmt: skip
             with refusing_os_errors():
                 self._options.json.write_text(f"{json.dumps(about)}\n")
         return 0 if word == "faster" else EXIT_NOT_BETTER
 
-    def _spent(self) -> float:
-        return time.monotonic() - self._began
 
-
-def _end_group(group: int) -> None:
-    """End what a process of the script has left: workers that wait."""
-    with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
-
-
-def _arguments(found: Found, changes: Mapping[str, Any]) -> str:
+def _arguments(site: Site | None, changes: Mapping[str, Any]) -> str:
     """Return arguments as the user writes them: of a DataLoader, or of TrainingArguments."""
-    site = found.sites[found.loader]
-    by_trainer = site is not None and site.framework == _TRAINER
+    by_trainer = site is not None and site.framework == "transformers"
     names = _OF_TRAINER if by_trainer else {}
     text = ", ".join(f"{names.get(name, name)}={value!r}" for name, value in changes.items())
     return f"TrainingArguments({text})" if by_trainer else f"DataLoader(..., {text})"
 
 
-def _print_found(found: Found, script: Path) -> None:
+def _print_found(work: Work, plan: Explore, script: Path) -> None:
     """Print the loader, and the speed with each setting."""
-    size = f" of {found.batch_size}" if found.batch_size else ""
-    places = [str(script) if s is None else f"{short(Path(s.file))}:{s.line}" for s in found.sites]
+    size = f" of {work.batch_size}" if work.batch_size else ""
+    places = [str(script) if s is None else f"{short(Path(s.file))}:{s.line}" for s in work.sites]
     sys.stdout.write(
-        f"{places[found.loader]}: the training loop's loader, {found.batches} batches{size}, "
-        f"num_workers={found.own.num_workers}\n"
+        f"{places[work.loader or 0]}: the training loop's loader, {work.batches} batches{size}, "
+        f"num_workers={plan.own.num_workers}\n"
     )
     for number, place in enumerate(places):
-        if number != found.loader:
+        if number != work.loader:
             sys.stdout.write(f"  another one: {place} (--loader {number + 1})\n")
-    for setting, gain in sorted(found.gains.items(), key=lambda item: -item[1]):
-        speed = mean(each.samples_per_s for each in found.told if each.setting == setting)
-        waits = wait_share(found.told, setting)
+    for setting, gain in sorted(plan.gains.items(), key=lambda item: -item[1]):
+        speed = mean(each.samples_per_s for each in plan.told if each.setting == setting)
+        waits = wait_share(plan.told, setting)
         sys.stdout.write(
             f"  {math.exp(gain):5.2f}x {speed:10,.0f} samples/s  waits {waits:4.0%}  "
-            f"{setting.shown(found.own)}\n"
+            f"{setting.shown(plan.own)}\n"
         )
-    for setting, why in found.failed.items():
-        sys.stdout.write(f"  fails: {setting.shown(found.own)}: {why}\n")
+    for setting, why in plan.failed.items():
+        sys.stdout.write(f"  fails: {setting.shown(plan.own)}: {why}\n")
 
 
-def _print_figures(found: Found, verdict: Verdict | None) -> None:
+def _print_figures(plan: Explore, verdict: Verdict | None) -> None:
     """Print what the answer rests on, and what bounds a step."""
     if verdict is not None:
         sys.stdout.write(
             f"confirmed: {verdict.ratio:.3f}x, 95 % interval {verdict.low:.3f} to "
             f"{verdict.high:.3f}, {verdict.pairs} pairs of slices that did not select it\n"
         )
-    before, after = (wait_share(found.told, each) for each in (found.own, found.best))
+    before, after = (wait_share(plan.told, each) for each in (plan.own, plan.best()))
     bound = "the loader" if after > 0.5 else "the step itself"
     sys.stdout.write(
         f"bound: it waits for the loader {before:.0%} of the time, then {after:.0%}: {bound} takes "

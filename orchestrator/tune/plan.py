@@ -8,10 +8,10 @@ round.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import mean, stdev
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from orchestrator.judge.sequential import LEAST, MOST, Verdict, judged
 
@@ -71,40 +71,7 @@ class Setting:
         return ", ".join(f"{name}={value!r}" for name, value in changes.items()) or "as it is"
 
 
-@dataclass(kw_only=True)
-class Task:
-    """What a process of the script does.
-
-    Attributes:
-        mode: ``explore``, ``confirm`` or ``check``.
-        settings: The settings to confirm or to check.
-        loader: Number of the training loop's loader, among those that the script takes with
-            gradients on; None: the first that optimizer steps follow.
-        told: Slices of an earlier process, which it continues.
-        began_s: Start of the command, monotonic.
-        budget_s: Time that the command may take.
-        until_s: Time of the last slice, monotonic.
-        slice_s: Least time of a slice.
-        num_cores: Cores of the script.
-        batch_sizes: Batch sizes to try.
-        amp: True to try autocast.
-    """
-
-    mode: str
-    settings: Sequence[Setting]
-    loader: int | None
-    told: Sequence[Slice]
-    began_s: float
-    budget_s: float
-    until_s: float
-    slice_s: float
-    num_cores: int
-    batch_sizes: Sequence[int]
-    amp: bool
-
-
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """Call in the user's code that makes a loader.
 
     Attributes:
@@ -118,41 +85,6 @@ class Site:
     line: int
     column: int
     framework: str
-
-
-@dataclass(kw_only=True)
-class Found:
-    """What a process of the script has found.
-
-    Attributes:
-        loader: Number of the loader.
-        sites: Where the loaders are made, by number; None where that is not known.
-        own: Its own setting.
-        batches: Batches of an epoch.
-        batch_size: Its batch size.
-        told: Slices in their order.
-        gains: Logarithm of the speed over that of the own setting, of each setting tried.
-        best: The fastest setting.
-        rounds: Rounds in which every setting was timed.
-        failed: Settings that do not run, with their reason.
-        turn: Setting whose turn it was at the end; None once the plan was at its end.
-        learned: First batches: their samples, their content, their losses.
-        error: Failure of the script.
-    """
-
-    loader: int = 0
-    sites: Sequence[Site | None] = (None,)
-    own: Setting = Setting(num_workers=0)
-    batches: int = 0
-    batch_size: int | None = None
-    told: Sequence[Slice] = ()
-    gains: Mapping[Setting, float] = field(default_factory=dict)
-    best: Setting = Setting(num_workers=0)
-    rounds: int = 0
-    failed: Mapping[Setting, str] = field(default_factory=dict)
-    turn: Setting | None = None
-    learned: Sequence[Sequence[Any]] = ((), (), ())
-    error: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,43 +102,85 @@ class Slice:
     wait_share: float
 
 
+@dataclass(kw_only=True)
+class Work:
+    """What a process of the script does, and what it has found.
+
+    Attributes:
+        plan: Settings and their slices so far; None: the first process makes an ``Explore``.
+        checked: Setting whose first batches are wanted in place of slices.
+        loader: Number of the training loop's loader, among those that the script takes with
+            gradients on; None: the first that optimizer steps follow.
+        began_s: Start of the process, monotonic.
+        until_s: Time of the last slice, monotonic.
+        slice_s: Least time of a slice.
+        num_cores: Cores of the script.
+        batch_sizes: Batch sizes to try.
+        amp: True to try autocast.
+        sites: Found: where the loaders are made, by number; None where that is not known.
+        batches: Found: batches of an epoch.
+        batch_size: Found: the script's batch size.
+        turn: Found: setting whose turn it was at the end; None once the plan was at its end.
+        learned: Found: first batches: their samples, their content, their losses.
+        error: Found: failure of the script.
+    """
+
+    plan: Explore | Confirm | None = None
+    checked: Setting | None = None
+    loader: int | None = None
+    began_s: float
+    until_s: float
+    slice_s: float
+    num_cores: int
+    batch_sizes: Sequence[int] = ()
+    amp: bool = False
+    sites: Sequence[Site | None] = ()
+    batches: int = 0
+    batch_size: int | None = None
+    turn: Setting | None = None
+    learned: Sequence[list[Any]] = field(default_factory=lambda: [[], [], []])
+    error: str = "it ended at once"
+
+
 class Explore:
     """Rounds of all settings that may be the fastest; then of the fastest one's variants.
 
     Args:
         own: The script's setting.
-        task: Its cores, batch sizes and autocast.
+        work: Its cores, batch sizes and autocast.
         cuda: True if batches may be copied to a GPU.
+
+    Attributes:
         whole_epochs: True if slices are whole epochs, so that the start of workers counts.
+        failed: Settings that do not run, with their reason.
     """
 
     least: Final = 2
     """Rounds for which the time never runs out."""
 
-    def __init__(self, own: Setting, task: Task, *, cuda: bool, whole_epochs: bool) -> None:
-        self._own, self._cuda, self._whole = own, cuda, whole_epochs
-        numbers = {
-            own.num_workers,
-            0,
-            1,
-            *(2**i for i in range(1, 7) if 2**i <= 2 * task.num_cores),
-        }
-        workers = [self._with_workers(number) for number in sorted(numbers)]
-        others = [replace(own, batch_size=size) for size in task.batch_sizes]
-        others += [replace(own, amp=True)] if task.amp else []
-        self.alive = list(dict.fromkeys([own, *workers, *others]))
-        self.told: list[Slice] = []
+    def __init__(self, own: Setting, work: Work, *, cuda: bool) -> None:
+        self.own, self._cuda, self.whole_epochs = own, cuda, False
+        numbers = {own.num_workers, 0, *(2**i for i in range(7) if 2**i <= 2 * work.num_cores)}
+        others = [replace(own, batch_size=size) for size in work.batch_sizes]
+        others += [replace(own, amp=True)] if work.amp else []
+        self.alive = list(dict.fromkeys([own, *map(self._with_workers, sorted(numbers)), *others]))
         self._rounds: list[dict[Setting, Slice]] = []
         self.failed: dict[Setting, str] = {}
         self._waiting: list[Setting] = []
         self._refined = False
+
+    @property
+    def told(self) -> list[Slice]:
+        """Return the slices in their order."""
+        return [each for its in self._rounds for each in its.values()]
 
     def ask(self) -> Setting | None:
         """Return the setting to time next, or None at the end."""
         if not self._waiting:
             self._drop()
             if self.rounds >= ROUNDS:
-                if self._refined or self._is_decided():
+                waits = self.whole_epochs or wait_share(self.told, self.best()) >= 0.01
+                if self._refined or not waits:  # no variant of it can be faster
                     return None
                 self._refine()
             self._waiting = self.alive[:: 1 if len(self._rounds) % 2 == 0 else -1]
@@ -215,7 +189,6 @@ class Explore:
 
     def tell(self, slice_: Slice) -> None:
         """Take the slice of the setting that was asked for."""
-        self.told.append(slice_)
         self._rounds[-1][self._waiting.pop(0)] = slice_
 
     def fail(self, reason: str) -> None:
@@ -231,7 +204,7 @@ class Explore:
     @property
     def gains(self) -> dict[Setting, float]:
         """Return the mean logarithm of each setting's speed over the script's own."""
-        tried = dict.fromkeys(each.setting for each in self.told)
+        tried = dict.fromkeys(setting for its in self._rounds for setting in its)
         return {each: mean(logs) for each in tried if (logs := self._logs(each))}
 
     def best(self) -> Setting:
@@ -239,40 +212,34 @@ class Explore:
         gains = {each: gain for each, gain in self.gains.items() if each in self.alive}
         top = max(gains.values(), default=0.0)
         near = [each for each, gain in gains.items() if gain >= top - _MARGIN]
-        return self._own if self._own in near or not near else min(near, key=lambda each: each.cost)
+        return self.own if self.own in near or not near else min(near, key=lambda each: each.cost)
 
     def _with_workers(self, number: int) -> Setting:
-        if number == self._own.num_workers:
-            return self._own
+        if number == self.own.num_workers:
+            return self.own
         return replace(
-            self._own,
+            self.own,
             num_workers=number,
-            prefetch_factor=self._own.prefetch_factor if number else None,
+            prefetch_factor=self.own.prefetch_factor if number else None,
             persistent_workers=number > 0,
         )
 
     def _logs(self, setting: Setting) -> list[float]:
         """Return the logarithms of its speed over the script's own, of the rounds with both."""
-        both = [each for each in self._rounds if setting in each and self._own in each]
-        return [
-            math.log(each[setting].samples_per_s / each[self._own].samples_per_s) for each in both
-        ]
+        both = [each for each in self._rounds if setting in each and self.own in each]
+        return [math.log(its[setting].samples_per_s / its[self.own].samples_per_s) for its in both]
 
     def _drop(self) -> None:
         """Drop settings that cannot be the fastest any more."""
         logs = {each: self._logs(each) for each in self.alive}
         top = max((mean(each) for each in logs.values() if each), default=0.0)
         for setting, its in logs.items():
-            if setting is self._own or len(its) < 2:
+            if setting == self.own or len(its) < 2:
                 continue
             error = stdev(its) / math.sqrt(len(its))
             lag = _LAGS if len(its) < ROUNDS else 0.0
             if mean(its) + 2 * error < top - lag:
                 self.alive.remove(setting)
-
-    def _is_decided(self) -> bool:
-        """Return True where the loader never waits: no variant of it can be faster."""
-        return not self._whole and wait_share(self.told, self.best()) < 0.01
 
     def _refine(self) -> None:
         """Go on with the fastest and its variants."""
@@ -281,11 +248,11 @@ class Explore:
         if best.num_workers:
             factor = 2 * (best.prefetch_factor or PREFETCH)
             variants.append(replace(best, prefetch_factor=factor))
-            if self._whole:
+            if self.whole_epochs:
                 variants.append(replace(best, persistent_workers=not best.persistent_workers))
         if self._cuda:
             variants.append(replace(best, pin_memory=not best.pin_memory))
-        self.alive = list(dict.fromkeys([self._own, *variants]))
+        self.alive = list(dict.fromkeys([self.own, *variants]))
 
 
 class Confirm:
@@ -294,14 +261,14 @@ class Confirm:
     Args:
         own: The script's setting.
         other: The other one.
-        most: Pairs at most.
     """
 
     least: Final = LEAST
     """Pairs for which the time never runs out."""
 
-    def __init__(self, own: Setting, other: Setting, most: int = MOST) -> None:
-        self._own, self._other, self._most = own, other, most
+    def __init__(self, own: Setting, other: Setting) -> None:
+        self.whole_epochs = False
+        self.own, self._other = own, other
         self.told: list[Slice] = []
         self.failed: dict[Setting, str] = {}
 
@@ -313,9 +280,9 @@ class Confirm:
     def ask(self) -> Setting | None:
         """Return the setting to time next, or None once the pairs decide."""
         number = len(self.told)
-        if self.failed or (number % 2 == 0 and judged(self.logs, WITHIN, self._most) is not None):
+        if self.failed or (number % 2 == 0 and judged(self.logs, WITHIN) is not None):
             return None
-        return self._own if number % 4 in (0, 3) else self._other
+        return self.own if number % 4 in (0, 3) else self._other
 
     def tell(self, slice_: Slice) -> None:
         """Take the slice of the setting that was asked for."""
@@ -335,7 +302,7 @@ class Confirm:
     def verdict(self) -> Verdict | None:
         """Return the verdict on the pairs; None where there are fewer than two."""
         logs = self.logs
-        return judged(logs, WITHIN, min(len(logs), self._most)) if len(logs) > 1 else None
+        return judged(logs, WITHIN, min(len(logs), MOST)) if len(logs) > 1 else None
 
 
 def wait_share(slices: Sequence[Slice], setting: Setting) -> float:

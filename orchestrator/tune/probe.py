@@ -16,33 +16,30 @@ import runpy
 import sys
 import time
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NoReturn
+from weakref import ref
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
-from orchestrator.tune.plan import (
-    PREFETCH,
-    Confirm,
-    Explore,
-    Found,
-    Setting,
-    Site,
-    Slice,
-    Task,
-)
+from orchestrator.tune.plan import PREFETCH, Confirm, Explore, Setting, Site, Slice, Work
 
 _LEAST_STEPS: Final = 8
 _KNOWN_AFTER: Final = 3
 """Optimizer steps after which a loader is the training loop's."""
 CHECKED: Final = 8
 """Batches that are compared between two settings."""
+_NO_LOADER: Final = "it ended without three optimizer steps on batches of a torch DataLoader"
+_STREAM: Final = (
+    "its loader has an IterableDataset, whose own code divides the samples among workers: other "
+    "workers would be other samples"
+)
+_NO_SIZE: Final = "its loader has no batch size of its own: leave out --batch-size"
 
 _plain_iter: Final = DataLoader.__iter__
 _plain_init: Final = DataLoader.__init__
@@ -51,16 +48,14 @@ _plain_init: Final = DataLoader.__init__
 class _Feed:
     """Batches of indices for one setting's loader, from the order that all of them share."""
 
-    def __init__(self, size: int | None) -> None:
-        self._size = size  # where the order is one of samples
-        self.order: Iterator[Any] = iter(())
-        self.sizes = deque[int]()
+    def __init__(self) -> None:
+        self.order: Iterable[Any] = ()
+        self.taken = deque[Any]()
 
     def __iter__(self) -> Iterator[Any]:
-        order, self.sizes = self.order, deque()
-        batches = order if self._size is None else iter(lambda: list(islice(order, self._size)), [])
-        for indices in batches:
-            self.sizes.append(len(indices) if isinstance(indices, list) else 1)
+        self.taken = deque()
+        for indices in self.order:
+            self.taken.append(indices)
             yield indices
 
 
@@ -81,22 +76,17 @@ def loader_of(
         feed: Its batches of indices.
         keep: True if workers outlast an epoch whatever the setting.
     """
-    workers = setting.num_workers > 0
-    by_batch = {"batch_sampler": feed} if loader._auto_collation else {}
-    by_sample = {} if by_batch else {"sampler": feed, "batch_size": None}
+    names = ["collate_fn", "worker_init_fn", "generator"]
+    names += ["timeout", "multiprocessing_context"] if setting.num_workers else []
+    more: dict[str, Any] = {name: getattr(loader, name) for name in names}
+    by_sample = {"sampler": feed, "batch_size": None}
     return _Own(
         loader.dataset,
-        **by_batch,  # type: ignore[arg-type]
-        **by_sample,  # type: ignore[arg-type]
-        collate_fn=loader.collate_fn,
         num_workers=setting.num_workers,
         prefetch_factor=setting.prefetch_factor,
-        persistent_workers=workers and (keep or setting.persistent_workers),
+        persistent_workers=setting.num_workers > 0 and (keep or setting.persistent_workers),
         pin_memory=setting.pin_memory,
-        timeout=loader.timeout if workers else 0,
-        worker_init_fn=loader.worker_init_fn,
-        multiprocessing_context=loader.multiprocessing_context if workers else None,
-        generator=loader.generator,
+        **more | ({"batch_sampler": feed} if loader._auto_collation else by_sample),
     )
 
 
@@ -114,229 +104,206 @@ class Probe:
     """What a process of the script does with its loaders.
 
     Args:
-        task: What it does.
+        work: What it does, and what it has found so far.
         file: File that the results are written to.
     """
 
-    def __init__(self, task: Task, file: Path) -> None:
-        self.task, self._file = task, file
+    def __init__(self, work: Work, file: Path) -> None:
+        self.work, self._file = work, file
         self.trained = 0  # optimizer steps
-        self.loaders: list[DataLoader[Any]] = []  # taken with gradients on
-        self.chosen: DataLoader[Any] | None = None
-        self.whole_epochs = False
-        self.plan: Explore | Confirm | None = None
-        self.turn: Setting | None = None
-        self.timer: _Timer | None = None
-        self.learned: list[list[Any]] = [[], [], []]  # order, batches, losses
-        self._found = Found(learned=self.learned)
-        self._own: dict[Setting, tuple[_Own, _Feed]] = {}
+        self._loaders: list[tuple[tuple[Any, ...], ref[DataLoader[Any]]]] = []
+        self._steps = Counter[int]()  # of each loader
+        self._shortest = 2 * (_LEAST_STEPS + 2 + 2 * PREFETCH * work.num_cores)
+        self._whole_epochs = False
+        self._timer: _Timer | None = None
 
     def iterate(self, loader: DataLoader[Any]) -> Iterator[Any]:
         """Return a pass over a loader of the script."""
-        if not torch.is_grad_enabled() or self.chosen not in (None, loader):
-            return _plain_iter(loader)
-        if loader not in self.loaders:
-            self.loaders.append(loader)
-        wanted = self.task.loader
-        if wanted not in (None, self.loaders.index(loader)):
-            return _plain_iter(loader)
-        if isinstance(loader.dataset, IterableDataset):
-            return self._unfit(loader)
-        return _Pass(self, loader)
+        if torch.is_grad_enabled() and self.work.loader in (None, number := self._number(loader)):
+            return self._pass(loader, number)
+        return _plain_iter(loader)
 
-    def own(self, loader: DataLoader[Any], setting: Setting) -> tuple[_Own, _Feed]:
-        """Return the loader of a setting, made at its first use."""
-        if setting not in self._own:
-            feed = _Feed(setting.batch_size or loader.batch_size if self.by_sample else None)
-            self._own[setting] = (
-                loader_of(loader, setting, feed, keep=not self.whole_epochs), feed,
-            )  # fmt: skip
-        return self._own[setting]
+    def _number(self, loader: DataLoader[Any]) -> int:
+        """Return a loader's number; one that is made anew has that of the one before it."""
+        mine = vars(loader)
+        if "_tune_number" not in mine:
+            key = mine.get("_tune_site"), _length(loader), loader.batch_size
+            known = enumerate(self._loaders)
+            gone = (at for at, (other, old) in known if other == key and old() is None)
+            number = mine["_tune_number"] = next(gone, len(self._loaders))
+            self._loaders[number : number + 1] = [(key, ref(loader))]
+        return int(mine["_tune_number"])
+
+    def _pass(self, loader: DataLoader[Any], number: int) -> Iterator[Any]:
+        """Yield batches of one setting after another, once it is the training loop's loader."""
+        work, own, sized = self.work, setting_of(loader), self._sized(loader)
+        order = iter(loader._index_sampler if sized is None else sized.sampler)
+        passes: dict[Setting, tuple[Iterator[Any], _Feed]] = {}
+        began, count = time.perf_counter(), 0
+        if self._whole_epochs:
+            self._timer = self._timer or _Timer(0)
+            self._timer.start()
+        try:
+            while True:
+                is_chosen = work.loader == number
+                setting = (is_chosen and (work.checked or work.turn)) or own
+                asked = time.perf_counter()
+                try:
+                    if setting not in passes:
+                        passes[setting] = self._begun(loader, setting, order)
+                    batch = next(passes[setting][0])
+                except StopIteration:
+                    return
+                except Exception as error:
+                    if setting in (own, work.checked):
+                        raise
+                    self._plan.fail(f"{type(error).__name__}: {error}".partition("\n")[0])
+                    _owns(loader).pop(setting, None)
+                    self._take_turn()
+                    continue
+                indices = taken.popleft() if (taken := passes[setting][1].taken) else 0
+                if work.checked is not None:
+                    self._check(indices, batch)
+                elif is_chosen and self._timer is not None:
+                    size = len(indices) if isinstance(indices, list) else 1
+                    self._timer.handed_out(size, time.perf_counter() - asked)
+                before, count = self.trained, count + 1
+                yield batch
+                self._steps[number] += self.trained - before
+                if work.turn is None and work.checked is None:
+                    if self._steps[number] >= _KNOWN_AFTER:
+                        self._begin(loader, number, (time.perf_counter() - began) / count)
+                elif work.turn is not None and work.loader == number and not self._whole_epochs:
+                    self._step_ended()
+        finally:
+            if work.turn is not None and work.loader == number:
+                self._epoch_ended(loader, count, time.perf_counter() - began)
+
+    def _sized(self, loader: DataLoader[Any]) -> BatchSampler | None:
+        """Return what divides the order of samples into batches, where their sizes differ."""
+        batches = loader.batch_sampler
+        return batches if self.work.batch_sizes and type(batches) is BatchSampler else None
+
+    def _begun(
+        self, loader: DataLoader[Any], setting: Setting, order: Iterator[Any]
+    ) -> tuple[Iterator[Any], _Feed]:
+        """Begin a setting's part of a pass; its loader is made at its first use."""
+        if isinstance(loader.dataset, IterableDataset):
+            return _plain_iter(loader), _Feed()
+        owns, sized = _owns(loader), self._sized(loader)
+        if setting not in owns:
+            feed = _Feed()
+            owns[setting] = loader_of(loader, setting, feed, keep=not self._whole_epochs), feed
+        own, feed = owns[setting]
+        feed.order = order
+        if sized is not None:
+            size = setting.batch_size or sized.batch_size
+            feed.order = BatchSampler(order, size, sized.drop_last)
+        return iter(own), feed
+
+    # -- slices
 
     @property
-    def by_sample(self) -> bool:
-        """True if the order is one of samples, since batch sizes differ."""
-        return bool(self.task.batch_sizes or any(each.batch_size for each in self.task.settings))
+    def _plan(self) -> Explore | Confirm:
+        assert self.work.plan is not None
+        return self.work.plan
 
-    def begin(self, loader: DataLoader[Any], step_s: float) -> None:
+    def _begin(self, loader: DataLoader[Any], number: int, step_s: float) -> None:
         """Begin with the slices: ``loader`` is the training loop's, its steps take ``step_s``."""
-        own, length = setting_of(loader), _length(loader)
-        self.chosen = loader
-        shortest = 2 * (_LEAST_STEPS + 2 + 2 * PREFETCH * self.task.num_cores)
-        self.whole_epochs = length < shortest or length * step_s < 2 * self.task.slice_s
-        self._found = Found(
-            loader=self.loaders.index(loader),
-            sites=[vars(each).get("_tune_site") for each in self.loaders],
-            own=own,
-            batches=length,
-            batch_size=loader.batch_size,
-        )
-        if self.task.mode == "explore":
+        work, batches, own = self.work, loader.batch_sampler, setting_of(loader)
+        if isinstance(loader.dataset, IterableDataset):
+            self.end(_STREAM)
+        work.batches, work.batch_size = _length(loader), getattr(batches, "batch_size", None)
+        if work.batch_sizes and work.batch_size is None:
+            self.end(_NO_SIZE)
+        work.loader, work.sites = number, [key[0] for key, _ in self._loaders]
+        if work.plan is None:
             # As much time is left for the process that confirms, which starts as slowly.
             now = time.monotonic()
-            rest_s = self.task.budget_s - 2 * (now - self.task.began_s)
-            self.task.until_s = now + rest_s * 0.45
-            cuda = torch.cuda.is_available()
-            self.plan = Explore(own, self.task, cuda=cuda, whole_epochs=self.whole_epochs)
-        else:
-            self.plan = Confirm(self.task.settings[0], self.task.settings[1])
-        for each in self.task.told:
-            self.plan.ask()
-            self.plan.tell(each)
-        self.take_turn()
+            work.until_s = now + (work.until_s - now - (now - work.began_s)) / 2
+            work.plan = Explore(own, work, cuda=torch.cuda.is_available())
+        self._divide(loader, work.batches, work.batches * step_s)
+        self._take_turn()
 
-    def tell(self) -> None:
+    def _divide(self, loader: DataLoader[Any], steps: int, seconds: float) -> None:
+        """Make slices of whole epochs where an epoch is too short for two of them."""
+        is_short = steps < self._shortest or seconds < 2 * self.work.slice_s
+        self._whole_epochs = self._plan.whole_epochs = is_short
+        _owns(loader).clear()
+
+    def _step_ended(self) -> None:
+        turn = self.work.turn
+        assert turn is not None
+        if self._timer is None:
+            self._timer = _Timer(turn.ahead + 2)
+        if self._timer.is_over(max(turn.num_workers, 1), self.work.slice_s):
+            self._tell()
+
+    def _epoch_ended(self, loader: DataLoader[Any], steps: int, seconds: float) -> None:
+        if not self._whole_epochs:
+            self._timer = None  # the next epoch begins with the start of its loaders
+            if not self._plan.told:  # the script may leave its epochs early
+                self._divide(loader, steps, seconds)
+        elif self._timer is not None:
+            self._timer.stop()
+            if self._timer.took >= self.work.slice_s:
+                self._tell()
+
+    def _tell(self) -> None:
         """Hand the slice that is over to the plan."""
-        assert self.plan is not None
-        assert self.timer is not None
-        assert self.turn is not None
-        self.plan.tell(self.timer.slice_of(self.turn))
-        self.take_turn()
+        timer, setting = self._timer, self.work.turn
+        assert timer is not None
+        assert setting is not None
+        speed, share = timer.samples / timer.took, timer.waited / timer.took
+        self._plan.tell(Slice(setting=setting, samples_per_s=speed, wait_share=share))
+        self._take_turn()
 
-    def take_turn(self) -> None:
+    def _take_turn(self) -> None:
         """Have the next setting take its turn; end the process after the last one."""
-        assert self.plan is not None
-        self.timer = None
-        late = time.monotonic() > self.task.until_s and self.plan.rounds >= self.plan.least
-        self.turn = None if late else self.plan.ask()
-        self.write()
-        if self.turn is None:
+        work, plan, self._timer = self.work, self._plan, None
+        late = time.monotonic() > work.until_s and plan.rounds >= plan.least
+        work.turn = None if late else plan.ask()
+        if work.turn is None:
             self.end()
-        for setting in self.plan.failed:
-            self._own.pop(setting, None)
-        _autocast(self.turn.amp)
+        self._write()
+        _autocast(work.turn.amp)
 
-    def write(self, error: str = "") -> None:
+    # -- results
+
+    def _check(self, indices: Any, batch: Any) -> None:  # noqa: ANN401
+        """Keep what a batch holds, of the first ones; end the process after them."""
+        order, batches, losses = self.work.learned
+        if len(losses) >= CHECKED or (len(order) >= CHECKED and not self.trained):
+            self.end()
+        if len(order) < CHECKED:
+            order.append(_digest(indices))
+            batches.append(_digest(batch))
+
+    def _write(self) -> None:
         """Write what is known so far, whole or not at all."""
-        plan, found = self.plan, self._found
-        found.error, found.turn = error, self.turn
-        if plan is not None:
-            found.told, found.failed, found.rounds = plan.told, plan.failed, plan.rounds
-        if isinstance(plan, Explore) and plan.told:
-            found.gains, found.best = plan.gains, plan.best()
         unfinished = self._file.with_suffix(".new")
-        unfinished.write_bytes(pickle.dumps(found))
+        unfinished.write_bytes(pickle.dumps(self.work))
         unfinished.replace(self._file)
 
     def end(self, error: str = "") -> NoReturn:
         """Write the results and end the process, wherever the script is."""
-        self.write(error)
+        self.work.error = error
+        self._write()
         os._exit(0)
-
-    def _unfit(self, loader: DataLoader[Any]) -> Iterator[Any]:
-        before = self.trained
-        for batch in _plain_iter(loader):
-            if self.trained - before >= _KNOWN_AFTER:
-                self.end(
-                    "its loader has an IterableDataset, whose own code divides the samples among "
-                    "workers: other workers would be other samples"
-                )
-            yield batch
-
-
-class _Pass:
-    """A pass over the training loop's loader: batches of one setting after another."""
-
-    def __init__(self, probe: Probe, loader: DataLoader[Any]) -> None:
-        self._probe, self._loader = probe, loader
-        self._order = iter(loader.sampler if probe.by_sample else _indices(loader))
-        self._began, self._first = time.perf_counter(), probe.trained
-        self._iterators: dict[Setting, Iterator[Any]] = {}
-        self._num = 0  # batches handed out in this pass
-        if probe.whole_epochs and probe.chosen is loader:
-            probe.timer = probe.timer or _Timer(0, probe.task.slice_s)
-            probe.timer.start()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:  # noqa: ANN401 - a batch
-        probe = self._probe
-        if probe.task.mode == "check":
-            return self._checked()
-        self._step_ended()
-        setting = probe.turn or setting_of(self._loader)
-        _, feed = probe.own(self._loader, setting)
-        began = time.perf_counter()
-        try:
-            batch = next(self._iterator(setting))
-        except StopIteration:
-            self._epoch_ended()
-            raise
-        except Exception as error:
-            if probe.plan is None or setting == setting_of(self._loader):
-                raise
-            probe.plan.fail(f"{type(error).__name__}: {error}".partition("\n")[0])
-            probe.take_turn()
-            return next(self)
-        self._num += 1
-        samples = feed.sizes.popleft()
-        if probe.timer is not None:
-            probe.timer.handed_out(samples, time.perf_counter() - began)
-        return batch
-
-    def _iterator(self, setting: Setting) -> Iterator[Any]:
-        if setting not in self._iterators:
-            own, feed = self._probe.own(self._loader, setting)
-            feed.order = self._order
-            self._iterators[setting] = iter(own)
-        return self._iterators[setting]
-
-    def _step_ended(self) -> None:
-        """Take the end of a step: of the search for the loop's loader, or of a slice."""
-        probe = self._probe
-        if probe.chosen is None:
-            if probe.trained - self._first >= _KNOWN_AFTER:
-                probe.begin(self._loader, (time.perf_counter() - self._began) / self._num)
-            return
-        if probe.whole_epochs:
-            return
-        assert probe.turn is not None
-        if probe.timer is None:
-            probe.timer = _Timer(probe.turn.ahead, probe.task.slice_s)
-        if probe.timer.is_over(max(probe.turn.num_workers, 1)):
-            probe.tell()
-
-    def _epoch_ended(self) -> None:
-        probe = self._probe
-        if probe.timer is not None and probe.whole_epochs:
-            probe.timer.stop()
-            if probe.timer.took >= probe.task.slice_s:
-                probe.tell()
-        elif probe.chosen is self._loader:
-            probe.timer = None  # the next epoch begins with the start of its loaders
-
-    def _checked(self) -> Any:  # noqa: ANN401
-        """Return the next batch of the setting to be checked, and keep what it holds."""
-        probe = self._probe
-        order, batches, losses = probe.learned
-        if len(losses) >= CHECKED or (self._num >= CHECKED and probe.trained == self._first):
-            probe.end()
-        if not self._iterators:
-            kept: list[Any] = []
-            self._order = _kept(self._order, kept)
-            self._kept = kept
-        batch = next(self._iterator(probe.task.settings[0]))
-        if self._num < CHECKED:
-            order.append(_digest(self._kept[self._num]))
-            batches.append(_digest(batch))
-        self._num += 1
-        return batch
 
 
 class _Timer:
     """Time of a slice: of whole epochs, or of steps once the batches loaded ahead are used up.
 
     Args:
-        ahead: Number of these batches.
-        least_s: Least time of it.
+        ahead: Number of steps before it begins.
     """
 
-    def __init__(self, ahead: int, least_s: float) -> None:
-        self._ahead, self._least_s = ahead + 2, least_s
+    def __init__(self, ahead: int) -> None:
+        self._ahead = ahead
         self._began: float | None = None
-        self._samples = self._steps = 0
-        self._waited = self.took = 0.0
+        self._steps = self.samples = 0
+        self.waited = self.took = 0.0
 
     def start(self) -> None:
         """Begin, or continue with another epoch."""
@@ -353,10 +320,10 @@ class _Timer:
     def handed_out(self, samples: int, waited: float) -> None:
         """Count a batch."""
         if self._began is not None:
-            self._samples, self._steps = self._samples + samples, self._steps + 1
-            self._waited += waited
+            self.samples, self._steps = self.samples + samples, self._steps + 1
+            self.waited += waited
 
-    def is_over(self, burst: int) -> bool:
+    def is_over(self, burst: int, least_s: float) -> bool:
         """Take the end of a step; return True where it was the last one of the slice."""
         if self._began is None:
             self._ahead -= 1
@@ -365,20 +332,16 @@ class _Timer:
             return False
         if self._steps < _LEAST_STEPS or self._steps % burst:
             return False
-        if time.perf_counter() - self._began < self._least_s:
+        if time.perf_counter() - self._began < least_s:
             return False
         self.stop()
         return True
 
-    def slice_of(self, setting: Setting) -> Slice:
-        """Return the slice."""
-        speed, share = self._samples / self.took, self._waited / self.took
-        return Slice(setting=setting, samples_per_s=speed, wait_share=share)
 
-
-def _indices(loader: DataLoader[Any]) -> Iterable[Any]:
-    indices: Iterable[Any] = loader._index_sampler
-    return indices
+def _owns(loader: DataLoader[Any]) -> dict[Setting, tuple[_Own, _Feed]]:
+    """Return the loaders of the settings, which live as long as the script's."""
+    owns: dict[Setting, tuple[_Own, _Feed]] = vars(loader).setdefault("_tune_owns", {})
+    return owns
 
 
 def _length(loader: DataLoader[Any]) -> int:
@@ -386,12 +349,6 @@ def _length(loader: DataLoader[Any]) -> int:
         return len(loader)
     except TypeError:  # a sampler without a length: its epochs are long ones
         return 10**9
-
-
-def _kept(order: Iterable[Any], kept: list[Any]) -> Iterator[Any]:
-    for each in order:
-        kept.append(each)
-        yield each
 
 
 def _synchronize() -> None:
@@ -443,10 +400,12 @@ def _site(frame: FrameType | None) -> Site | None:
     return None
 
 
-def main(task_file: str, script: str, *arguments: str) -> None:
-    """Run the script with its arguments; ``task_file`` has the task, and gets the results."""
-    file = Path(task_file)
-    probe = Probe(pickle.loads(file.read_bytes()), file)
+def main(file: str, script: str, *arguments: str) -> None:
+    """Run the script with its arguments; ``file`` has the work, and gets the results."""
+    path = Path(file)
+    work: Work = pickle.loads(path.read_bytes())
+    probe = Probe(work, path)
+    work.error = ""
 
     def init(self: DataLoader[Any], *args: Any, **more: Any) -> None:  # noqa: ANN401
         _plain_init(self, *args, **more)
@@ -460,10 +419,10 @@ def main(task_file: str, script: str, *arguments: str) -> None:
     vars_of.__init__ = init
     vars_of.__iter__ = lambda loader: probe.iterate(loader)
     register_optimizer_step_post_hook(count)
-    if probe.task.mode == "check":
+    if work.checked is not None:
         random.seed(0)
         torch.manual_seed(0)
-        _keep_losses(probe.learned[2])
+        _keep_losses(work.learned[2])
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).resolve().parent))
     try:
@@ -472,10 +431,7 @@ def main(task_file: str, script: str, *arguments: str) -> None:
         traceback.print_exc()
         if not isinstance(error, SystemExit) or error.code not in (None, 0):
             probe.end(f"{type(error).__name__}: {error}")
-    probe.end("" if probe.chosen else _NO_LOADER)
-
-
-_NO_LOADER: Final = "it ended without three optimizer steps on batches of a torch DataLoader"
+    probe.end("" if work.turn or work.checked else _NO_LOADER)
 
 
 def _keep_losses(losses: list[Any]) -> None:

@@ -131,7 +131,10 @@ class ScriptTraining(TrainingOnSpace):
             code = process.wait()
         reports.add(figures.rest(), whole=not self._names and not self._file)
         if code:
-            _fail(code, " | ".join(filter(None, last)))
+            by_signal = code < 0 and f"was ended by {signal.Signals(-code).name}"
+            how = by_signal or f"ended with exit code {code}"
+            error = ChildProcessError if by_signal else RuntimeError
+            raise error(f"the command {how}: {' | '.join(filter(None, last))}")
         if self._file:
             lines = Path(self._file.format(folder=run.folder)).read_text().splitlines()
             reports.add(Figures(self._names).read(lines[-1] if lines else ""))
@@ -188,10 +191,3 @@ class _Reports:
                 figures.setdefault("samples_per_s", (samples - before) / (now - at))
         self._run.count_epoch()
         self._run.report(**figures)
-
-
-def _fail(code: int, lines: str) -> None:
-    """Raise the error of a command that did not end with 0."""
-    if code < 0:
-        raise ChildProcessError(f"the command was ended by {signal.Signals(-code).name}: {lines}")
-    raise RuntimeError(f"the command ended with exit code {code}: {lines}")

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any
+from dataclasses import replace
 
-from orchestrator.tune.plan import Confirm, Explore, Setting, Slice, Task
+from orchestrator.tune.plan import Confirm, Explore, Setting, Slice, Work
 
 OWN = Setting(num_workers=0)
 
 
-def task(**more: object) -> Task:
-    """Return a task of no time."""
-    values: dict[str, Any] = {
-        "mode": "explore", "settings": [], "loader": None, "told": [], "began_s": 0.0,
-        "budget_s": 0.0, "until_s": 0.0, "slice_s": 1.0, "num_cores": 2, "batch_sizes": [],
-        "amp": False,
-    }  # fmt: skip
-    return Task(**{**values, **more})
+WORK = Work(began_s=0.0, until_s=0.0, slice_s=1.0, num_cores=2)
 
 
 def drawn(plan: Explore | Confirm, gains: dict[int, float], spread: float, seed: int) -> None:
@@ -31,7 +24,7 @@ def drawn(plan: Explore | Confirm, gains: dict[int, float], spread: float, seed:
 
 
 def answer(gains: dict[int, float], seed: int) -> tuple[str, Setting]:
-    explore = Explore(OWN, task(), cuda=False, whole_epochs=False)
+    explore = Explore(OWN, WORK, cuda=False)
     drawn(explore, gains, 0.04, seed)
     best = explore.best()
     if best == OWN:
@@ -56,7 +49,7 @@ def test_the_cheaper_of_settings_that_are_as_fast_is_chosen() -> None:
 
 
 def test_settings_that_lag_are_dropped_after_two_rounds() -> None:
-    explore = Explore(OWN, task(), cuda=False, whole_epochs=False)
+    explore = Explore(OWN, WORK, cuda=False)
 
     drawn(explore, {0: 1.0, 1: 3.0, 2: 1.0, 4: 1.0}, 0.01, seed=0)
 
@@ -64,7 +57,7 @@ def test_settings_that_lag_are_dropped_after_two_rounds() -> None:
 
 
 def test_a_setting_that_does_not_run_is_left_out() -> None:
-    explore = Explore(OWN, task(), cuda=False, whole_epochs=False)
+    explore = Explore(OWN, WORK, cuda=False)
     while (setting := explore.ask()) is not None:
         if setting.num_workers == 4:
             explore.fail("no memory")
@@ -76,7 +69,8 @@ def test_a_setting_that_does_not_run_is_left_out() -> None:
 
 
 def test_variants_of_the_fastest_follow() -> None:
-    explore = Explore(OWN, task(batch_sizes=[64]), cuda=True, whole_epochs=True)
+    explore = Explore(OWN, replace(WORK, batch_sizes=[64]), cuda=True)
+    explore.whole_epochs = True
 
     drawn(explore, {0: 1.0, 1: 2.0, 2: 1.0, 4: 1.0}, 0.001, seed=0)
 

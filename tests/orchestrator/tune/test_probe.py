@@ -6,11 +6,13 @@ import pickle
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from orchestrator.system.import_path import environment_with
-from orchestrator.tune.plan import Found, Setting, Task
-from tests.helping import python
+from orchestrator.tune.plan import Explore, Setting, Work
 
 SCRIPT = """\
 import torch
@@ -44,51 +46,122 @@ def script(length: int, *, in_main: bool = False) -> str:
 
 def probed(
     folder: Path,
-    mode: str,
-    *settings: Setting,
+    checked: Setting | None = None,
+    *,
     in_main: bool = False,
     loader: int | None = None,
     length: int = 100_000,
-) -> Found:
-    (folder / "train.py").write_text(script(length, in_main=in_main))
-    task = Task(
-        mode=mode, settings=settings, loader=loader, told=[], began_s=time.monotonic(),
-        budget_s=600, until_s=time.monotonic() + 100, slice_s=0.01, num_cores=1, batch_sizes=[],
-        amp=False,
+    loop: str = "",
+    sizes: Sequence[int] = (),
+) -> Work:
+    text = script(length, in_main=in_main)
+    text = text.partition("for x in DataLoader(\n")[0] + loop if loop else text
+    (folder / "train.py").write_text(text)
+    work = Work(
+        checked=checked, loader=loader, began_s=time.monotonic(), until_s=time.monotonic() + 250,
+        slice_s=0.01, num_cores=1, batch_sizes=sizes,
     )  # fmt: skip
-    (folder / "task").write_bytes(pickle.dumps(task))
+    (folder / "task").write_bytes(pickle.dumps(work))
     words = [sys.executable, "-P", "-m", "orchestrator.tune.probe", "task", "train.py"]
     subprocess.run(words, cwd=folder, env=environment_with(), check=True, timeout=100)
     found = pickle.loads((folder / "task").read_bytes())
-    assert isinstance(found, Found)
+    assert isinstance(found, Work)
     return found
 
 
+def explored(found: Work) -> Explore:
+    assert isinstance(found.plan, Explore)
+    return found.plan
+
+
 def test_settings_take_turns_on_the_loader_that_optimizer_steps_follow(tmp_path: Path) -> None:
-    found = probed(tmp_path, "explore")
+    found = probed(tmp_path)
 
     sites = [site and (Path(site.file).name, site.line) for site in found.sites]
     assert (found.loader, sites) == (1, [("train.py", 17), ("train.py", 18)])
-    assert (found.own, found.batches, found.turn) == (Setting(num_workers=0), 50_000, None)
-    assert {each.setting.num_workers for each in found.told} == {0, 1, 2}
-    assert all(each.samples_per_s > 0 and 0 < each.wait_share < 1 for each in found.told)
+    assert (explored(found).own, found.batches, found.turn) == (
+        Setting(num_workers=0),
+        50_000,
+        None,
+    )
+    assert {each.setting.num_workers for each in explored(found).told} == {0, 1, 2}
+    assert all(each.samples_per_s > 0 and 0 < each.wait_share < 1 for each in explored(found).told)
+
+
+STEP = "        (x * weight).sum().backward()\n        optimizer.step()\n"
+ANEW = f"""\
+for epoch in range(10_000):
+    loader = DataLoader(Data(), batch_size=2)
+    for x in loader:
+{STEP}"""
+BREAKS = f"""\
+loader = DataLoader(Data(), batch_size=2, shuffle=True)
+for epoch in range(10_000):
+    for number, x in enumerate(loader):
+        if number == 5:
+            break
+{STEP}"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "length"),
+    [(ANEW, 50), (ANEW, 1000), (ANEW, 2), (BREAKS, 50), (BREAKS, 100_000)],
+    ids=["made anew", "made anew, long", "one step an epoch", "left early", "left early, long"],
+)
+def test_settings_take_turns_whatever_the_epochs(tmp_path: Path, loop: str, length: int) -> None:
+    found = probed(tmp_path, loop=loop, length=length)
+
+    assert (found.loader, found.turn, found.error) == (1, None, "")
+    assert len(found.sites) == 2
+    assert {each.setting.num_workers for each in explored(found).told} == {0, 1, 2}
+    assert all(0 < each.wait_share < 1 for each in explored(found).told)
+
+
+ONES = f"""\
+for epoch in range(10_000):
+    for x in DataLoader(Data(), {{}}):
+        assert len(x) in (2, 3)
+{STEP}"""
+
+
+def test_other_batch_sizes_drop_the_last_one_too(tmp_path: Path) -> None:
+    loop = ONES.format("batch_size=2, drop_last=True")
+
+    found = probed(tmp_path, loop=loop, length=31, sizes=[3])
+
+    assert (found.error, explored(found).failed) == ("", {})
+    assert {each.setting.batch_size for each in explored(found).told} == {None, 3}
+
+
+@pytest.mark.parametrize(
+    "arguments", ["batch_size=None", "batch_sampler=[[i, i + 1] for i in range(0, 98, 2)]"]
+)
+def test_a_loader_without_a_batch_size_gets_no_other_one(tmp_path: Path, arguments: str) -> None:
+    loop = ONES.format(arguments).replace("(2, 3)", "(1, 2)")
+
+    tried = {each.setting.num_workers for each in explored(probed(tmp_path, loop=loop)).told}
+    assert tried == {0, 1, 2}
+    assert "no batch size" in probed(tmp_path, loop=loop, sizes=[3]).error
 
 
 def test_settings_that_do_not_run_are_left_out_with_their_reason(tmp_path: Path) -> None:
-    found = probed(tmp_path, "explore", in_main=True)
+    found = probed(tmp_path, in_main=True)
 
-    assert {each.num_workers for each in found.failed} == {1, 2}
-    assert all(why.startswith("OSError: Caught OSError") for why in found.failed.values())
-    assert found.best == found.own
+    assert {each.num_workers for each in explored(found).failed} == {1, 2}
+    assert all(why.startswith("OSError: Caught OSError") for why in explored(found).failed.values())
+    assert explored(found).best() == explored(found).own
 
 
 def test_the_first_batches_are_those_of_the_script_whatever_the_setting(tmp_path: Path) -> None:
     seeded = "import random, torch; random.seed(0); torch.manual_seed(0)\n"
     text = script(16).replace("optimizer.step()", "print(x.sum().item())")
-    plain = python("-c", f"{seeded}{text}", env=environment_with(), timeout=100)
+    plain = subprocess.run(
+        [sys.executable, "-c", f"{seeded}{text}"],
+        env=environment_with(), check=True, text=True, capture_output=True, timeout=100,
+    )  # fmt: skip
 
     learned = [
-        probed(tmp_path, "check", Setting(num_workers=workers), loader=1, length=16).learned
+        probed(tmp_path, Setting(num_workers=workers), loader=1, length=16).learned
         for workers in (0, 2)
     ]
 
