@@ -7,7 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from orchestrator.field_types import is_int, shown
 from orchestrator.texts import bounded, bounded_name
@@ -133,6 +135,10 @@ def _count(name: str, value: Any) -> int:  # noqa: ANN401 - what a trainable cou
     raise ValueError(f"{name} = {shown(value)} is not allowed: a whole number of 64 bits")
 
 
+BlockRow = tuple[int, int, int, int, float, Annotated[int, Meta(ge=0, le=3)]]
+"""A block of steps, as :meth:`~orchestrator.measurement.blocks.Block.to_row` returns it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """Report of a trial while it runs, usually once an epoch.
@@ -157,7 +163,7 @@ class Report:
     elapsed_s: float
     metrics: Mapping[str, float]
     tags: Mapping[str, str] = field(default_factory=dict)
-    blocks: Sequence[Sequence[float]] = ()
+    blocks: Sequence[BlockRow] = ()
     restored_epochs: int = 0
 
     def __post_init__(self) -> None:
@@ -197,7 +203,7 @@ class TrialResult:
     device: str = ""
     cores: int | None = None
     isolation: str = ""
-    blocks: Sequence[Sequence[float]] = ()
+    blocks: Sequence[BlockRow] = ()
     output: str = ""
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from rich.console import Console
 
@@ -17,7 +17,7 @@ from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.request import Request
 from orchestrator.execution.process.fork_client import output_of
 from orchestrator.formats import clock
-from orchestrator.kernel.events import BlockRow, Ended, Event, Finished, Reported, Started, Timed
+from orchestrator.kernel.events import Ended, Event, Finished, Reported, Started, Timed
 from orchestrator.kernel.executor import log_in
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold
@@ -163,7 +163,7 @@ class StepTimes(Fold):
             self._write(Started(trial_id=event.trial_id))
         elif isinstance(event, Reported | Finished):
             timed = event.report if isinstance(event, Reported) else event.result
-            if blocks := cast("Sequence[BlockRow]", timed.blocks):
+            if blocks := timed.blocks:
                 self._write(Timed(trial_id=event.trial_id, blocks=blocks))
         elif isinstance(event, Ended) and self._file is not None:
             self._file.close()

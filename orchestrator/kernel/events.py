@@ -19,12 +19,10 @@ from typing import Any, Final
 import msgspec
 
 from orchestrator.errors import SweepError
-from orchestrator.trial import Budget, Report, Trial, TrialResult
+from orchestrator.trial import BlockRow, Budget, Report, Trial, TrialResult
 
 Scalar = bool | int | float | str | None
 _Config = dict[str, Scalar | tuple[Scalar, ...]]
-BlockRow = tuple[int, int, int, int, float, int]
-"""A block of steps, as :meth:`~orchestrator.measurement.blocks.Block.to_row` returns it."""
 
 DAMAGED: Final = (
     ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, SweepError,

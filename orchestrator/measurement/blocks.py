@@ -33,7 +33,7 @@ PREFETCH_FACTOR: Final = 2
 LEAST_BURST: Final = 2
 """Least burst of a loader with workers: of a burst of one step the loader's end is not cut off."""
 
-Row = Sequence[float]
+Row = tuple[int, int, int, int, float, int]
 """Block as it is sent: epoch, first step, steps, samples, seconds, index in ``_ENDS``."""
 
 

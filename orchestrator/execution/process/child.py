@@ -35,7 +35,7 @@ from orchestrator.measurement.usage import settings
 from orchestrator.system.cgroup import offer_to_kernel
 from orchestrator.texts import described
 from orchestrator.trainable import Trainable
-from orchestrator.trial import TrialState
+from orchestrator.trial import TrialResult, TrialState
 
 _OF_TORCHRUN: Final = (
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
@@ -98,9 +98,14 @@ def _failed(error: BaseException, num_steps: int | None) -> dict[str, Any]:
 def _measurements(run: Run, pipe: PipeChannel) -> dict[str, Any]:
     """Return what the process measured, the metrics of its last report included."""
     last, found = pipe.last, {**verdicts(run.recording()), **settings(), **run.tags}
+    row = TrialResult(  # whose figures and texts fit any table
+        state=TrialState.COMPLETED,
+        metrics={**(last.metrics if last else {}), **figures(run.recording()), **run.reported},
+        tags={**(last.tags if last else {}), **found},
+    )
     return {
-        "metrics": {**(last.metrics if last else {}), **figures(run.recording()), **run.reported},
-        "tags": {**(last.tags if last else {}), **found},
+        "metrics": row.metrics,
+        "tags": row.tags,
         "blocks": run.take_rows(),
         "restored_epochs": run.restored_epochs,
         "notes": run.notes,

@@ -1,6 +1,7 @@
 """Fork client: a process forked from a server, as its supervisor sees it: its pipe, its output.
 
-Both connections pickle what they carry. On the one to the server::
+The pipe carries :mod:`~orchestrator.execution.process.messages`, and pickled answers to them. The
+connection to the server carries pickles::
 
     client                                  server
     (launch, rank), end of the pipe  ──►
@@ -24,7 +25,9 @@ from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.execution.process.messages import Message, Reader, Result, encoded
 from orchestrator.kernel.executor import Launch, Rank
+from orchestrator.texts import bounded
 from orchestrator.trial import Report, TrialState
 
 START_LIMIT_S = 120.0
@@ -81,7 +84,7 @@ class PipeChannel:
     def send(self, message: Mapping[str, Any]) -> None:
         """Send one message; a process that the training function has forked sends none."""
         if os.getpid() == self._owner:
-            self._connection.send(message)
+            self._connection.send_bytes(encoded(message))
 
     def _receive(self) -> None:
         # A later message does not withdraw a stop.
@@ -98,7 +101,7 @@ class RankEnd:
     """
 
     code: int
-    result: Mapping[str, Any] | None = None
+    result: Result | None = None
 
     @property
     def has_failed(self) -> bool:
@@ -127,6 +130,7 @@ class ForkedProcess:
         self._exit_code: int | None = None
         self._end: RankEnd | None = None
         self.channel, theirs = Pipe()
+        self._messages = Reader(self.channel)
         try:
             # The copy here is closed once sent: else the channel would not end with the child.
             with theirs:
@@ -163,25 +167,23 @@ class ForkedProcess:
             self._end = RankEnd(code=code, result=self.result_within(0.1))
         return self._end
 
-    def receive(self, timeout_s: float) -> dict[str, Any] | None:
+    def receive(self, timeout_s: float) -> Message | None:
         """Return the next message, or None if none comes in time or the process has ended.
 
         Where anything else is in the pipe the message is the result of a failed trial.
         """
         try:
-            if self.channel.poll(timeout_s):
-                message: dict[str, Any] = self.channel.recv()
-                return message
+            return self._messages.next(timeout_s)
         except (EOFError, OSError):
             # A closed pipe is readable at once, for ever. The exit status follows within
             # milliseconds: without the pause the caller would spin until then.
             time.sleep(0.01)
-        except Exception as error:  # noqa: BLE001 - unpickling may raise anything
-            reason = f"its message cannot be read: {type(error).__name__}: {error}"
+            return None
+        except ValueError as error:
+            reason = bounded(f"its message cannot be read: {error}")
             return {"result": {"state": TrialState.FAILED, "reason": reason}}
-        return None
 
-    def result_within(self, timeout_s: float) -> dict[str, Any] | None:
+    def result_within(self, timeout_s: float) -> Result | None:
         """Return the result that is under way, or None if none comes in time.
 
         Reports before it are skipped.
@@ -191,8 +193,7 @@ class ForkedProcess:
         while (left_s := deadline - time.monotonic()) > 0:
             message = self.receive(left_s)
             if message is not None and "result" in message:
-                result: dict[str, Any] = message["result"]
-                return result
+                return message["result"]
         return None
 
     def pause(self) -> None:

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import psutil
 
 from orchestrator.execution.leases import Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd
+from orchestrator.execution.process.messages import Result
 from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
 from orchestrator.trial import Isolation
 
@@ -167,15 +168,15 @@ class RankGroup(ForkedProcess):
         ends = {index: other.end() for index, other in enumerate(self.others, start=1)}
         return {index: end for index, end in ends.items() if end is not None and end.has_failed}
 
-    def ask_to_leave(self, timeout_s: float) -> dict[str, Any]:
-        """Interrupt rank 0 wherever it is; return its last result, empty if none comes in time.
+    def ask_to_leave(self, timeout_s: float) -> Result | None:
+        """Interrupt rank 0 wherever it is; return its last result, None if none comes in time.
 
         By a signal, since a process within a step or an allocation reads no messages.
         """
         with suppress(ProcessLookupError):
             # Not to the group: loader workers have inherited the handler, and would raise too.
             os.kill(self.pid, LEAVE_SIGNAL)
-        return self.result_within(timeout_s) or {}
+        return self.result_within(timeout_s)
 
     def hang_up(self) -> None:
         """Kill all processes and everything they have started. Safe to call more than once."""

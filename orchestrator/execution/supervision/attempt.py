@@ -10,10 +10,10 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from orchestrator.execution.leases import CoreLeases, Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd, tail_of
+from orchestrator.execution.process.messages import Message, Result
 from orchestrator.execution.process.ranks import LOOPBACK, RankGroup, RankProcess, ranks_of
 from orchestrator.execution.supervision import endings
 from orchestrator.execution.supervision.attempt_monitor import AttemptMonitor, Progress
@@ -140,19 +140,21 @@ class Attempt:
 
     # -- messages
 
-    def _handled(self, message: Mapping[str, Any]) -> Update | SliceEnd | TrialResult | None:
+    def _handled(self, message: Message) -> Update | SliceEnd | TrialResult | None:
         match message:
             case {"slice_end": progress}:
                 return self._pause() or SliceEnd(progress=progress)
             case {"report": report}:
                 self.progress.last, self.restored_epochs = report, report.restored_epochs
                 return Update(report=report, so_far=self._row(TrialState.STOPPED, ""))
-            case {"ceilings": ceilings}:
-                assert self._completed is not None, "they are measured after the training"
-                return self._left(endings.with_measurements(self._completed, ceilings))
-        return self._result(message["result"], has_more=message.get("more", False))
+            case {"result": result}:
+                return self._result(result, has_more=message.get("more", False))
+        if self._completed is None:  # they are measured after the training
+            reason = "it sent ceilings before its result"
+            return self._ended(self._row(TrialState.FAILED, reason))
+        return self._left(endings.with_measurements(self._completed, message["ceilings"]))
 
-    def _result(self, result: Mapping[str, Any], *, has_more: bool) -> TrialResult | None:
+    def _result(self, result: Result, *, has_more: bool) -> TrialResult | None:
         """Return the row of a trial that has sent its result, unless its ceilings follow."""
         self._monitor.telemetry.sample(self._group.pids, now=True)
         self.restored_epochs = result.get("restored_epochs", 0)
@@ -221,7 +223,9 @@ class Attempt:
 
     def _out_of_memory(self, excess: str) -> TrialResult:
         """End a trial with too much memory, after a request for its process's last result."""
-        result, last = self._group.ask_to_leave(LAST_RESULT_S), self.progress.last
+        no_result: Result = {"state": TrialState.INFEASIBLE, "reason": ""}
+        result = self._group.ask_to_leave(LAST_RESULT_S) or no_result
+        last = self.progress.last
         reported = f"after step {last.step}" if last else "before its first report"
         reason = f"out of memory {result.get('at') or reported}: {excess}"
         row = self._row(TrialState.INFEASIBLE, reason)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from orchestrator.execution.process.failures import lost_a_worker
 from orchestrator.execution.process.fork_client import RankEnd
+from orchestrator.execution.process.messages import Figures, Result
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.texts import first_line
 from orchestrator.trial import TrialResult, TrialState
@@ -20,15 +20,15 @@ Ending = tuple[TrialState, str]
 """State and reason."""
 
 
-def result_ending(result: Mapping[str, Any], telemetry: Telemetry) -> Ending:
+def result_ending(result: Result, telemetry: Telemetry) -> Ending:
     """Return the ending that the training process has reported itself.
 
     A trial that lost a loader worker while the kernel killed for memory is infeasible: the
     process itself sees only that the worker is gone.
     """
-    state, reason = TrialState(result["state"]), str(result["reason"])
+    state, reason = result["state"], result["reason"]
     if lost_a_worker(reason) and telemetry.out_of_memory():
-        return TrialState.INFEASIBLE, f"out of memory {result['at']}: {reason}"
+        return TrialState.INFEASIBLE, f"out of memory {result.get('at', '')}: {reason}"
     return state, reason
 
 
@@ -68,7 +68,11 @@ def first_failure(ends: Mapping[int, RankEnd], telemetry: Telemetry) -> tuple[En
     first, *others = sorted(endings, key=lambda index: _order(endings[index][0], ends[index]))
     state, reason = endings[first]
     said = [first_line(endings[index][1]) for index in others]
-    return (state, "\n".join([reason, *said])), (ends[first].result or {}).get("again", True)
+    return (state, "\n".join([reason, *said])), _may_end_otherwise(ends[first].result)
+
+
+def _may_end_otherwise(result: Result | None) -> bool:
+    return result is None or result.get("again", True)
 
 
 def _of_rank(index: int, end: RankEnd, telemetry: Telemetry) -> Ending:
@@ -86,7 +90,7 @@ def _order(state: TrialState, end: RankEnd) -> tuple[bool, int, float]:
     return state is not TrialState.INFEASIBLE, kind, end.result.get("failed_at", 0.0)
 
 
-def with_measurements(row: TrialResult, message: Mapping[str, Any]) -> TrialResult:
+def with_measurements(row: TrialResult, message: Figures) -> TrialResult:
     """Return ``row`` with the metrics, tags and block times that a process has sent."""
     return replace(
         row,

@@ -32,6 +32,7 @@ Act = Literal[
     "detach",
     "parse",
     "exit",
+    "mutter",
 ]
 
 
@@ -53,6 +54,8 @@ def train(config: Config, run: Run) -> None:
             _iterate(run)
         if config.act == "detach":
             _detach(run)
+        if config.act == "mutter":
+            _say_half(run)
         if config.num_items:
             _witness(config, run)
         else:
@@ -133,6 +136,13 @@ def _leave_to_the_end(run: Run, after_s: float) -> None:
     LOG[0].write("a row")
     atexit.register(_pids_file(run).touch)
     atexit.register(time.sleep, after_s)
+
+
+def _say_half(run: Run) -> None:
+    """Begin a message to the supervisor, and train on."""
+    pipe = run._channel._connection  # type: ignore[attr-defined]
+    os.write(pipe.fileno(), b"\0\0\1\0half")
+    time.sleep(600)
 
 
 def _has_died(run: Run) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterator
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -15,10 +16,11 @@ from orchestrator.execution.process.fork_client import (
     output_of,
     tail_of,
 )
+from orchestrator.execution.process.messages import Reader, encoded
 from orchestrator.trial import Report, TrialState
 
 Pair = tuple[ForkedProcess, Connection]
-REPORT = Report(step=1, epoch=1, samples=8, elapsed_s=0.1, metrics={"val_acc": 0.5})
+REPORT = Report(step=1, epoch=1, samples=8, elapsed_s=0.1, metrics={"val_acc": 0.5}, blocks=[])
 
 
 @pytest.fixture
@@ -26,30 +28,73 @@ def pipe() -> Iterator[Pair]:
     """A process as its supervisor sees it, and the process's end of the pipe."""
     ours, theirs = Pipe()
     process = object.__new__(ForkedProcess)
-    process.channel = ours
+    process.channel, process._messages = ours, Reader(ours)
     yield process, theirs
     ours.close()
     theirs.close()
 
 
 def test_what_was_sent_before_the_process_went_is_received(pipe: Pair) -> None:
-    pipe[1].send({"report": REPORT})
+    PipeChannel(pipe[1]).report(REPORT)
     pipe[1].close()
     assert pipe[0].receive(0) == {"report": REPORT}
     assert pipe[0].receive(10.0) is None
 
 
 def test_a_result_is_found_behind_reports(pipe: Pair) -> None:
-    pipe[1].send({"report": REPORT})
-    pipe[1].send({"result": {"at": "step 3"}})
-    assert pipe[0].result_within(10.0) == {"at": "step 3"}
+    channel, result = PipeChannel(pipe[1]), {"state": TrialState.STOPPED, "reason": "asked to"}
+    channel.report(REPORT)
+    channel.send({"result": result})
+    assert pipe[0].result_within(10.0) == result
 
 
-def test_junk_in_the_pipe_fails_the_trial(pipe: Pair) -> None:
-    pipe[1].send_bytes(b"a library printed this")
+@pytest.mark.parametrize("sent", [b"\0", b"\0\0\0\x09half", b"\0\xff\xff\xffbegun"])
+def test_nothing_waits_for_the_rest_of_a_message(pipe: Pair, sent: bytes) -> None:
+    os.write(pipe[1].fileno(), sent)
+    assert pipe[0].receive(0.01) is None
+    pipe[1].close()
+    assert pipe[0].receive(10.0) is None
+
+
+def test_a_message_that_comes_in_parts_is_received(pipe: Pair) -> None:
+    content = encoded({"slice_end": 0.5})
+    os.write(pipe[1].fileno(), len(content).to_bytes(4) + content[:5])
+    assert pipe[0].receive(0) is None
+    os.write(pipe[1].fileno(), content[5:])
+    assert pipe[0].receive(0) == {"slice_end": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"a library printed this", "Expected `object`, got `int`"),
+        (pickle.dumps({"report": REPORT}), "MessagePack data is malformed"),
+        (encoded({"answer": 42}), "none of the keys of a message"),
+        (encoded({"result": "done"}), "Expected `object`, got `str` - at `$.result`"),
+        (encoded({"result": {"state": "won", "reason": ""}}), "Invalid enum value 'won'"),
+        (encoded({"result": {"reason": ""}}), "missing required field `state`"),
+        (encoded({"slice_end": "now"}), "Expected `float`, got `str`"),
+        (encoded({"report": {**REPORT.__dict__, "step": -1.5}}), "Expected `int`, got `float`"),
+        (encoded({"report": {**REPORT.__dict__, "blocks": [[1, 2]]}}), "of length 6"),
+        (b"\x91" * 5000, "Expected `object`, got `array`"),
+    ],
+)
+def test_a_message_of_a_wrong_shape_fails_the_trial(
+    pipe: Pair, content: bytes, reason: str
+) -> None:
+    pipe[1].send_bytes(content)
+    assert reason in failure_in(pipe)
+
+
+def test_a_message_without_an_end_fails_the_trial(pipe: Pair) -> None:
+    os.write(pipe[1].fileno(), b"Epoch 1: loss 0.3")
+    assert "its length is 1,164,996,451 bytes" in failure_in(pipe)
+
+
+def failure_in(pipe: Pair) -> str:
     result = pipe[0].result_within(10.0)
     assert result["state"] is TrialState.FAILED
-    assert "its message cannot be read: UnpicklingError: " in result["reason"]
+    return result["reason"]
 
 
 def test_a_process_that_is_forked_from_a_trial_reports_nothing(pipe: Pair) -> None:
@@ -70,11 +115,13 @@ def test_an_answer_to_an_earlier_report_stops_the_trial(pipe: Pair) -> None:
 
 
 @pytest.mark.parametrize(("answer", "is_stopped"), [("slice", False), ("stop", True)])
-def test_a_slice_ends_until_supervisor_answers(pipe: Pair, answer: str, is_stopped: bool) -> None:
-    channel, supervisor = PipeChannel(pipe[1]), pipe[0].channel
-    supervisor.send(answer)  # at once, so that the wait has an end
+def test_a_slice_ends_until_the_supervisor_answers(
+    pipe: Pair, answer: str, is_stopped: bool
+) -> None:
+    channel = PipeChannel(pipe[1])
+    pipe[0].channel.send(answer)  # at once, so that the wait has an end
     channel.end_slice(0.25)
-    assert supervisor.recv() == {"slice_end": 0.25}
+    assert pipe[0].receive(0) == {"slice_end": 0.25}
     assert channel.report(REPORT) is is_stopped
 
 

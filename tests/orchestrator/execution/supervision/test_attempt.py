@@ -67,6 +67,15 @@ def test_a_process_that_was_not_asked_to_leave_is_not_waited_for(
     assert time.monotonic() - began < 30
 
 
+def test_half_a_message_does_not_keep_a_trial_past_its_time_limit(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    result = ended(launch_of(tmp_path, act="mutter", time_limit_s=0.1), servers, tmp_path)
+    assert result.reason == "took longer than its time limit of 0.1 s"
+    assert time.monotonic() - began < 30
+
+
 def test_a_trial_over_its_memory_limit_keeps_what_it_measured(
     servers: ForkServers, tmp_path: Path
 ) -> None:

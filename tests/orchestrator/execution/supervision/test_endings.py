@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_a_worker_lost_while_the_kernel_killed_for_memory_is_infeasible(
 
 
 def end(reason: str, at_s: float = 0.0, *, state: str = "failed", **said: bool) -> RankEnd:
-    result = {"state": state, "reason": reason, "failed_at": at_s, "at": "at step 4", **said}
+    result: Any = {"state": TrialState(state), "reason": reason, "failed_at": at_s, **said}
     return RankEnd(code=0, result=result)
 
 
