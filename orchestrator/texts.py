@@ -17,8 +17,13 @@ MOST_OF_A_LINE: Final = 400
 MOST_OF_A_MESSAGE_LINE: Final = 1_500
 """Characters that are kept of a line of a message."""
 
-_UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Half of a surrogate pair, which UTF-8 cannot encode, and control characters."""
+_UNFIT: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Half of a surrogate pair, which UTF-8 cannot encode, control characters, and marks of direction,
+which show a line in another order than it has."""
+_ACTIVE: Final = re.compile(r"<(?=[a-zA-Z/!?])|(?<=!)\[|\](?=[(\[:])")
+"""What begins a tag, a picture or a link in Markdown."""
 
 
 def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
@@ -39,6 +44,11 @@ def bounded(text: str, most: int = MOST_OF_A_REASON) -> str:
 def bounded_lines(text: str) -> str:
     """Return a message in which no line is long, as a wrong value may have made it."""
     return "\n".join(bounded(line, MOST_OF_A_MESSAGE_LINE) for line in text.splitlines())
+
+
+def markdown(text: str) -> str:
+    """Return Markdown in which every tag, picture and link is text. Done twice it is the same."""
+    return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", text)
 
 
 def cause(reason: str) -> str:

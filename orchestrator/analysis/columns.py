@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,28 @@ def plain(value: Any, *, digits: int | None = None) -> Any:  # noqa: ANN401 - wh
     if value is None or value is pd.NaT or value is pd.NA or isinstance(value, float):
         return None
     return value if isinstance(value, (bool, int)) else str(value)
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a table without its index; of texts, a spreadsheet is to compute none.
+
+    One that begins as a formula gets an apostrophe before it, unless it is a number.
+    """
+    table = table.rename(columns=_no_formula)
+    for name, kind in table.dtypes.items():
+        if kind.kind == "O" and not pd.api.types.is_numeric_dtype(kind):
+            table[name] = table[name].map(_no_formula)
+    table.to_csv(path, index=False)
+
+
+def _no_formula(cell: Any) -> Any:  # noqa: ANN401 - whatever it is
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 def text_of(cell: object) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import TableError
+from orchestrator.analysis.columns import TableError, write_csv
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.statistics import pareto
 from orchestrator.analysis.tables import checks
@@ -264,6 +265,6 @@ def _write(path: Path, table: pd.DataFrame) -> Path:
 
     names = [str(n) for n, kind in table.dtypes.items() if pd.api.types.is_object_dtype(kind)]
     table = table.assign(**{name: table[name].map(converted) for name in names})
-    write = table.to_csv if is_csv else table.to_parquet
-    replace_file(path, lambda to: write(to, index=False))
+    write = write_csv if is_csv else partial(pd.DataFrame.to_parquet, index=False)
+    replace_file(path, partial(write, table))
     return path

@@ -14,6 +14,7 @@ from zlib import crc32
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
 
+from orchestrator.analysis.columns import write_csv
 from orchestrator.analysis.findings.findings import Findings, recommended_json
 from orchestrator.analysis.recommendation.front import composed_table, front_table, speeds_table
 from orchestrator.analysis.report import drawing
@@ -27,6 +28,7 @@ from orchestrator.analysis.wording import as_sentence
 from orchestrator.formats import counted
 from orchestrator.metric_table import unit_of
 from orchestrator.storage.files import RunFile, replace_file
+from orchestrator.texts import markdown
 
 MAX_ROWS: Final = 5
 """Rows of the front in ``answer.md``: those nearest to the recommended config."""
@@ -54,15 +56,15 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
     """
     view = View(tables=tables, run_dir=run_dir)
     content = recommended_json(view.findings)
-    replace_file(run_dir / RunFile.FRONT, partial(front_table(tables).to_csv, index=False))
-    replace_file(run_dir / RunFile.SPEEDS, partial(speeds_table(tables).to_csv, index=False))
+    replace_file(run_dir / RunFile.FRONT, partial(write_csv, front_table(tables)))
+    replace_file(run_dir / RunFile.SPEEDS, partial(write_csv, speeds_table(tables)))
     _write(run_dir / RunFile.RECOMMENDED, json.dumps(content, indent=2, allow_nan=False) + "\n")
     _write(run_dir / RunFile.ANSWER, answer_markdown(view))
     write_page(view, run_dir)
     if tables.is_composed:
         composed = composed_table(tables)
         replace_file(run_dir / RunFile.COMPOSED, partial(composed.to_parquet, index=False))
-        replace_file(run_dir / RunFile.COMPOSED_TEXT, partial(composed.to_csv, index=False))
+        replace_file(run_dir / RunFile.COMPOSED_TEXT, partial(write_csv, composed))
     return view.findings
 
 
@@ -82,7 +84,7 @@ def write_page(view: View, run_dir: Path) -> None:
     for name, table in tables.items():
         plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)[:100]
         file = name if plain == name else f"{plain}-{crc32(name.encode()):08x}"
-        replace_file(folder / f"{file}.csv", partial(table.to_csv, index=False), lasts=False)
+        replace_file(folder / f"{file}.csv", partial(write_csv, table), lasts=False)
     pictures = next(section.figures for section in sections if section.name == "speed")
     title = f"{view.sweep.name} on {view.sweep.data}"
     _write(run_dir / RunFile.FRONT_PLOT, front_picture(pictures, title))
@@ -145,7 +147,7 @@ def answer_markdown(view: View) -> str:
         _table(view),
         "\n".join(lines),
     )
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return markdown("\n\n".join(filter(None, parts)) + "\n")
 
 
 def _table(view: View) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
+from orchestrator.analysis.columns import write_csv
 from orchestrator.analysis.tables.run_tables import RunTables, run_intervals
 from orchestrator.arguments import command
 from orchestrator.errors import RunDirectoryError, SweepError, nearest
@@ -82,7 +83,7 @@ def write_tables(run_dir: Path) -> dict[str, pd.DataFrame]:
     files = {RunFile.TRIALS: trials, RunFile.CURVES: curves, RunFile.STEP_TIMES: steps}
     for name, table in files.items():
         replace_file(run_dir / name, partial(table.to_parquet, index=False))
-    replace_file(run_dir / RunFile.TRIALS_TEXT, partial(trials.to_csv, index=False))
+    replace_file(run_dir / RunFile.TRIALS_TEXT, partial(write_csv, trials))
     return {"trials": trials, "curves": curves, "steps": steps}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -11,6 +13,7 @@ from orchestrator.analysis.columns import (
     same_config,
     tagged,
     varying_params_of,
+    write_csv,
 )
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.recommendation.selection import select
@@ -150,3 +153,16 @@ def test_rows_that_never_ran_are_of_no_kind_of_their_own() -> None:
     run = run_of((0, 1000, {}), (3, 5000, {"device": "H200"}))
     run.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
     assert groups_of(run) == ["device cpu", "device H200", "device cpu"]
+
+
+def test_a_spreadsheet_computes_no_cell_of_a_csv(tmp_path: Path) -> None:
+    cells = ["=HYPERLINK(1)", "+1+cmd", "@sum", "-2+3", "\tx", "-0.5", "+3", "a=b", None]
+    table = pd.DataFrame({"text": cells, "=name": -1.5, "kind": pd.Categorical(["=a"] * 9)})
+    write_csv(table, tmp_path / "table.csv")
+    read = pd.read_csv(tmp_path / "table.csv", dtype=str, keep_default_na=False)
+    assert [*read["text"]] == [
+        "'=HYPERLINK(1)", "'+1+cmd", "'@sum", "'-2+3", "'\tx", "-0.5", "+3", "a=b", "",
+    ]  # fmt: skip
+    assert [*read.columns] == ["text", "'=name", "kind"]
+    assert [read["'=name"][0], read["kind"][0]] == ["-1.5", "'=a"]
+    assert table.columns[1] == "=name", "the table itself stays"

@@ -1,0 +1,33 @@
+"""Text of any origin, made fit for each place where it is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.texts import bounded, markdown
+
+
+@pytest.mark.parametrize("mark", ["\u202e", "\u2066", "\u200f", "\u061c", "\x1b[2J", "\x9b"])
+def test_a_text_cannot_reorder_or_control_a_terminal(mark: str) -> None:
+    shown = bounded(f"acc {mark}99 %")
+    assert mark[0] not in shown
+    assert shown.endswith("99 %")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>", "</b>", "<!-- hidden -->", "<https://evil.example>",
+        "![pixel](https://evil.example/p.png)", "![pixel][1]", "[1]: https://evil.example/p.png",
+        r"[x\\](https://evil.example)", r"!\\[x](u)",
+    ],
+)  # fmt: skip
+def test_nothing_active_is_left_in_markdown(text: str) -> None:
+    shown = markdown(text)
+    assert not any(active in shown for active in ("<", "![", "](", "][", "]:"))
+    assert markdown(shown) == shown
+
+
+def test_the_documents_own_markdown_stays() -> None:
+    text = "**Use a = [1, 2].** loss < 0.5\n\n| a | b |\n| --- | --- |\n- `workers`: 1 <= x"
+    assert markdown(text) == text
