@@ -218,6 +218,11 @@ class Launch:
         return self.scratch / "checkpoints" / self.trial.id
 
     @property
+    def temporary(self) -> Path:
+        """Folder of the trial's own temporary files."""
+        return self.scratch / "tmp" / self.trial.id
+
+    @property
     def paused(self) -> Path:
         """Folder of checkpoints of paused learning curves."""
         return self.paused_dir or self.scratch / "paused"

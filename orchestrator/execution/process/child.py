@@ -5,12 +5,14 @@ It sets up the output, environment, signals and cores of the process before that
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import io
 import os
 import random
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
@@ -214,6 +216,7 @@ def set_up(launch: Launch, rank: Rank) -> None:
     if launch.watched and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
     take_environment(rank)
+    _keep_apart(launch.temporary)
     # Not the server's arguments: a training function may parse them.
     sys.argv = [launch.needs.source.file or launch.needs.source.module]
     # Every child inherits the state of the server's generator: without this all would be alike.
@@ -235,6 +238,16 @@ def take_environment(rank: Rank) -> None:
     for name in _OF_TORCHRUN:
         os.environ.pop(name, None)
     os.environ.update(rank.environment())
+
+
+def _keep_apart(folder: Path) -> None:
+    """Give the process ``folder`` for temporary files: the driver's are beside it, not in it."""
+    # What is compiled for one trial is for all: torch's own place is in the temporary folder.
+    with suppress(KeyError, OSError):  # a user without a name
+        compiled = Path(tempfile.gettempdir()) / f"torchinductor_{getpass.getuser()}"
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(compiled))
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # another rank may have made it
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
 
 def bind(rank: Rank) -> None:

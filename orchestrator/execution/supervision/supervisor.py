@@ -95,10 +95,10 @@ class Supervisor:
         self.close()
 
     def close(self) -> None:
-        """Kill what still runs and remove the checkpoints. Safe to call more than once."""
+        """Kill what still runs; remove its files. Safe to call more than once."""
         if self._attempt is not None:
             self._attempt.close()
-        self._remove_checkpoints()
+        self._remove_files()
 
     # -- from attempts to one row
 
@@ -177,7 +177,7 @@ class Supervisor:
 
     def _start_run(self) -> None:
         """Start an attempt that finds only the checkpoint of its curve's last pause."""
-        self._remove_checkpoints()
+        self._remove_files()
         beginning = "trained from the beginning, since its curve's checkpoint cannot be read"
         earlier_epochs = self._tried(partial(take_up, note=self._note), beginning)
         self._start_attempt(Progress(earlier_epochs=earlier_epochs))
@@ -213,5 +213,6 @@ class Supervisor:
     def _note(self, action: str, reason: str) -> None:
         self._host.notes.append(f"trial {self.trial.id[:6]} is {action}: {first_line(reason)}")
 
-    def _remove_checkpoints(self) -> None:
-        shutil.rmtree(self._launch.checkpoints, ignore_errors=True)
+    def _remove_files(self) -> None:
+        for folder in (self._launch.checkpoints, self._launch.temporary):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import atexit
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Literal, TextIO
@@ -33,6 +35,7 @@ Act = Literal[
     "parse",
     "exit",
     "mutter",
+    "litter",
 ]
 
 
@@ -54,6 +57,9 @@ def train(config: Config, run: Run) -> None:
             _iterate(run)
         if config.act == "detach":
             _detach(run)
+        if config.act == "litter":
+            print(tempfile.mkdtemp())
+            shutil.rmtree(tempfile.gettempdir())
         if config.act == "mutter":
             _say_half(run)
         if config.num_items:

@@ -44,6 +44,15 @@ def contaminate(monkeypatch: pytest.MonkeyPatch, num_attempts: int) -> None:
     monkeypatch.setattr(Telemetry, "contamination", contamination)
 
 
+def test_a_trial_has_temporary_files_of_its_own_which_go_with_it(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    course = course_of(launch_of(tmp_path, act="litter", duration_s=0.01), servers, tmp_path)
+    assert course.result.state is TrialState.COMPLETED, "it has removed the folder of these files"
+    assert course.result.output.startswith(f"{tmp_path}/scratch/tmp/trial/")
+    assert not (tmp_path / "scratch/tmp/trial").exists()
+
+
 # -- retries
 
 
