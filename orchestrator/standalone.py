@@ -12,7 +12,6 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -27,7 +26,7 @@ from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.executor import Launch, Needs, Source
 from orchestrator.space.configs import canonical, knobs_of, values_of
 from orchestrator.space.knob import Knob
-from orchestrator.storage.files import replace_file
+from orchestrator.storage.files import renamed_to, replace_file
 from orchestrator.sweep.definition import MAX_SEED, NODE
 from orchestrator.sweep.loading import require_modules
 from orchestrator.system.streams import outlast_readers
@@ -267,7 +266,8 @@ def _save(kept: Path, path: Path, about: Mapping[str, Any]) -> None:
     A function for Ray Tune keeps a folder, which is copied as it is.
     """
     if folder := next(kept.glob("ray-*"), None):
-        replace_file(path, partial(shutil.copytree, folder))
+        with renamed_to(path) as unfinished:
+            shutil.copytree(folder, unfinished)
         return
     # Not at the top: it imports torch.
     from orchestrator.measurement.context import save_weights

@@ -7,7 +7,6 @@ the data's content is allowed, and noted.
 
 from __future__ import annotations
 
-import platform
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from orchestrator.formats import counted
 from orchestrator.kernel.events import Continued, Ended, Event, Finished, Opened
 from orchestrator.kernel.journal import read_journal
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.provenance.environment import environment, node_tags
+from orchestrator.provenance.environment import environment, nodes_record
 from orchestrator.provenance.source import source_text
 from orchestrator.replay.setup import marked
 from orchestrator.rules import RuleKind, SelectionRule
@@ -75,7 +74,6 @@ def sweep_record(
 ) -> SweepRecord:
     """Return everything about a sweep that is known before its first trial."""
     words = (*command().split(), *shown_words(command_line))
-    here, nodes = platform.node(), {node.name for node in factory.machine.nodes}
     record = replace(
         question_record(factory.sweep, request.file),
         cores_per_trial=factory.num_cores,
@@ -83,7 +81,7 @@ def sweep_record(
         source_hash=factory.source_hash,
         data_fingerprint=factory.needs.fingerprint,
         data_note=" ".join(request.data_note.splitlines()),
-        nodes={here: node_tags()} if here in nodes else {},  # others are known from their rows
+        nodes=nodes_record(tuple(node.name for node in factory.machine.nodes)),
         capacity=factory.capacity,
         num_planned=num_planned,
         options=_stored_options(request),

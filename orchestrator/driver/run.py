@@ -35,7 +35,7 @@ from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.replay.setup import replay_line
-from orchestrator.system.disk import private_folder
+from orchestrator.system.private_folder import private_folder
 from orchestrator.texts import bounded_lines
 from orchestrator.tracking.trackers import Trackers
 from orchestrator.trial import TrialState

@@ -29,7 +29,7 @@ SAME_S: Final = 0.1
 
 _STDERR = 2
 _COME: Final[list[int]] = []
-"""Signals that have come within :func:`first_signal`, in order."""
+"""Signals that have come within :func:`first_signal`."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -86,23 +86,25 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
     Yields:
         The numbers of the signals that have come, in order.
     """
+    received: list[int] = []
     _COME.clear()
     received_at = 0.0
 
     def receive(number: int, _frame: FrameType | None) -> None:
         nonlocal received_at
-        if number in _COME:
+        if number in received:
             if number in _ENDS_AT_ONCE and time.monotonic() >= received_at + SAME_S:
                 signal.signal(number, before[number])
                 signal.raise_signal(number)
             return
+        received.append(number)
         _COME.append(number)
         received_at = time.monotonic()
-        if len(_COME) == 1:
+        if len(received) == 1:
             act()
 
     with _handled(ENDING, receive) as before:
-        yield _COME
+        yield received
 
 
 def has_come() -> bool:

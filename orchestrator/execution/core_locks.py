@@ -25,7 +25,7 @@ from typing import Final
 import psutil
 
 from orchestrator.locations import named_path
-from orchestrator.system.disk import open_lock
+from orchestrator.system.private_folder import open_lock
 
 NODE, QUEUE = "node.lock", "queue.lock"
 """Locks besides the cores' locks: for the whole node, and for those that wait, each of which locks

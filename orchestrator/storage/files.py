@@ -9,8 +9,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from secrets import token_hex
@@ -89,34 +89,39 @@ def read_recommended(run_dir: Path) -> dict[str, Any] | None:
 def table_ids(run_dir: Path) -> set[str]:
     """Return the ids of the trials in ``trials.csv``; none where it is absent or damaged."""
     with suppress(OSError, ValueError, KeyError, csv.Error):
-        return {row["trial_id"] for row in csv_rows(run_dir / RunFile.TRIALS_TEXT)}
+        text = (run_dir / RunFile.TRIALS_TEXT).read_text(encoding="utf-8")
+        return {row["trial_id"] for row in csv.DictReader(io.StringIO(text, newline=""))}
     return set()
 
 
-def csv_rows(file: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file; none where it is absent."""
-    if not file.exists():
-        return []
-    return list(csv.DictReader(io.StringIO(file.read_text("utf-8"), newline="")))
-
-
 def replace_file(path: Path, write: Callable[[Path], object], *, lasts: bool = True) -> None:
-    """Write a file or folder under a temporary name, sync it and rename it.
-
-    A file is synced before, its folder after. No other process has that name: two may write the
-    same file at once, and the last one stays.
+    """Write a file under a temporary name, sync it and rename it.
 
     Args:
         path: The file.
-        write: Writes it under another name in the same folder.
+        write: Writes it under another name.
         lasts: False for one of many that are made again; it is not synced.
 
     Raises:
         OSError: It cannot be written, and names ``path``; nothing is left of it.
     """
+    with renamed_to(path, lasts=lasts) as temporary:
+        write(temporary)
+
+
+@contextmanager
+def renamed_to(path: Path, *, lasts: bool = True) -> Iterator[Path]:
+    """Yield the name of a file or folder to make in the folder of ``path``; rename it at the end.
+
+    A file is synced before, its folder after. No other process has that name: two may write the
+    same file at once, and the last one stays.
+
+    Raises:
+        OSError: That cannot be done, and names ``path``; nothing is left of it.
+    """
     temporary = path.with_name(f".{path.name[:_SHOWN]}.{token_hex(8)}.tmp")
     try:
-        write(temporary)
+        yield temporary
         if lasts and temporary.is_file():
             sync(temporary)
         temporary.replace(path)

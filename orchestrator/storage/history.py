@@ -144,7 +144,10 @@ class TrialHistory:
             "repeat": trial.repeat,
             "data": self.data or None,
             "curve": trial.curve or None,
-            **{f"params.{knob}": setting for knob, setting in trial.config.items()},
+            **{
+                f"params.{knob}": cell_text(setting) if isinstance(setting, tuple) else setting
+                for knob, setting in trial.config.items()
+            },
         }
         return {name: value for name, value in cells.items() if value is not None}
 

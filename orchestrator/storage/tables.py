@@ -172,6 +172,8 @@ def candidates_table(
         roles: Role of each knob: as declared, later as the search has found it.
     """
     rows = pd.DataFrame(list(configs), columns=[f"params.{name}" for name in names], dtype=object)
+    tuples = [name for name in rows.columns if rows[name].map(type).isin([tuple, list]).any()]
+    rows = rows.assign(**{name: rows[name].map(cell_text) for name in tuples})
     dtypes = trial_dtypes(knobs, [])
     table = typed(rows, {name: dtypes[name] for name in rows.columns})
     return with_roles(table, roles)
@@ -228,7 +230,7 @@ def _finite(cells: pd.Series[Any]) -> pd.Series[Any]:
 
 
 _CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
-    "str": lambda cells: cells.map(cell_text, na_action="ignore").astype("str"),
+    "str": lambda cells: cells.map(str, na_action="ignore").astype("str"),
     "boolean": lambda cells: cells.map(_BOOLEANS).astype("boolean"),
     "Int64": lambda cells: _whole(pd.to_numeric(cells, errors="coerce")),
     "float64": lambda cells: _finite(pd.to_numeric(cells, errors="coerce").astype("float64")),

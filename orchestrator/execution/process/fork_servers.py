@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO
 
 from orchestrator.system.allocators import allocator_environment
-from orchestrator.system.disk import private_folder
 from orchestrator.system.import_path import (
     IMPORT_PATH,
     environment_with,
@@ -26,6 +25,7 @@ from orchestrator.system.import_path import (
     package_path,
 )
 from orchestrator.system.lifeline import MARK, end_marked
+from orchestrator.system.private_folder import private_folder
 
 
 @dataclass

@@ -160,4 +160,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main())  # the driver waits: no module needs to clean up
+    sys.exit(main())

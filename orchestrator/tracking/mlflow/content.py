@@ -12,6 +12,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,8 @@ SWEEP_TAG = "sweep.run"
 TRIAL_TAG = "sweep.trial_id"
 ATTEMPT_TAG = "sweep.attempt"
 """Tag of a child: the time of the start that its points are of."""
+INDEX_TAG = "sweep.index"
+"""Tag of a child: its place in the order in which trials were asked for."""
 PARENT_TAG = "mlflow.parentRunId"
 ROLE_TAG = "sweep.role"
 """Tag of a child: what its config is to the answer, of :data:`BASELINE_ROLE` and its like."""
@@ -40,12 +43,21 @@ MAX_TEXT = 6000
 _NOT_IN_NAMES = re.compile(r"[^\w\-. :/]")
 
 
+class Status(StrEnum):
+    """The words that MLflow has for a run's state."""
+
+    RUNNING = "RUNNING"
+    FINISHED = "FINISHED"
+    FAILED = "FAILED"
+    KILLED = "KILLED"
+
+
 STATUS = {
-    TrialState.COMPLETED: "FINISHED",
-    TrialState.STOPPED: "FINISHED",
-    TrialState.INFEASIBLE: "FAILED",
-    TrialState.FAILED: "FAILED",
-    TrialState.NOT_RUN: "KILLED",
+    TrialState.COMPLETED: Status.FINISHED,
+    TrialState.STOPPED: Status.FINISHED,
+    TrialState.INFEASIBLE: Status.FAILED,
+    TrialState.FAILED: Status.FAILED,
+    TrialState.NOT_RUN: Status.KILLED,
 }
 """Status of a child; its tag ``state`` is exact."""
 
@@ -101,6 +113,13 @@ class MirroredRun:
         """True for a factored search, whose front is composed."""
         return (self.run_dir / RunFile.CANDIDATES).exists()
 
+    @property
+    def trials(self) -> Iterator[tuple[TrialHistory, Child]]:
+        """The trials that MLflow has, in the order of asking."""
+        for trial_id, trial in self.history.trials.items():
+            if trial_id in self.children:
+                yield trial, self.children[trial_id]
+
 
 def milliseconds(at: float | None) -> int:
     """Return a Unix time in MLflow's unit."""
@@ -126,7 +145,8 @@ def tags(trial: TrialHistory) -> dict[str, str]:
     known = {name: row[name] for name in names if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
     texts = {mlflow_name(k): cell_text(v)[:MAX_TEXT] for k, v in {**verdicts, **known}.items()}
-    return {**texts, ATTEMPT_TAG: attempt(trial), TRIAL_TAG: trial.trial.id}
+    place = {ATTEMPT_TAG: attempt(trial), INDEX_TAG: str(trial.index)}
+    return {**texts, **place, TRIAL_TAG: trial.trial.id}
 
 
 def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -64,44 +65,42 @@ class MlflowMirror(Fold):
                 self._start()
             case Started() if self._writer is not None and not self._trials_run:
                 self._trials_run = True
-                assert self._writer.stdin is not None
-                with suppress(BrokenPipeError):  # it has died
-                    self._writer.stdin.write(b"yield\n")
+                self._send("yield")
 
     def tick(self) -> None:
         """Read the writer's messages; do not wait for any."""
-        if self._writer is not None and self._writer.stdout is not None:
-            self._take(self._writer.stdout.read() or b"")  # None where there is nothing
-
-    def close(self, exit_code: int) -> list[str]:
-        """Let the writer finish, for a bounded time; return the lines that show where to look."""
-        self.tick()
-        if self._writer is not None and self._writer.poll() is not None:
-            self._writer.communicate()
-            self._writer, self._unread = None, b""
-            self._start()  # it was killed: another one finishes
         if self._writer is None:
-            return [self._incomplete()] if self._failure else []
-        with self._writer as writer:
-            try:
-                rest, _ = writer.communicate(f"finish {exit_code}\n".encode(), self._bound_s)
-                why = f"its writer ended with {writer.returncode}"
-            except subprocess.TimeoutExpired as late:
-                rest, why = late.output or b"", f"not finished within {self._bound_s:g} s"
-            finally:
-                writer.kill()
-        self._take(rest)
-        if self._status.get("done"):
-            return self._shown_by()
-        self._failure = self._failure or why
-        return [self._incomplete()]
-
-    def _take(self, messages: bytes) -> None:
-        *lines, self._unread = (self._unread + messages).split(b"\n")  # a line may come in parts
+            return
+        assert self._writer.stdout is not None
+        # None where there is nothing; and a line may come in two parts.
+        self._unread += self._writer.stdout.read() or b""
+        *lines, self._unread = self._unread.split(b"\n")
         for status in map(json.loads, lines):
             self._status |= status
             if "failed" in status:
                 self._problem(status["failed"])
+
+    def close(self, exit_code: int) -> list[str]:
+        """Let the writer finish, for a bounded time; return the lines that show where to look."""
+        deadline = time.monotonic() + self._bound_s
+        self.tick()
+        if self._writer is not None and self._writer.poll() is not None:
+            self._stop()
+            self._start()  # it was killed: another one finishes
+        if self._writer is None:
+            return [self._incomplete()] if self._failure else []
+        self._send(f"finish {exit_code}")
+        code = None
+        while code is None and not self._status.get("done") and time.monotonic() < deadline:
+            time.sleep(0.02)
+            code = self._writer.poll()
+            self.tick()
+        self._stop()
+        if self._status.get("done"):
+            return self._shown_by()
+        late = f"not finished within {self._bound_s:g} s"
+        self._failure = self._failure or (late if code is None else f"its writer ended with {code}")
+        return [self._incomplete()]
 
     # -- the process that writes
 
@@ -127,6 +126,20 @@ class MlflowMirror(Fold):
             return
         assert self._writer.stdout is not None
         os.set_blocking(self._writer.stdout.fileno(), False)
+
+    def _send(self, command: str) -> None:
+        """Send a command; nothing happens where the process has died."""
+        assert self._writer is not None
+        assert self._writer.stdin is not None
+        with suppress(BrokenPipeError):
+            self._writer.stdin.write(f"{command}\n".encode())
+
+    def _stop(self) -> None:
+        """End the process at once; what it has reported as done is done."""
+        assert self._writer is not None
+        with self._writer:
+            self._writer.kill()
+        self._writer, self._unread = None, b""
 
     # -- lines for the user
 

@@ -100,7 +100,7 @@ class Mirror:
         last_ms = content.milliseconds(history.last_at)
         for trial_id, child in self._run.children.items():
             if history.trials[trial_id].running:
-                store.client.set_terminated(child.run_id, "KILLED", last_ms)
+                store.client.set_terminated(child.run_id, content.Status.KILLED, last_ms)
         write_answer(store, self._run, is_whole=exit_code == 0)
         store.client.set_terminated(self._run.parent_id, parent_status(exit_code), last_ms)
         for path in map(self._run.run_dir.joinpath, ARTIFACTS):
@@ -138,7 +138,7 @@ class Mirror:
             name = f"{history.sweep.name} {self._run.run_dir.name}"
             return store.create(name, content.milliseconds(history.began_at), tags)
         run_id = str(parents[0].info.run_id)
-        store.client.update_run(run_id, "RUNNING")
+        store.client.update_run(run_id, content.Status.RUNNING)
         # Until it has ended again an answer would be an earlier one.
         store.write(run_id, tags={name: tags[name] for name in (NOTE_TAG, RUN_DIR_TAG)})
         return run_id
@@ -153,7 +153,7 @@ class Mirror:
         if began != content.attempt(trial) or trial.trial.id in self._run.children:
             store.client.delete_run(run_id)
             return
-        ended = known.get("state", "") if run.info.status != "RUNNING" else ""
+        ended = known.get("state", "") if run.info.status != content.Status.RUNNING else ""
         role = known.get(content.ROLE_TAG, "")
         self._run.children[trial.trial.id] = Child(run_id, began, role, ended=ended)
 

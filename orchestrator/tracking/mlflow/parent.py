@@ -7,10 +7,12 @@ report, also when it is written again.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +20,7 @@ from typing import Any, Final
 from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.tracking import MlflowClient
 
-from orchestrator.storage.files import RunFile, csv_rows, read_recommended
+from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import TrialHistory, cell_text
 from orchestrator.texts import markdown
 from orchestrator.tracking.mlflow import content
@@ -154,11 +156,11 @@ def note(run: content.MirroredRun, answer: str = "") -> str:
     return f"{shortened}\n\n{question}"[: content.MAX_TEXT]
 
 
-def parent_status(exit_code: int) -> str:
+def parent_status(exit_code: int) -> content.Status:
     """Return the status of the parent for the driver's exit code."""
     if exit_code == 0:
-        return "FINISHED"
-    return "KILLED" if exit_code > _BY_SIGNAL else "FAILED"
+        return content.Status.FINISHED
+    return content.Status.KILLED if exit_code > _BY_SIGNAL else content.Status.FAILED
 
 
 # -- the answer
@@ -196,23 +198,36 @@ class RunAnswer:
 
 def read_answer(run_dir: Path) -> RunAnswer:
     """Return what the analysis left in a run directory; nothing where it left nothing."""
-    found, answer = read_recommended(run_dir), run_dir / RunFile.ANSWER
-    if found is None or not answer.exists():
+    found = read_recommended(run_dir)
+    if found is None:
         return RunAnswer()
-    cells = (row.get("trial_ids") or "" for row in csv_rows(run_dir / RunFile.FRONT))
+    try:
+        note = (run_dir / RunFile.ANSWER).read_text("utf-8")
+        with (run_dir / RunFile.FRONT).open(encoding="utf-8", newline="") as file:
+            cells = [row.get("trial_ids") or "" for row in csv.DictReader(file)]
+    except FileNotFoundError:
+        return RunAnswer()
+    figures = dict(_figures(found))
+    config = dict(found.get("config") or {})
+    front = frozenset(name for cell in cells for name in cell.split())
     return RunAnswer(
-        note=answer.read_text("utf-8").strip(),
-        config=dict(found.get("config") or {}),
-        figures=dict(_figures(found)),
-        front=frozenset(name for cell in cells for name in cell.split()),
-        speeds={
+        note=note.strip(), config=config, figures=figures, front=front, speeds=_speeds(run_dir)
+    )
+
+
+def _speeds(run_dir: Path) -> dict[str, tuple[str, float]]:
+    with (
+        suppress(FileNotFoundError),  # a run of an earlier version
+        (run_dir / RunFile.SPEEDS).open(encoding="utf-8", newline="") as file,
+    ):
+        return {
             row["trial_id"]: (
                 content.mlflow_name(f"{content.ANSWER_PREFIX}{row['metric']}"),
                 float(row["value"]),
             )
-            for row in csv_rows(run_dir / RunFile.SPEEDS)  # absent: a run of an earlier version
-        },
-    )
+            for row in csv.DictReader(file)
+        }
+    return {}
 
 
 def write_answer(store: Store, run: content.MirroredRun, *, is_whole: bool) -> None:
@@ -244,9 +259,9 @@ def write_answer(store: Store, run: content.MirroredRun, *, is_whole: bool) -> N
         points=[content.Point(name, value, at_ms, 0) for name, value in (lost | figures).items()],
         tags={NOTE_TAG: note(run, text), **dict.fromkeys(old, _NONE), **texts},
     )
-    for trial_id, child in run.children.items():
-        role = answer.role(run.history.trials[trial_id], run.history.sweep.baseline)
-        speed = answer.speeds.get(trial_id)
+    for trial, child in run.trials:
+        role = answer.role(trial, run.history.sweep.baseline)
+        speed = answer.speeds.get(trial.trial.id)
         if role != child.role or speed:
             points = [content.Point(*speed, at_ms, 0)] if speed else []
             store.write(child.run_id, points=points, tags={content.ROLE_TAG: role})

@@ -13,6 +13,7 @@ from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.files import (
     RunDirectory,
     directory_of_this_second,
+    renamed_to,
     replace_file,
     require_new,
 )
@@ -61,8 +62,8 @@ def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
         (beside / "half").touch()
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        replace_file(tmp_path / "kept", interrupted)
+    with pytest.raises(KeyboardInterrupt), renamed_to(tmp_path / "kept") as beside:
+        interrupted(beside)
     assert list(tmp_path.iterdir()) == []
 
 

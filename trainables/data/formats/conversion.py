@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 from orchestrator.field_types import require_types
-from orchestrator.system.disk import open_lock
+from orchestrator.system.private_folder import open_lock
 
 MANIFEST = "manifest.json"
 FORMAT = 1

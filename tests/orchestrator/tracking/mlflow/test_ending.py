@@ -15,7 +15,7 @@ from orchestrator.analysis.tables.load import load_run
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
 from orchestrator.storage.tables import write_candidates
-from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun
+from orchestrator.tracking.mlflow.content import MAX_TEXT, MirroredRun, Status
 from orchestrator.tracking.mlflow.mirror import Mirror
 from orchestrator.tracking.mlflow.parent import note, parent_status
 from orchestrator.trial import Stage, TrialState
@@ -191,9 +191,9 @@ def write_answer(run_dir: Path, **changes: object) -> None:
 
 @pytest.mark.parametrize(
     ("code", "status"),
-    [(0, "FINISHED"), (1, "FAILED"), (130, "KILLED"), (143, "KILLED")],
+    [(0, Status.FINISHED), (1, Status.FAILED), (130, Status.KILLED), (143, Status.KILLED)],
 )
-def test_the_parents_status_follows_the_exit_code(code: int, status: str) -> None:
+def test_the_parents_status_follows_the_exit_code(code: int, status: Status) -> None:
     assert parent_status(code) == status
 
 
