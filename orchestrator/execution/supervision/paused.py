@@ -92,6 +92,7 @@ def forget(launch: Launch) -> None:
     """Remove the curve's checkpoints: it has been trained in full."""
     for folder in _places(launch).values():
         shutil.rmtree(folder, ignore_errors=True)
+        folder.with_suffix(".crc").unlink(missing_ok=True)
 
 
 def _is_whole(place: Path) -> bool:

@@ -39,15 +39,15 @@ def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is
 ) -> None:
     words = [sys.executable, "-m", "orchestrator.analysis", "front", run_dir]
 
-    def ran(rest: str) -> tuple[int, str]:
+    def ended(rest: str) -> tuple[int, str]:
         command = f"set -o pipefail; {shlex.join(map(str, words))} {rest}"
         done = ran("/bin/bash", "-c", command, check=False)
         return done.returncode, done.stderr
 
     said = "error: cannot be used: No space left on device\n"
-    assert ran("--json >/dev/full") == (2, said)
-    assert ran("--json | true") == (0, "")
-    assert ran(">/dev/full") == (0, ""), "lines for a person"
+    assert ended("--json >/dev/full") == (2, said)
+    assert ended("--json | true") == (0, "")
+    assert ended(">/dev/full") == (0, ""), "lines for a person"
 
 
 def test_help_needs_no_second() -> None:
