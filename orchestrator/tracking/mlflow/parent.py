@@ -22,7 +22,6 @@ from mlflow.tracking import MlflowClient
 
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import TrialHistory, cell_text
-from orchestrator.texts import markdown
 from orchestrator.tracking.mlflow import content
 from orchestrator.tracking.mlflow.uris import artifact_root, sqlite_path
 from orchestrator.tracking.mlflow.views import links, view_tags
@@ -147,10 +146,9 @@ def note(run: content.MirroredRun, answer: str = "") -> str:
         f"```\n{shlex.join(sweep.command_line)}\n```",
         f"Run directory: `{run.run_dir}`",
     )
-    question = markdown("\n\n".join(filter(None, parts)))
+    question = "\n\n".join(filter(None, parts))
     if not answer:
         return question[: content.MAX_TEXT]
-    answer = markdown(answer)
     room = content.MAX_TEXT - len(question) - len(_SHORTENED) - 10
     shortened = answer if len(answer) <= room else f"{answer[: max(0, room)]}{_SHORTENED}"
     return f"{shortened}\n\n{question}"[: content.MAX_TEXT]

@@ -34,6 +34,7 @@ def runs_of(uri: str) -> tuple[list[Run], list[Run]]:
     """Return the parents and children of the only experiment that has any."""
     client = MlflowClient(uri)
     experiment = client.get_experiment_by_name("loader")
+    assert experiment is not None, "it is not there yet"
     runs = client.search_runs([experiment.experiment_id], max_results=5000)
     parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     return parents, [run for run in runs if run not in parents]
