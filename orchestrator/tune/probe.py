@@ -16,10 +16,9 @@ import runpy
 import sys
 import time
 import traceback
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final, NoReturn
 from weakref import ref
 
@@ -27,9 +26,18 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
-from orchestrator.tune.plan import PREFETCH, Confirm, Explore, Setting, Site, Slice, Work
+from orchestrator.tune.loaders import (
+    Feed,
+    length_of,
+    loader_of,
+    owns_of,
+    plain_iter,
+    setting_of,
+    site_of,
+)
+from orchestrator.tune.plan import PREFETCH, Confirm, Explore, Setting, Slice, Work
+from orchestrator.tune.slices import LEAST_STEPS, Timer, autocast
 
-_LEAST_STEPS: Final = 8
 _KNOWN_AFTER: Final = 3
 """Optimizer steps after which a loader is the training loop's."""
 CHECKED: Final = 8
@@ -40,64 +48,6 @@ _STREAM: Final = (
     "workers would be other samples"
 )
 _NO_SIZE: Final = "its loader has no batch size of its own: leave out --batch-size"
-
-_plain_iter: Final = DataLoader.__iter__
-_plain_init: Final = DataLoader.__init__
-
-
-class _Feed:
-    """Batches of indices for one setting's loader, from the order that all of them share."""
-
-    def __init__(self) -> None:
-        self.order: Iterable[Any] = ()
-        self.taken = deque[Any]()
-
-    def __iter__(self) -> Iterator[Any]:
-        self.taken = deque()
-        for indices in self.order:
-            self.taken.append(indices)
-            yield indices
-
-
-class _Own(DataLoader[Any]):
-    """Loader of one setting; its passes are not taken for the script's."""
-
-    __iter__ = _plain_iter
-
-
-def loader_of(
-    loader: DataLoader[Any], setting: Setting, feed: Iterable[Any], *, keep: bool
-) -> _Own:
-    """Return a loader of the script's data with a setting.
-
-    Args:
-        loader: The script's.
-        setting: The setting.
-        feed: Its batches of indices.
-        keep: True if workers outlast an epoch whatever the setting.
-    """
-    names = ["collate_fn", "worker_init_fn", "generator"]
-    names += ["timeout", "multiprocessing_context"] if setting.num_workers else []
-    more: dict[str, Any] = {name: getattr(loader, name) for name in names}
-    by_sample = {"sampler": feed, "batch_size": None}
-    return _Own(
-        loader.dataset,
-        num_workers=setting.num_workers,
-        prefetch_factor=setting.prefetch_factor,
-        persistent_workers=setting.num_workers > 0 and (keep or setting.persistent_workers),
-        pin_memory=setting.pin_memory,
-        **more | ({"batch_sampler": feed} if loader._auto_collation else by_sample),
-    )
-
-
-def setting_of(loader: DataLoader[Any]) -> Setting:
-    """Return a loader's own setting."""
-    return Setting(
-        num_workers=loader.num_workers,
-        prefetch_factor=None if loader.prefetch_factor == PREFETCH else loader.prefetch_factor,
-        persistent_workers=loader.persistent_workers,
-        pin_memory=loader.pin_memory,
-    )
 
 
 class Probe:
@@ -113,21 +63,21 @@ class Probe:
         self.trained = 0  # optimizer steps
         self._loaders: list[tuple[tuple[Any, ...], ref[DataLoader[Any]]]] = []
         self._steps = Counter[int]()  # of each loader
-        self._shortest = 2 * (_LEAST_STEPS + 2 + 2 * PREFETCH * work.num_cores)
+        self._shortest = 2 * (LEAST_STEPS + 2 + 2 * PREFETCH * work.num_cores)
         self._whole_epochs = False
-        self._timer: _Timer | None = None
+        self._timer: Timer | None = None
 
     def iterate(self, loader: DataLoader[Any]) -> Iterator[Any]:
         """Return a pass over a loader of the script."""
         if torch.is_grad_enabled() and self.work.loader in (None, number := self._number(loader)):
             return self._pass(loader, number)
-        return _plain_iter(loader)
+        return plain_iter(loader)
 
     def _number(self, loader: DataLoader[Any]) -> int:
         """Return a loader's number; one that is made anew has that of the one before it."""
         mine = vars(loader)
         if "_tune_number" not in mine:
-            key = mine.get("_tune_site"), _length(loader), loader.batch_size
+            key = mine.get("_tune_site"), length_of(loader), loader.batch_size
             known = enumerate(self._loaders)
             gone = (at for at, (other, old) in known if other == key and old() is None)
             number = mine["_tune_number"] = next(gone, len(self._loaders))
@@ -138,10 +88,10 @@ class Probe:
         """Yield batches of one setting after another, once it is the training loop's loader."""
         work, own, sized = self.work, setting_of(loader), self._sized(loader)
         order = iter(loader._index_sampler if sized is None else sized.sampler)
-        passes: dict[Setting, tuple[Iterator[Any], _Feed]] = {}
+        passes: dict[Setting, tuple[Iterator[Any], Feed]] = {}
         began, count = time.perf_counter(), 0
         if self._whole_epochs:
-            self._timer = self._timer or _Timer(0)
+            self._timer = self._timer or Timer(0)
             self._timer.start()
         try:
             while True:
@@ -158,7 +108,7 @@ class Probe:
                     if setting in (own, work.checked):
                         raise
                     self._plan.fail(f"{type(error).__name__}: {error}".partition("\n")[0])
-                    _owns(loader).pop(setting, None)
+                    owns_of(loader).pop(setting, None)
                     self._take_turn()
                     continue
                 indices = taken.popleft() if (taken := passes[setting][1].taken) else 0
@@ -186,13 +136,13 @@ class Probe:
 
     def _begun(
         self, loader: DataLoader[Any], setting: Setting, order: Iterator[Any]
-    ) -> tuple[Iterator[Any], _Feed]:
+    ) -> tuple[Iterator[Any], Feed]:
         """Begin a setting's part of a pass; its loader is made at its first use."""
         if isinstance(loader.dataset, IterableDataset):
-            return _plain_iter(loader), _Feed()
-        owns, sized = _owns(loader), self._sized(loader)
+            return plain_iter(loader), Feed()
+        owns, sized = owns_of(loader), self._sized(loader)
         if setting not in owns:
-            feed = _Feed()
+            feed = Feed()
             owns[setting] = loader_of(loader, setting, feed, keep=not self._whole_epochs), feed
         own, feed = owns[setting]
         feed.order = order
@@ -213,7 +163,7 @@ class Probe:
         work, batches, own = self.work, loader.batch_sampler, setting_of(loader)
         if isinstance(loader.dataset, IterableDataset):
             self.end(_STREAM)
-        work.batches, work.batch_size = _length(loader), getattr(batches, "batch_size", None)
+        work.batches, work.batch_size = length_of(loader), getattr(batches, "batch_size", None)
         if work.batch_sizes and work.batch_size is None:
             self.end(_NO_SIZE)
         work.loader, work.sites = number, [key[0] for key, _ in self._loaders]
@@ -229,13 +179,13 @@ class Probe:
         """Make slices of whole epochs where an epoch is too short for two of them."""
         is_short = steps < self._shortest or seconds < 2 * self.work.slice_s
         self._whole_epochs = self._plan.whole_epochs = is_short
-        _owns(loader).clear()
+        owns_of(loader).clear()
 
     def _step_ended(self) -> None:
         turn = self.work.turn
         assert turn is not None
         if self._timer is None:
-            self._timer = _Timer(turn.ahead + 2)
+            self._timer = Timer(turn.ahead + 2)
         if self._timer.is_over(max(turn.num_workers, 1), self.work.slice_s):
             self._tell()
 
@@ -266,7 +216,7 @@ class Probe:
         if work.turn is None:
             self.end()
         self._write()
-        _autocast(work.turn.amp)
+        autocast(work.turn.amp)
 
     # -- results
 
@@ -292,79 +242,6 @@ class Probe:
         os._exit(0)
 
 
-class _Timer:
-    """Time of a slice: of whole epochs, or of steps once the batches loaded ahead are used up.
-
-    Args:
-        ahead: Number of steps before it begins.
-    """
-
-    def __init__(self, ahead: int) -> None:
-        self._ahead = ahead
-        self._began: float | None = None
-        self._steps = self.samples = 0
-        self.waited = self.took = 0.0
-
-    def start(self) -> None:
-        """Begin, or continue with another epoch."""
-        _synchronize()
-        self._began = time.perf_counter()
-
-    def stop(self) -> None:
-        """Take the end of the slice, or of an epoch."""
-        assert self._began is not None
-        _synchronize()
-        self.took += time.perf_counter() - self._began
-        self._began = None
-
-    def handed_out(self, samples: int, waited: float) -> None:
-        """Count a batch."""
-        if self._began is not None:
-            self.samples, self._steps = self.samples + samples, self._steps + 1
-            self.waited += waited
-
-    def is_over(self, burst: int, least_s: float) -> bool:
-        """Take the end of a step; return True where it was the last one of the slice."""
-        if self._began is None:
-            self._ahead -= 1
-            if self._ahead < 0:
-                self.start()
-            return False
-        if self._steps < _LEAST_STEPS or self._steps % burst:
-            return False
-        if time.perf_counter() - self._began < least_s:
-            return False
-        self.stop()
-        return True
-
-
-def _owns(loader: DataLoader[Any]) -> dict[Setting, tuple[_Own, _Feed]]:
-    """Return the loaders of the settings, which live as long as the script's."""
-    owns: dict[Setting, tuple[_Own, _Feed]] = vars(loader).setdefault("_tune_owns", {})
-    return owns
-
-
-def _length(loader: DataLoader[Any]) -> int:
-    try:
-        return len(loader)
-    except TypeError:  # a sampler without a length: its epochs are long ones
-        return 10**9
-
-
-def _synchronize() -> None:
-    if torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-
-
-def _autocast(is_on: bool) -> None:
-    """Switch autocast, whose copies of the weights no block ends."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.set_autocast_enabled(device, is_on)
-    if is_on:
-        torch.set_autocast_dtype(device, torch.bfloat16)
-        torch.set_autocast_cache_enabled(False)
-
-
 def _digest(value: Any) -> str:  # noqa: ANN401 - a batch of any form
     """Return a hash of the numbers in a batch."""
     found = hashlib.sha256()
@@ -386,20 +263,6 @@ def _digest(value: Any) -> str:  # noqa: ANN401 - a batch of any form
     return found.hexdigest()[:16]
 
 
-def _site(frame: FrameType | None) -> Site | None:
-    """Return the call in the user's code that makes a loader."""
-    framework = ""
-    while frame is not None:
-        code, package = frame.f_code, str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in ("torch", "orchestrator"):
-            if "site-packages" not in code.co_filename:
-                line, _, column, _ = list(code.co_positions())[frame.f_lasti // 2]
-                return Site(code.co_filename, line or 0, column or 0, framework)
-            framework = package
-        frame = frame.f_back
-    return None
-
-
 def main(file: str, script: str, *arguments: str) -> None:
     """Run the script with its arguments; ``file`` has the work, and gets the results."""
     path = Path(file)
@@ -407,10 +270,12 @@ def main(file: str, script: str, *arguments: str) -> None:
     probe = Probe(work, path)
     work.error = ""
 
+    plain_init = DataLoader.__init__
+
     def init(self: DataLoader[Any], *args: Any, **more: Any) -> None:  # noqa: ANN401
-        _plain_init(self, *args, **more)
+        plain_init(self, *args, **more)
         if not hasattr(self, "_tune_site"):
-            vars(self)["_tune_site"] = _site(sys._getframe(1))
+            vars(self)["_tune_site"] = site_of(sys._getframe(1))
 
     def count(*_: Any) -> None:  # noqa: ANN401
         probe.trained += 1
