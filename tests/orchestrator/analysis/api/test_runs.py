@@ -108,7 +108,9 @@ def test_each_column_is_described(run: an.RunTables) -> None:
     assert told.loc["tags.bound", "kind"] == "tag"
 
 
-def test_every_column_of_every_frame_has_meaning(run: an.RunTables, factored: an.RunTables) -> None:
+def test_every_column_of_every_frame_has_a_meaning(
+    run: an.RunTables, factored: an.RunTables
+) -> None:
     for frame in (run.trials, an.configs(run), an.configs(factored), run.curves, run.steps):
         told = an.describe(frame, run=run)
         assert told.loc[told["meaning"] == "", "column"].tolist() == []
@@ -217,7 +219,9 @@ def test_a_csv_reads_back_equal(run: an.RunTables, tmp_path: Path) -> None:
     )
 
 
-def test_candidates_of_a_factored_search_are_table(factored: an.RunTables, tmp_path: Path) -> None:
+def test_candidates_of_a_factored_search_are_a_table(
+    factored: an.RunTables, tmp_path: Path
+) -> None:
     assert [p.stem for p in an.export(factored, tmp_path)] == [*TABLES, "candidates"]
 
 
