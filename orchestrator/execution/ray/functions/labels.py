@@ -38,17 +38,15 @@ class Labels:
             ValueError: An object is none of the numbers that are drawn.
         """
         values = [plain(each) for each in objects]
-        self._objects: dict[Any, Any] = {}
-        kind = _type_of(values) if interval is None else _type_within(values, interval)
+        kind = _type_of(values, interval)
         self._is_labelled = kind is None
-        if kind is None:
-            for each in objects:
+        self._objects: dict[Any, Any] = {}
+        for value, each in zip(values, objects, strict=True):
+            if kind is None:
                 self._label(each)
-            kind = Literal[tuple(self._objects)]
-        else:
-            for value, each in zip(values, objects, strict=True):
+            else:
                 self._objects.setdefault(kind(value), each)
-        self.type: Any = kind
+        self.type: Any = kind or Literal[tuple(self._objects)]
 
     def value_of(self, thing: Any) -> Any:  # noqa: ANN401 - any object
         """Return the value that stands for an object."""
@@ -88,29 +86,23 @@ def _is_same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any objects
     return one is other or (has_truth and bool(one == other))
 
 
-def _type_of(values: Sequence[Any]) -> Any:  # noqa: ANN401 - a type
-    """Return the type of a knob that takes all of these; None where labels stand for them."""
-    kinds = {type(each) for each in values}
-    if kinds == {bool}:
-        return bool
-    if kinds and kinds <= {int, float} and all(map(_is_usual, values)):
-        return int if kinds == {int} else float
-    if kinds == {str} and all(text == bounded(text, MOST_OF_A_TEXT) for text in values):
-        return str
-    return None
-
-
-def _type_within(values: Sequence[Any], interval: Interval) -> type:
-    """Return the type of a knob that is drawn from an interval and has these values too.
+def _type_of(values: Sequence[Any], interval: Interval | None) -> type | None:
+    """Return the type of a knob that takes all of these; None where labels stand for them.
 
     Raises:
-        ValueError: One of them is no such number.
+        ValueError: One of them is no number of the interval's kind.
     """
-    for each in values:
-        if not _is_usual(each) or (interval.integer and each != int(each)):
-            what = "a whole number" if interval.integer else "a number"
-            raise ValueError(f"{each!r} is not {what}, and {interval} draws such")
-    return int if interval.integer else float
+    if interval is not None:
+        for each in values:
+            if not _is_usual(each) or (interval.integer and each != int(each)):
+                what = "a whole number" if interval.integer else "a number"
+                raise ValueError(f"{each!r} is not {what}, and {interval} draws such")
+        return int if interval.integer else float
+    kinds = {type(each) for each in values}
+    if kinds <= {int, float} and all(map(_is_usual, values)):
+        return int if kinds == {int} else float
+    is_short = all(text == bounded(text, MOST_OF_A_TEXT) for text in values if type(text) is str)
+    return next((kind for kind in (bool, str) if kinds == {kind} and is_short), None)
 
 
 def _is_usual(value: Any) -> bool:  # noqa: ANN401 - any object

@@ -26,16 +26,11 @@ from orchestrator.texts import bounded
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
 
-_DICTIONARY: Final = "_dict_checkpoint.pt"
 _REMOVED: Final = (
     "files that a trial writes under relative names are removed with it (its output names them): "
     "report them as a checkpoint, or give absolute names, with the id of "
     "tune.get_context().get_trial_id() say"
 )
-
-
-class RayInTrialError(RuntimeError):
-    """Call of Ray within a trial: it would start a second Ray on the trial's cores."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -63,6 +58,9 @@ class RayTraining(TrainingOnSpace):
         dictionary = self.dictionary(config)
         if self.data_key:
             dictionary[self.data_key] = str(run.data.path)
+        # A trial has no Ray: an object or a task would start one.
+        hook: Any = importlib.import_module("ray._private.auto_init_hook")
+        hook.enable_auto_connect = False
         # Every name under which a function may have imported report() looks here (Ray 2.60).
         ray_session: Any = importlib.import_module("ray.train._internal.session")
         with _own_folder(run) as scratch:
@@ -74,8 +72,7 @@ class RayTraining(TrainingOnSpace):
             )  # fmt: skip
             ray_session._session = session
             try:
-                with _refusing_ray():
-                    self._train(dictionary, session)
+                self._train(dictionary, session)
             except SystemExit as end:
                 if end.code != 0:
                     raise
@@ -130,16 +127,12 @@ def _train_class(made: type, config: dict[str, Any], session: Session, *, keeps:
     Raises:
         SystemExit: The training has ended.
     """
-    torch: Any = importlib.import_module("torch")
-    ray_tune: Any = importlib.import_module("ray.tune")
-    trainable = _in_own_folder(made)({**config, "__trial_info__": session})
+    # Its results are in the trial's folder, not in one below the home folder.
+    own = {"_setup_logdir": _set_folder, "__module__": made.__module__}
+    trainable: Any = type(made.__name__, (made,), own)({**config, "__trial_info__": session})
     try:
         if (checkpoint := session.loaded_checkpoint) is not None:
-            with checkpoint.as_directory() as folder:
-                saved = Path(folder, _DICTIONARY)
-                trainable.load_checkpoint(
-                    torch.load(saved, weights_only=False) if saved.exists() else folder
-                )
+            trainable.restore(checkpoint)
             trainable._iteration = session.num_reports
             trainable._time_total = session.restored_s
         while True:
@@ -148,10 +141,7 @@ def _train_class(made: type, config: dict[str, Any], session: Session, *, keeps:
                 session.record(result)
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                # It may return a dictionary instead of writing into the folder.
-                if isinstance(saved := trainable.save_checkpoint(folder), dict):
-                    torch.save(saved, Path(folder, _DICTIONARY))
-                session.record(result, ray_tune.Checkpoint.from_directory(folder))
+                session.record(result, trainable.save(folder).checkpoint)
     finally:
         try:
             trainable.stop()
@@ -159,15 +149,8 @@ def _train_class(made: type, config: dict[str, Any], session: Session, *, keeps:
             traceback.print_exc()
 
 
-def _in_own_folder(made: Any) -> Any:  # noqa: ANN401 - any such class
-    """Return the class with the trial's folder for its results, not one in the home folder."""
-
-    def set_folder(self: Any) -> None:  # noqa: ANN401 - an instance of it
-        self._logdir = str(Path.cwd())
-
-    return type(
-        made.__name__, (made,), {"_setup_logdir": set_folder, "__module__": made.__module__}
-    )
+def _set_folder(trainable: Any) -> None:  # noqa: ANN401 - of any such class
+    trainable._logdir = str(Path.cwd())
 
 
 @contextmanager
@@ -195,26 +178,3 @@ def _own_folder(run: Run) -> Iterator[Path]:
             if files := sorted(str(each.relative_to(work)) for each in work.rglob("*")):
                 sys.stderr.write(f"removed with the trial: {bounded(', '.join(files))}\n")
                 run.notes.append(_REMOVED)
-
-
-@contextmanager
-def _refusing_ray() -> Iterator[None]:
-    """Refuse Ray's objects, tasks and actors, as nothing would run or find them."""
-    ray: Any = importlib.import_module("ray")
-    hook: Any = importlib.import_module("ray._private.auto_init_hook")
-    before = hook.auto_init_ray, ray.init
-    hook.auto_init_ray = ray.init = _refuse_ray
-    try:
-        yield
-    finally:
-        hook.auto_init_ray, ray.init = before
-
-
-def _refuse_ray(*_given: object, ignore_reinit_error: bool = False, **_more: object) -> None:
-    if ignore_reinit_error:  # under Ray Tune it changes nothing
-        return
-    raise RayInTrialError(
-        "a trial has no Ray: its objects, tasks and actors (ray.get, ray.put, .remote, ray.init) "
-        "would run beside the trial's cores. Hand data over by tune.with_parameters, and start "
-        "processes by multiprocessing"
-    )

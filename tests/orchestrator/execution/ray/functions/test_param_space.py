@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from ray import tune
 
-from orchestrator import SweepError, choice, from_ray, integers, uniform
+from orchestrator import choice, integers, uniform
 from orchestrator.execution.ray.functions.labels import Labels
 from orchestrator.execution.ray.functions.param_space import ParamSpace
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.space.domains import Interval
-from tests.orchestrator.execution.ray.functions.trials import trained
 
 
 def dictionary(space: ParamSpace, **values: Any) -> dict[Any, Any]:
@@ -86,6 +85,7 @@ def test_what_is_drawn_is_what_the_function_gets() -> None:
         ({"a": {"b": 1}}, {"a/b": 3, "a": {"b": 2}}, "a: both a and a/b are given"),
         ({"a": 1}, {"a": choice({"b": integers(0, 1)}, 2)}, "a: an option .* domain within it"),
         ({"a": [1, 2]}, {"a": [integers(0, 1), 2]}, "a: an option or a list has a domain within"),
+        ({"a": 1}, {"a": tune.sample_from(abs)}, "a: tune.sample_from has no counterpart here"),
         ({"a": 1}, {"a": choice()}, r"a: choice\(\) of no values leaves nothing to vary"),
     ],
 )
@@ -95,43 +95,6 @@ def test_what_cannot_be_is_refused_with_its_key(
     (problem,) = ParamSpace("any", given, varied).problems.values()
     with pytest.raises(type(problem), match=message):
         raise problem
-
-
-# -- tune.sample_from
-
-computed: Any = tune.sample_from
-"""It takes functions of the config, of ``spec`` and of nothing."""
-
-
-def sees(config: dict[str, Any]) -> None:
-    tune.report({name: float(value) for name, value in config.items()})
-
-
-def test_values_are_computed_from_the_config_of_each_trial() -> None:
-    space = {
-        "a": tune.randint(1, 9), "b": computed(lambda spec: 2 * spec.config.a),
-        "c": computed(lambda config: config["b"] + 1),
-    }  # fmt: skip
-    trainable, _, start = from_ray(sees, config=space).for_sweep({}, {"a": 3})
-
-    assert list(vars(start)) == ["a"], "they are no knobs"
-    assert trained(trainable, start) == [{"a": 3.0, "b": 6.0, "c": 7.0}]
-
-
-@pytest.mark.parametrize(
-    ("function", "baseline", "message"),
-    [
-        (lambda: random.random(), None, r"x: tune.sample_from draws at random.*tune.uniform"),
-        (lambda config: config["z"], None, "it raised KeyError: 'z'.*config\\['lr'\\]"),
-        (lambda: 1, {"x": 2}, "x: tune.sample_from computes it.*leave it out of the baseline"),
-    ],
-)
-def test_what_cannot_be_computed_alike_is_refused_with_the_way_out(
-    function: Any, baseline: dict[str, Any] | None, message: str
-) -> None:
-    trainable = from_ray(sees, config={"a": 10**6, "x": computed(function)})
-    with pytest.raises(SweepError, match=f"(?s){message}"):
-        trainable.for_sweep({}, baseline)
 
 
 # -- labels of objects
