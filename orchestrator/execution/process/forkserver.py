@@ -54,9 +54,6 @@ from orchestrator.system.lifeline import (
 from orchestrator.system.processes import children_of
 from orchestrator.trainable import IF_POSSIBLE
 
-POLL_S = 0.05
-"""Period of polling children where the kernel gives no pidfd (before Linux 5.3, seccomp)."""
-
 REMOVE_S = 20.0
 """Longest time of trying to remove a folder: the kernel ends the processes that write to it."""
 
@@ -64,7 +61,7 @@ REMOVE_S = 20.0
 @dataclass(frozen=True, kw_only=True)
 class _Child:
     pid: int
-    pidfd: int | None
+    pidfd: int
     client: Connection
 
 
@@ -85,12 +82,8 @@ class ForkServer:
         """Serve until the owner hangs up."""
         try:
             while True:
-                polled = [child for child in self._children.values() if child.pidfd is None]
-                for key, _ in self._selector.select(POLL_S if polled else None):
+                for key, _ in self._selector.select():
                     key.data(key.fileobj)
-                for child in polled:
-                    if self._children.get(child.pid) is child and _has_ended(child.pid):
-                        self._end(child)
         finally:
             traceback.print_exc()
             self._kill_children()
@@ -126,13 +119,10 @@ class ForkServer:
             self._become_child(client, request, channel, server)
         # A copy that stays open here would hide the child's end from its supervisor.
         os.close(channel)
-        pidfd = None
-        with suppress(OSError):
-            # The pid is still the child's, even if it has exited: it has not been waited for.
-            pidfd = os.pidfd_open(pid)
-        child = _Child(pid=pid, pidfd=pidfd, client=client)
+        # The pid is still the child's, even if it has exited: it has not been waited for.
+        child = _Child(pid=pid, pidfd=os.pidfd_open(pid), client=client)
         self._children[pid] = child
-        for source in (client,) if pidfd is None else (client, pidfd):
+        for source in (client, child.pidfd):
             self._selector.register(source, selectors.EVENT_READ, lambda _: self._end(child))
         _send(client, pid)
 
@@ -158,8 +148,7 @@ class ForkServer:
             client.close()
             for sibling in self._children.values():
                 sibling.client.close()
-                if sibling.pidfd is not None:
-                    os.close(sibling.pidfd)
+                os.close(sibling.pidfd)
             from orchestrator.execution.process.child import run_child
 
             status = run_child(*request, channel)
@@ -184,9 +173,8 @@ class ForkServer:
         # It blocks for the kernel's cleaning up alone, since a SIGKILL is not put off.
         _, status = os.waitpid(child.pid, 0)
         self._selector.unregister(child.client)
-        if child.pidfd is not None:
-            self._selector.unregister(child.pidfd)
-            os.close(child.pidfd)
+        self._selector.unregister(child.pidfd)
+        os.close(child.pidfd)
         del self._children[child.pid]
         end_leftovers(self._of_modules | self._children.keys())
         _send(child.client, os.waitstatus_to_exitcode(status))
@@ -216,10 +204,6 @@ def remove_folder(folder: Path) -> None:
 def _send(client: Connection, message: int | str) -> None:
     with suppress(OSError):
         client.send(message)
-
-
-def _has_ended(pid: int) -> bool:
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _end_as_python_does() -> None:
@@ -270,13 +254,10 @@ def main(arguments: list[str]) -> NoReturn:
         # Modules that every child needs, whatever it trains.
         for module in ("orchestrator.execution.process.child", "orchestrator.sweep.loading"):
             importlib.import_module(module)
-    # Bound under another name and renamed once it listens: a client that finds the socket can
-    # connect to it, and the rename replaces the socket of a server that died.
-    temporary = f"{path}.{os.getpid()}"
+    Path(path).unlink(missing_ok=True)  # of a server that died
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(temporary)
+    listener.bind(path)
     listener.listen(64)
-    Path(temporary).rename(path)
     ForkServer(listener, Path(path)).serve()
 
 

@@ -128,31 +128,6 @@ os.fork = fork_where_there_is_room
 """
 
 
-IMPORTED["old_kernel"] = """
-import os
-
-
-def refused(pid):
-    raise OSError(38, "Function not implemented")
-
-
-os.pidfd_open = refused
-"""
-
-
-@pytest.mark.usefixtures("quick_servers")
-def test_without_pidfds_children_are_polled(tmp_path: Path) -> None:
-    with servers_with("old_kernel", tmp_path) as servers:
-        path = servers.socket_for("tuned", ("old_kernel",))
-        with forked(path, tmp_path, "first") as first, forked(path, tmp_path, "second") as second:
-            os.kill(first.pid, signal.SIGTERM)
-            assert first.poll(10.0) == -signal.SIGTERM
-            second.hang_up()
-            assert not psutil.pid_exists(second.pid)
-            with forked(path, tmp_path, "third") as third:
-                assert third.poll() is None
-
-
 @pytest.mark.usefixtures("quick_servers")
 def test_a_fork_that_fails_costs_one_process(tmp_path: Path) -> None:
     with servers_with("full", tmp_path) as servers:
