@@ -15,7 +15,6 @@ from orchestrator.driver.options.declaration import EXECUTORS
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.request import Request
-from orchestrator.driver.signals import has_come
 from orchestrator.driver.trackers import StepTimes
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.driver.warm import WarmStart
@@ -89,7 +88,6 @@ def _started_ray(request: Request, servers: ForkServers) -> Executor:
             max_concurrent=request.options.max_concurrent,
             runtime_env=runtime_environment(request.file, stage) if address else None,
             preload=_preload(request),
-            is_over=has_come,
         )
     except ConnectionError as error:
         raise RunDirectoryError(

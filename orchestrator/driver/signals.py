@@ -28,8 +28,6 @@ SAME_S: Final = 0.1
 """A signal that comes again within this time is the same one: ``timeout`` sends it twice."""
 
 _STDERR = 2
-_COME: Final[list[int]] = []
-"""Signals that have come within :func:`first_signal`."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -87,7 +85,6 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
         The numbers of the signals that have come, in order.
     """
     received: list[int] = []
-    _COME.clear()
     received_at = 0.0
 
     def receive(number: int, _frame: FrameType | None) -> None:
@@ -98,18 +95,12 @@ def first_signal(act: Callable[[], None]) -> Iterator[list[int]]:
                 signal.raise_signal(number)
             return
         received.append(number)
-        _COME.append(number)
         received_at = time.monotonic()
         if len(received) == 1:
             act()
 
     with _handled(ENDING, receive) as before:
         yield received
-
-
-def has_come() -> bool:
-    """Return True once a signal has come that ends the run in order."""
-    return bool(_COME)
 
 
 @contextmanager

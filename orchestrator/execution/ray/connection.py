@@ -1,4 +1,4 @@
-"""Ray itself: its settings, starting it in a thread, connecting to a cluster, leaving it."""
+"""Ray itself: its settings, starting it, connecting to a cluster, leaving it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import gc
 import logging
 import signal
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Thread, current_thread, main_thread
-from typing import Any, Final
+from threading import current_thread, main_thread
+from typing import Any
 from unittest.mock import patch
 
 import ray
@@ -19,13 +18,8 @@ from orchestrator.execution.leases import DRIVER_FROM_CORES
 from orchestrator.execution.placement import local_machine
 from orchestrator.machine import Machine, Node
 
-START_LIMIT_S = 180.0
-"""Longest wait for ``ray.init``."""
-
 LISTENER_S = 5.0
 """An address that does not answer within this time has no cluster."""
-
-_ROUND_S: Final = 0.02
 
 TUNE_SETTINGS = {
     # Relative paths are to mean the same in a trial as in the driver.
@@ -63,59 +57,25 @@ TUNE_SETTINGS = {
 }
 
 
-def init_in_thread(
-    init: Callable[[], None], refusal: Callable[[], str] = lambda: ""
-) -> Callable[[], None]:
-    """Call ``ray.init`` in a thread and wait for it; signals are handled meanwhile.
-
-    The thread stays until the returned function is called: the kernel ends Ray's processes
-    with the thread that has started them. ``refusal`` returns why to stop waiting, or nothing.
+def init(**arguments: Any) -> None:  # noqa: ANN401 - Ray's own
+    """Call ``ray.init``; set the driver's handler of ``SIGTERM`` again, which Ray's C++ replaces.
 
     Raises:
-        TimeoutError: Ray has not started in time, or there is a refusal.
-        Exception: What ``init`` has raised.
+        Exception: What Ray has raised.
     """
-    done, ended, raised = Event(), Event(), list[BaseException]()
-
-    def run() -> None:
-        try:
-            init()
-        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
-            raised.append(error)
-        done.set()
-        if not raised:
-            ended.wait()
-
-    thread = Thread(target=run, name="ray", daemon=True)
-    thread.start()
-    handler = signal.getsignal(signal.SIGTERM) if current_thread() is main_thread() else None
-    deadline = time.monotonic() + START_LIMIT_S
-    while not done.wait(_ROUND_S):
-        reason = refusal()
-        if not reason and time.monotonic() >= deadline:
-            reason = f"timed out after {START_LIMIT_S:g} s"
-        if reason:
-            raise TimeoutError(reason)
-        _restore(handler)
-    _restore(handler)
-    if raised:
-        raise raised[0] if isinstance(raised[0], Exception) else RuntimeError(str(raised[0]))
-
-    def end() -> None:
-        ended.set()
-        thread.join()
-
-    return end
-
-
-def _restore(handler: Any) -> None:  # noqa: ANN401 - of signals
-    """Set the driver's handler again: Ray sets its own, in C++, which aborts the process."""
-    if handler is not None:
-        signal.signal(signal.SIGTERM, handler)
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with _private_to_driver():
+            ray.init(log_to_driver=False, logging_level=logging.ERROR, **arguments)
+    except SystemExit as error:
+        raise RuntimeError(str(error)) from error
+    finally:
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager
-def private_to_driver() -> Iterator[None]:
+def _private_to_driver() -> Iterator[None]:
     """Keep Ray from these actions when it starts or connects.
 
     - It would take ``SIGTERM``, which is the driver's.
@@ -145,20 +105,7 @@ def connect(address: str, runtime_env: dict[str, Any] | None) -> None:
         socket.create_connection((host.strip("[]"), int(port)), LISTENER_S).close()
     except OSError as error:
         raise ConnectionError(error.strerror or str(error)) from None
-
-    def init() -> None:
-        with private_to_driver():
-            ray.init(
-                address=address,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                runtime_env=runtime_env,
-            )
-
-    try:
-        init_in_thread(init)()
-    except TimeoutError as error:
-        raise ConnectionError(str(error)) from None
+    init(address=address, runtime_env=runtime_env)
 
 
 def shut_down() -> None:

@@ -12,7 +12,7 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import ray
@@ -57,7 +57,6 @@ class RayExecutor(Executor):
         max_concurrent: int | None = None,
         runtime_env: dict[str, Any] | None = None,
         preload: Sequence[tuple[str, tuple[str, ...]]] = (),
-        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start a local Ray, or connect to the cluster at ``address``.
 
@@ -68,7 +67,6 @@ class RayExecutor(Executor):
             max_concurrent: Most trials at the same time, or None for what fits.
             runtime_env: Runtime environment that brings the project's code to the workers.
             preload: Allocators and modules of fork servers to start now on a cluster's nodes.
-            is_over: Whether a local Ray that is starting is no longer needed.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
@@ -76,7 +74,6 @@ class RayExecutor(Executor):
         """
         self._own_servers, self._folder = servers, servers.folder
         os.environ.update(TUNE_SETTINGS)
-        self._release: Callable[[], None] = lambda: None
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
@@ -85,7 +82,7 @@ class RayExecutor(Executor):
         self._resources: dict[str, float] = {}
         self._looked_at = float("-inf")
         if address is None:
-            self._release = start_local(self._folder, is_over=is_over)
+            start_local(self._folder)
         else:
             connect(address, runtime_env)
         self._watchdog = Watchdog(is_our_own=self._owns_cluster)
@@ -191,7 +188,6 @@ class RayExecutor(Executor):
         elif ray.is_initialized():
             self._close_servers()
             shut_down()
-        self._release()
         self._watchdog.close()
         self._own_servers.close()
 

@@ -10,8 +10,7 @@ import os
 import secrets
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,7 @@ from unittest.mock import patch
 import ray
 
 from orchestrator.execution.placement import local_machine
-from orchestrator.execution.ray.connection import init_in_thread, private_to_driver
+from orchestrator.execution.ray.connection import init
 from orchestrator.execution.ray.watchdog import first_processes
 from orchestrator.system.gpus import visible_gpus
 from orchestrator.system.lifeline import MARK, kill_groups
@@ -38,16 +37,12 @@ class CannotStart(RuntimeError):
     """A local Ray that does not start; the message gives the reason in one sentence."""
 
 
-def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) -> Callable[[], None]:
+def start_local(folder: Path) -> None:
     """Start our own Ray on this machine.
 
     Args:
         folder: The driver's private one. Ray's files are below it, its token and sockets included:
             Ray opens the folder that it receives to all users.
-        is_over: Whether it is no longer needed.
-
-    Returns:
-        A function to call once it has been shut down.
 
     Raises:
         CannotStart: It does not come up; nothing of it is left.
@@ -56,34 +51,18 @@ def start_local(folder: Path, *, is_over: Callable[[], bool] = lambda: False) ->
     place.mkdir()
     logging.getLogger("ray").setLevel(logging.ERROR)
     gpus = [gpu.uuid for gpu in visible_gpus()]
-
-    def init() -> None:
+    try:
         with _set_up(place, gpus):
-            ray.init(
+            init(
                 address="local",  # never a cluster that happens to run here: that takes --address
                 num_cpus=local_machine().cpus,
                 num_gpus=len(gpus),
                 include_dashboard=False,
                 object_store_memory=_OBJECT_STORE_BYTES,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
                 _temp_dir=str(place),
             )
-
-    seen: dict[int, str] = {}
-
-    def refusal() -> str:
-        alive = first_processes()
-        if dead := [name for pid, name in seen.items() if pid not in alive]:
-            return f"its {dead[0]} has died"
-        seen.update(alive)
-        return "it was interrupted" if is_over() else ""
-
-    try:
-        return init_in_thread(init, refusal)
     except BaseException as error:
-        # The groups of those that have died, too: Ray's agents outlive them.
-        kill_groups(seen.keys() | first_processes().keys())
+        kill_groups(first_processes())
         if not isinstance(error, Exception):  # a signal
             raise
         text = str(error).strip() or type(error).__name__
@@ -105,12 +84,10 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         "raylet_socket_name": str(folder / "raylet"),
     }
     with (
-        private_to_driver(),
         patch.object(private.parameter, "RayParams", lambda **given: parameters(**given | more)),
         patch.object(private.services, "ConsolePopen", _popen),
         # Without its pages Ray would start the dashboard's process all the same, and wait for it.
         patch.object(private.services, "start_api_server", lambda *_, **_more: (None, None)),
-        patch.object(private.node, "wait_for_persisted_port", _await_port),
         patch.dict(os.environ),
     ):
         # The user's tokens are for another Ray. Without a mode Ray expects a token for a local one.
@@ -121,21 +98,6 @@ def _set_up(folder: Path, gpus: Sequence[str]) -> Iterator[None]:
         if gpus:
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
         yield
-
-
-def _await_port(*where: str, timeout_ms: int) -> int:
-    """Wait for the port of a process; Ray keeps Python's lock meanwhile, so no signal arrives."""
-    raylet: Any = ray._raylet
-    deadline = time.monotonic() + timeout_ms / 1000
-    while True:
-        try:
-            port: int = raylet.wait_for_persisted_port(*where, timeout_ms=0)
-        except RuntimeError:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(0.02)
-        else:
-            return port
 
 
 def _popen(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401

@@ -8,7 +8,6 @@ import signal
 import socket
 import stat
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,6 @@ import pytest
 import ray
 
 from orchestrator.execution.ray import connection
-from orchestrator.execution.ray.connection import init_in_thread, private_to_driver
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.local_ray import CannotStart, start_local
 from tests.conftest import RunCli
@@ -95,7 +93,7 @@ def test_what_ray_raises_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mon
         start_local(tmp_path)
 
 
-# -- Ray itself: its start in a thread, what is not there, and leaving it
+# -- Ray itself: its start, and what is not there
 
 
 WORKLOAD = Path(__file__).parents[1] / "workload.py"
@@ -111,51 +109,32 @@ def test_command_line_names_an_address_without_a_cluster(run_cli: RunCli, tmp_pa
     assert "Traceback" not in done.stderr
 
 
-def test_a_signal_and_a_command_line_are_not_rays_to_take() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    with private_to_driver():
-        assert ray._private.utils.get_entrypoint_name() == "python -m orchestrator"
-        ray._private.utils.set_sigterm_handler(lambda *_: None)
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
 @pytest.mark.parametrize("raised", [ValueError("no"), SystemExit("no")])
-def test_what_it_raises_is_raised_here(raised: BaseException) -> None:
-    def init() -> None:
+def test_what_it_raises_is_an_exception(
+    raised: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(**_: object) -> None:
         raise raised
 
+    monkeypatch.setattr("ray.init", fails)
     with pytest.raises(Exception, match=r"^no$"):
-        init_in_thread(init)
+        connection.init()
 
 
-def test_it_is_given_up_for_a_reason_and_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    stuck = threading.Event()
-    try:
-        with pytest.raises(TimeoutError, match="it has died"):
-            init_in_thread(stuck.wait, lambda: "it has died")  # type: ignore[arg-type]
-        monkeypatch.setattr(connection, "START_LIMIT_S", 0.1)
-        with pytest.raises(TimeoutError, match="timed out"):
-            init_in_thread(stuck.wait)  # type: ignore[arg-type]
-    finally:
-        stuck.set()
-
-
-def test_a_handler_that_is_replaced_meanwhile_is_set_again() -> None:
-    """A thread cannot set one from Python: C++ code can."""
+def test_a_signal_and_a_command_line_are_not_rays_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Ray does in Python, and in C++, where it sets a handler too."""
     before = signal.getsignal(signal.SIGTERM)
-    threads: list[threading.Thread] = []
 
-    def init() -> None:
-        threads.append(threading.current_thread())
+    def takes(**_: object) -> None:
+        assert ray._private.utils.get_entrypoint_name() == "python -m orchestrator"
+        ray._private.utils.set_sigterm_handler(lambda *_: None)
         ctypes.CDLL(None).signal(int(signal.SIGTERM), None)
 
     heard: list[int] = []
+    monkeypatch.setattr("ray.init", takes)
     signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
     try:
-        end = init_in_thread(init)
-        assert threads[0].is_alive(), "the kernel ends Ray's processes with it"
-        end()
-        assert not threads[0].is_alive()
+        connection.init()
         signal.raise_signal(signal.SIGTERM)
         assert heard == [signal.SIGTERM]
     finally:
