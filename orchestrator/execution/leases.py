@@ -24,7 +24,7 @@ import psutil
 from orchestrator.execution.core_locks import NODE, CoreLocks, core_lock
 from orchestrator.formats import counted
 from orchestrator.system import cores as node_cores
-from orchestrator.system.cores import Topology, binding_refused, choose, read_topology, usable_cores
+from orchestrator.system.cores import Topology, choose, read_topology, usable_cores
 from orchestrator.trial import Isolation
 
 
@@ -103,8 +103,8 @@ class CoreLeases:
         """Wait for ``count`` cores; return None if they were not free in time.
 
         On a node with fewer cores the lease has all of them. If leasing is not possible
-        (no permission to write the lock folder, or to bind a process; a folder that other
-        containers do not see) the lease is ``shared``, and its note gives the reason.
+        (no permission to write the lock folder, or a folder that other containers do not see) the
+        lease is ``shared``, and its note gives the reason.
 
         Args:
             count: Number of cores.
@@ -115,8 +115,6 @@ class CoreLeases:
         """
         count, deadline = min(count, self.num_cores), time.monotonic() + timeout_s
         reason = self._locks.refusal
-        if refused := binding_refused(self._cores):
-            reason = f"processes cannot be bound to them: {refused}"
         granted = Isolation.SHARED if reason else isolation
         own = Place()
         try:

@@ -106,11 +106,8 @@ def _by_physical(
 
 
 def _siblings(system: Path, core: int) -> list[int]:
-    folder = system / f"cpu/cpu{core}/topology"
-    # The second is the name of the same list in older kernels.
-    for name in ("core_cpus_list", "thread_siblings_list"):
-        with suppress(OSError, ValueError):
-            return numbers_in((folder / name).read_text())
+    with suppress(OSError, ValueError):
+        return numbers_in((system / f"cpu/cpu{core}/topology/thread_siblings_list").read_text())
     return [core]
 
 
@@ -156,18 +153,3 @@ def within_quota(allowed: Sequence[int], quota: float | None) -> tuple[int, ...]
         return tuple(allowed)
     # Rounded down: trials that keep more cores busy than the quota pays for are all throttled.
     return choose(allowed, max(int(quota), 1), read_topology(allowed)) or tuple(allowed)
-
-
-def binding_refused(cores: Sequence[int]) -> str:
-    """Return why a process cannot be bound to cores here, or an empty string.
-
-    There is no way to ask: a container's seccomp profile may refuse the call whoever makes it. So
-    this thread is bound for a moment.
-    """
-    before = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, cores)
-    except OSError as error:
-        return error.strerror or str(error)
-    os.sched_setaffinity(0, before)
-    return ""

@@ -308,13 +308,3 @@ def test_both_threads_of_the_drivers_core_are_kept(
     kept = set(usable) - set(trial_cores())
     assert len(kept) == 2
     assert len({core % num_physical for core in kept}) == 1
-
-
-def test_where_no_process_can_be_bound_trials_share_the_node(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(policy, "binding_refused", lambda _: "not permitted")
-    lease = granted(leases(tmp_path).acquire(2, Isolation.LEASED, timeout_s=0))
-    assert lease.isolation is Isolation.SHARED
-    assert lease.note.endswith("processes cannot be bound to them: not permitted")
-    lease.release()

@@ -9,7 +9,6 @@ import pytest
 
 from orchestrator.system.cgroup import Cgroups
 from orchestrator.system.cores import (
-    binding_refused,
     choose,
     numbers_in,
     read_topology,
@@ -104,12 +103,6 @@ def test_no_more_cores_than_the_quota_pays_for(quota: float | None, num_cores: i
 def test_usable_cores_are_those_of_the_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cgroups, "cpu_quota", lambda _: None)
     assert set(usable_cores()) == os.sched_getaffinity(0)
-
-
-def test_a_trial_of_binding_leaves_the_affinity_as_it_was() -> None:
-    before = os.sched_getaffinity(0)
-    assert binding_refused([min(before)]) == ""
-    assert os.sched_getaffinity(0) == before
 
 
 @pytest.mark.parametrize(
