@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import resource
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -61,15 +60,12 @@ def usage_now() -> Usage:
 
 
 def settings() -> dict[str, str]:
-    """Return torch's settings in this process, as a row's tags; empty without torch.
+    """Return torch's settings in this process, as a row's tags.
 
     Returns:
         ``threads`` of an operation; ``deterministic``: ``off``, or the names of ``algorithms``,
         ``cudnn`` and ``cudnn benchmark`` (which is the opposite of it) that are on.
     """
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return {}
     cudnn = torch.backends.cudnn
     asked = {
         "algorithms": torch.are_deterministic_algorithms_enabled(),
