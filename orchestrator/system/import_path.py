@@ -24,7 +24,7 @@ INSTALLED: Final = ("site-packages", "dist-packages")
 """Names of folders that installed packages lie in."""
 
 IMPORT_PATH: Final = "SWEEP_IMPORT_PATH"
-"""Variable with the folders that a process imports from before and after what is installed."""
+"""Variable with the folders that a process imports from first."""
 
 _MARKS: Final = ("pyproject.toml", ".git")
 _BESIDE: Final = ("trainables", "sweeps", "analysis", "benchmarks", "tests")
@@ -55,7 +55,7 @@ def make_importable(file: Path) -> None:
     import_from(map(str, folders_before(file)), map(str, (PROJECT, *folders_after(file))))
 
 
-def import_from(first: Iterable[str], last: Iterable[str]) -> None:
+def import_from(first: Iterable[str], last: Iterable[str] = ()) -> None:
     """Put folders on the import path: before and after all that is there but Python's own.
 
     A folder of the user's is then found before one of the same name that lies next to
@@ -71,12 +71,6 @@ def first_here() -> list[str]:
     """Return the folders on this process's import path before installed ones, without Python's."""
     given = [folder or str(Path.cwd()) for folder in sys.path if not _is_pythons(folder)]
     return list(takewhile(lambda folder: not _is_installed(folder), given))
-
-
-def last_here() -> list[str]:
-    """Return the folders on this process's import path after installed ones, without Python's."""
-    given = [folder for folder in reversed(sys.path) if not _is_pythons(folder)]
-    return list(takewhile(lambda folder: not _is_installed(folder), given))[::-1]
 
 
 def package_path() -> list[str]:

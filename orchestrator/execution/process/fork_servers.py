@@ -20,8 +20,6 @@ from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.import_path import (
     IMPORT_PATH,
     environment_with,
-    first_here,
-    last_here,
     package_path,
 )
 from orchestrator.system.lifeline import MARK, end_marked
@@ -106,9 +104,8 @@ class ForkServers:
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, self._environment)
-        given = self._python_path
-        import_path = [first_here(), last_here()] if given is None else [given, []]
-        environment[IMPORT_PATH] = json.dumps(import_path)
+        folders = sys.path if self._python_path is None else self._python_path
+        environment[IMPORT_PATH] = json.dumps([folder or str(Path.cwd()) for folder in folders])
         # Its own folder first. The user's folders come later: a file there may be called types.py.
         environment = environment_with(*package_path(), environment=environment)
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.

@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from orchestrator.system.cgroup import without_collecting
-from orchestrator.system.import_path import IMPORT_PATH, environment_with, import_from
+from orchestrator.system.import_path import IMPORT_PATH, environment_with, first_here, import_from
 from orchestrator.system.lifeline import (
     adopt_orphans,
     die_with_parent,
@@ -228,9 +228,8 @@ def _import(module: str) -> None:
 
 def _import_as_owner() -> None:
     """Import from the owner's folders, here and in all processes that trials start."""
-    first, last = json.loads(os.environ.pop(IMPORT_PATH, "[[], []]"))
-    import_from(first, last)
-    os.environ.update(environment_with(*first))
+    import_from(json.loads(os.environ.pop(IMPORT_PATH, "[]")))
+    os.environ.update(environment_with(*first_here()))
 
 
 def main(arguments: list[str]) -> NoReturn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -48,8 +47,7 @@ class NodeServers:
         # A separate one: servers of a killed actor remove their folder while Ray starts
         # the next actor; and on the driver's node the place has files of the driver.
         own = Path(tempfile.mkdtemp(prefix="s-", dir=self._place))
-        # Ray has put the project's code on this actor's import path; a server inherits none of it.
-        self._servers = ForkServers(folder=own, python_path=[path for path in sys.path if path])
+        self._servers = ForkServers(folder=own)
 
     def socket_for(self, allocator: str, modules: tuple[str, ...]) -> str:
         """Return the socket of a server, which is started where there is none."""
