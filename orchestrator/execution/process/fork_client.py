@@ -12,7 +12,6 @@ connection to the server carries pickles::
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import time
@@ -30,8 +29,10 @@ from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.texts import bounded
 from orchestrator.trial import Report, TrialState
 
-START_LIMIT_S = 120.0
-"""Longest wait for a server to import its modules."""
+LISTENS_WITHIN_S, START_LIMIT_S = 10.0, 120.0
+"""Longest wait for a server to listen, or its owner to start another; and to import its modules."""
+READY: Final = ".ready"
+"""Ending of the file beside a server's socket that shows that it has imported them."""
 GONE_WITHIN_S = 2.0
 """Longest wait for the end of a process that was killed; only the kernel can delay it longer."""
 HANG_UP: Final = "hang up"
@@ -136,10 +137,12 @@ class ForkedProcess:
             with theirs:
                 self._control.send((launch, rank))
                 send_handle(self._control, theirs.fileno(), 0)
+            if not self._control.poll(START_LIMIT_S):
+                raise TimeoutError
             answer = self._control.recv()
         except (OSError, EOFError) as error:
             self.hang_up()
-            raise _lost(server, "ended", NotForked) from error
+            raise _lost(server) from error
         if isinstance(answer, str):
             self.hang_up()
             raise NotForked(answer)
@@ -227,37 +230,23 @@ class ForkedProcess:
 
 
 def _connect(server: Path) -> Connection:
-    """Connect to a server, which may still be importing."""
-    deadline = time.monotonic() + START_LIMIT_S
+    """Connect to a server, which may be about to listen, also in place of one that has died."""
+    deadline = time.monotonic() + LISTENS_WITHIN_S
     while True:
         try:
             return Client(str(server))
-        # It is still importing, or the socket belongs to a dead server which it will replace.
         except (FileNotFoundError, ConnectionRefusedError) as error:
-            if has_ended(server) or time.monotonic() > deadline:
-                if isinstance(error, ConnectionRefusedError):  # it has served before
-                    raise _lost(server, "ended", NotForked) from error
-                raise _lost(server, "did not start", ServerError) from error
+            if time.monotonic() > deadline:
+                raise _lost(server) from error
             time.sleep(0.02)
 
 
-def _lost(server: Path, way: str, kind: type[ServerError]) -> ServerError:
+def _lost(server: Path) -> ServerError:
     """Return an error with the last line of the server's log, a traceback's; then the log."""
     output = tail_of(server.with_suffix(".log")).strip()
+    has_served = server.with_suffix(READY).exists()
+    kind, way = (NotForked, "ended") if has_served else (ServerError, "did not start")
     return kind(f"the fork server {way}: {output.rpartition(chr(10))[2]}\n{output}")
-
-
-def has_ended(server: Path) -> bool:
-    """Return True if the server of this socket has ended: its log is locked while it lives."""
-    try:
-        with server.with_suffix(".log").open("rb") as file:
-            # The server's lock is shared: an exclusive one is refused as long as it is held.
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except FileNotFoundError:
-        return True
-    return True
 
 
 # -- output

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from orchestrator.execution.process.fork_client import READY
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.import_path import (
     IMPORT_PATH,
@@ -86,7 +86,7 @@ class ForkServers:
         for key, server in list(self._servers.items()):
             code = server.process.poll()
             if code is None:
-                server.has_served |= (self.folder / key).exists()
+                server.has_served |= (self.folder / key).with_suffix(READY).exists()
             elif code < 0 or server.has_served:
                 self.socket_for(server.allocator, server.modules)
 
@@ -111,10 +111,6 @@ class ForkServers:
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.
         environment |= {"DGLBACKEND": "pytorch", MARK: str(path)}
         with path.with_suffix(".log").open("wb") as log:
-            # The lock belongs to the open file, which the server inherits as its output: it is
-            # held until the server ends, however it ends. So a client in any process of the
-            # node can distinguish a server that is still importing from a dead one.
-            fcntl.flock(log, fcntl.LOCK_SH)
             module = "orchestrator.execution.process.forkserver"
             # -P: the current folder is on the path already, where it is to be.
             command = [sys.executable, "-P", "-m", module, str(path), *modules]

@@ -40,6 +40,7 @@ from multiprocessing.reduction import recv_handle
 from pathlib import Path
 from typing import Any, NoReturn
 
+from orchestrator.execution.process.fork_client import READY
 from orchestrator.system.cgroup import without_collecting
 from orchestrator.system.import_path import IMPORT_PATH, environment_with, first_here, import_from
 from orchestrator.system.lifeline import (
@@ -233,8 +234,12 @@ def _import_as_owner() -> None:
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Import the modules, then serve on the socket."""
+    """Listen on the socket, import the modules, then serve the clients that wait."""
     path, *modules = arguments
+    Path(path).unlink(missing_ok=True)  # of a server that died
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(path)
+    listener.listen(64)
     del sys.argv[1:]  # what is imported may read it, and knows none of these
     leave_to_driver()
     # Some services start their jobs with it ignored: no child could be waited for.
@@ -253,10 +258,7 @@ def main(arguments: list[str]) -> NoReturn:
         # Modules that every child needs, whatever it trains.
         for module in ("orchestrator.execution.process.child", "orchestrator.sweep.loading"):
             importlib.import_module(module)
-    Path(path).unlink(missing_ok=True)  # of a server that died
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(path)
-    listener.listen(64)
+    Path(path).with_suffix(READY).touch()
     ForkServer(listener, Path(path)).serve()
 
 

@@ -16,15 +16,12 @@ from ray.actor import ActorHandle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.errors import SweepError
-from orchestrator.execution.process.fork_client import ServerError, has_ended
+from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Launch, Needs
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.cgroup import keep_from_kernel
-
-RESTART_LIMIT_S: Final = 10.0
-"""Longest wait for the driver, which looks after its servers several times a second."""
 
 START_LIMIT_S: Final = 30.0
 """Longest wait for the driver to start the servers of a node that has just joined."""
@@ -95,12 +92,7 @@ class ServerWay:
         """
         allocator, modules = launch.demand.allocator, launch.preload
         if ready := self.ready.get(server_key(allocator, modules)):
-            # Until the driver has started another server in place of a dead one. No other process
-            # may: the folder of the sockets goes with the servers' one owner.
-            deadline = time.monotonic() + RESTART_LIMIT_S
-            while has_ended(Path(ready)) and time.monotonic() < deadline:
-                time.sleep(0.1)
-            return Path(ready)
+            return Path(ready)  # the driver starts another in place of one that has died
         allocator_environment(allocator, os.environ)  # raises what kept the driver from it
         asked: ray.ObjectRef[str] = self._node_servers().socket_for.remote(allocator, modules)
         try:

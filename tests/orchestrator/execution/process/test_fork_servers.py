@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from orchestrator.execution.process.fork_client import NotForked, ServerError, has_ended
+from orchestrator.execution.process.fork_client import NotForked, ServerError
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
 from orchestrator.system.import_path import make_importable
 from tests.leaks import alive_after
@@ -106,7 +106,8 @@ def test_a_server_that_has_served_is_started_again(tmp_path: Path) -> None:
                 server.send_signal(end)
                 wait_for(server, psutil.STATUS_ZOMBIE)
             servers.keep_up()
-            assert not has_ended(path)
+        with forked(path, tmp_path, "last") as process:
+            assert process.poll() is None
 
 
 IMPORTED["full"] = """
