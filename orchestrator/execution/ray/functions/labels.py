@@ -20,51 +20,34 @@ _MOST_OF_A_LABEL: Final = 100
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
-class Labels:
-    """Values of a knob for objects of any kind.
+def as_values(objects: Sequence[Any], interval: Interval | None = None) -> tuple[Any, list[Any]]:
+    """Return the type of a knob with these objects, and the value of each; of equal ones the same.
 
-    Attributes:
-        type: Type of the knob: a number, text, or the literals of all labels.
+    Args:
+        objects: All objects that the knob can have, apart from those drawn from ``interval``.
+        interval: Numbers that it is drawn from, or None.
+
+    Raises:
+        ValueError: An object is none of the numbers that are drawn.
     """
+    values = [plain(each) for each in objects]
+    kind = _type_of(values, interval)
+    if kind is not None:
+        return kind, [kind(each) for each in values]
+    labelled: dict[str, Any] = {}
+    values = [_labelled(each, labelled) for each in objects]
+    return Literal[tuple(labelled)], values
 
-    def __init__(self, objects: Sequence[Any], interval: Interval | None = None) -> None:
-        """Give each object a value; the first of equal ones stands for all of them.
 
-        Args:
-            objects: All objects that the knob can have, apart from those drawn from ``interval``.
-            interval: Numbers that it is drawn from, or None.
-
-        Raises:
-            ValueError: An object is none of the numbers that are drawn.
-        """
-        values = [plain(each) for each in objects]
-        kind = _type_of(values, interval)
-        self._is_labelled = kind is None
-        self._objects: dict[Any, Any] = {}
-        for value, each in zip(values, objects, strict=True):
-            if kind is None:
-                self._label(each)
-            else:
-                self._objects.setdefault(kind(value), each)
-        self.type: Any = kind or Literal[tuple(self._objects)]
-
-    def value_of(self, thing: Any) -> Any:  # noqa: ANN401 - any object
-        """Return the value that stands for an object."""
-        return self._label(thing) if self._is_labelled else self.type(plain(thing))
-
-    def object_of(self, value: Any) -> Any:  # noqa: ANN401 - any object
-        """Return the object that a value stands for: itself, if no other does."""
-        return self._objects.get(value, value)
-
-    def _label(self, thing: Any) -> str:  # noqa: ANN401 - any object
-        """Return the label of an object, a new one if it has none yet."""
-        text = free = label(thing)
-        count = 1
-        while free in self._objects and not _is_same(self._objects[free], thing):
-            count += 1
-            free = f"{text} ({count})"
-        self._objects.setdefault(free, thing)
-        return free
+def _labelled(thing: Any, labelled: dict[str, Any]) -> str:  # noqa: ANN401 - any object
+    """Return the label of an object, a new one if it has none yet."""
+    text = free = label(thing)
+    count = 1
+    while free in labelled and not _is_same(labelled[free], thing):
+        count += 1
+        free = f"{text} ({count})"
+    labelled.setdefault(free, thing)
+    return free
 
 
 def label(thing: Any) -> str:  # noqa: ANN401 - any object

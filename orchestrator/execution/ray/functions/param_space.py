@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.errors import KnobError, SweepError, refuse
-from orchestrator.execution.ray.functions.labels import Labels
+from orchestrator.execution.ray.functions.labels import as_values
 from orchestrator.locations import caller
 from orchestrator.space.configs import make_config_class, values_of
 from orchestrator.space.domains import Choice, Interval, from_ray_tune, is_ray_domain
@@ -23,12 +23,13 @@ _ABSENT: Final = object()
 
 @dataclass(frozen=True, kw_only=True)
 class _Leaf:
-    """One knob: its default, its start in the baseline, and its value or domain in the space."""
+    """One knob: its type, default, start in the baseline, value or domain in the space, objects."""
 
-    labels: Labels
+    type: Any
     default: Any
     start: Any
     given: Any
+    objects: Mapping[Any, Any]
 
 
 class ParamSpace:
@@ -57,7 +58,7 @@ class ParamSpace:
         self._unknown: list[str] = []
         self._template = self._dictionary((), defaults, space or {}, baseline or {})
         knobs = {
-            name: Knob(type=leaf.labels.type, default=leaf.default, role=Role.BOTH, doc=name)
+            name: Knob(type=leaf.type, default=leaf.default, role=Role.BOTH, doc=name)
             for name, leaf in self._leaves.items()
         }
         self.config_class = make_config_class(f"{name}_config", knobs)
@@ -84,7 +85,7 @@ class ParamSpace:
     def _filled(self, template: Mapping[Any, Any], values: Mapping[str, Any]) -> dict[Any, Any]:
         """Return a template with the objects of its knobs in place of their names."""
         return {
-            key: self._leaves[each].labels.object_of(values[each])
+            key: self._leaves[each].objects.get(values[each], values[each])
             if isinstance(each, str)
             else self._filled(each, values)
             for key, each in template.items()
@@ -136,21 +137,24 @@ class ParamSpace:
             return self._refuse(path, "an option or a list has a domain within it", hint)
         if isinstance(given, (Choice, Interval)) and (problem := given.problem()):
             return self._refuse(path, problem)
-        others = [each for each in (default, start) if each is not _ABSENT and not _varies(each)]
+        has_default, has_start = not _varies(default), start is not _ABSENT
+        objects = [*options, *([default] * has_default), *([start] * has_start)]
         try:
-            labels = Labels([*options, *others], interval)
+            kind, values = as_values(objects, interval)
         except ValueError as error:
             return self._refuse(path, str(error), "give it another default in config")
         if name in self._leaves:
             self._refuse(path, "two values of config have this name", "rename one of the keys")
-        values = tuple(dict.fromkeys(map(labels.value_of, options)))
-        first = interval.points(1)[0] if interval else values[0]
-        default = first if _varies(default) else labels.value_of(default)
+        tried = tuple(dict.fromkeys(values[: len(options)]))
+        first = interval.points(1)[0] if interval else tried[0]
+        own = values[len(options)] if has_default else first
         self._leaves[name] = _Leaf(
-            labels=labels,
-            default=default,
-            given=interval or (Choice(values) if isinstance(given, Choice) else first),
-            start=default if start is _ABSENT else labels.value_of(start),
+            type=kind,
+            default=own,
+            start=values[-1] if has_start else own,
+            given=interval or (Choice(tried) if isinstance(given, Choice) else first),
+            # The first of equal ones stands for all of them.
+            objects=dict(zip(reversed(values), reversed(objects), strict=True)),
         )
         return name
 

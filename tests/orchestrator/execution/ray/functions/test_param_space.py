@@ -12,7 +12,7 @@ import pytest
 from ray import tune
 
 from orchestrator import choice, integers, uniform
-from orchestrator.execution.ray.functions.labels import Labels
+from orchestrator.execution.ray.functions.labels import as_values
 from orchestrator.execution.ray.functions.param_space import ParamSpace
 from orchestrator.space.configs import built, canonical, domains_of, knobs_of, values_of
 from orchestrator.space.domains import Interval
@@ -123,30 +123,29 @@ class Thing:
 def test_each_object_has_a_value_and_comes_back_as_it_was(
     objects: list[Any], kind: type | None, values: list[Any]
 ) -> None:
-    labels = Labels(objects)
-
-    found = [labels.value_of(each) for each in objects]
+    labels, found = as_values(objects)
     assert [str(value).rpartition(".")[2] for value in found] == [
         str(value).rpartition(".")[2] for value in values
     ]
-    assert [type(labels.object_of(value)) for value in found] == list(map(type, objects))
-    assert all(labels.object_of(v) is each for v, each in zip(found, objects, strict=True))
     if kind is None:
-        assert list(get_args(labels.type)) == found
+        assert list(get_args(labels)) == found
     else:
-        assert labels.type is kind
+        assert labels is kind
+    space = ParamSpace("any", dict(enumerate(objects)))
+    back = space.dictionary(space.baseline()).values()
+    assert all(one is each for one, each in zip(back, objects, strict=True))
 
 
 def test_numbers_beside_an_interval_are_of_its_kind() -> None:
     whole, any_number = Interval(0, 9, integer=True), Interval(0.0, 1.0)
 
-    assert Labels([np.int64(3)], whole).type is int
-    assert Labels([1], any_number).type is float
-    assert Labels([1], any_number).object_of(1.0) == 1
-    assert isinstance(Labels([1], any_number).object_of(1.0), int)
+    assert as_values([np.int64(3)], whole)[0] is int
+    assert as_values([1], any_number)[0] is float
+    space = ParamSpace("any", {"x": 1}, {"x": uniform(0.0, 1.0)})
+    assert isinstance(space.dictionary(space.baseline())["x"], int)
     with pytest.raises(ValueError, match=r"None is not a whole number, and integers\(0, 9\)"):
-        Labels([None], whole)
+        as_values([None], whole)
     with pytest.raises(ValueError, match=r"0\.5 is not a whole number"):
-        Labels([0.5], whole)
+        as_values([0.5], whole)
     with pytest.raises(ValueError, match="'a' is not a number"):
-        Labels(["a"], any_number)
+        as_values(["a"], any_number)
