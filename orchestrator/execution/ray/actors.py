@@ -91,9 +91,3 @@ class TrialSupervisor(tune.Trainable):
         if self._running is not None:
             self._running.close()
         self._running = None
-
-    def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """Do nothing: a trial keeps its own checkpoints."""
-
-    def load_checkpoint(self, checkpoint: object) -> None:
-        """Do nothing: see :meth:`save_checkpoint`."""

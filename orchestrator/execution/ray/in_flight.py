@@ -154,12 +154,6 @@ class LaunchesInFlight(Searcher, Stopper):
     ) -> None:
         """Do nothing: the scheduler passes it on."""
 
-    def save(self, checkpoint_path: str) -> None:
-        """Do nothing: the journal remembers."""
-
-    def restore(self, checkpoint_path: str) -> None:
-        """Do nothing: the journal remembers."""
-
     def __getstate__(self) -> dict[str, Any]:
         """Return nothing: Tune pickles it for a restore that is not used."""
         return {}
