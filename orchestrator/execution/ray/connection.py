@@ -15,7 +15,6 @@ from unittest.mock import patch
 import ray
 
 from orchestrator.execution.leases import DRIVER_FROM_CORES
-from orchestrator.execution.placement import local_machine
 from orchestrator.machine import Machine, Node
 
 LISTENER_S = 5.0
@@ -121,8 +120,8 @@ def shut_down() -> None:
         gc.enable()
 
 
-def cluster_machine(*, is_our_own: bool) -> Machine:
-    """Return the nodes that are alive, of our own Ray or of an existing cluster."""
+def cluster_machine() -> Machine:
+    """Return the nodes of an existing cluster that are alive."""
     nodes = []
     for node in ray.nodes():
         has: dict[str, float] = node["Resources"]
@@ -131,9 +130,6 @@ def cluster_machine(*, is_our_own: bool) -> Machine:
         cpus, gpus = int(has["CPU"]), int(has.get("GPU", 0))
         kinds = [name.partition(":")[2] for name in has if name.startswith("accelerator_type:")]
         reserved = 1 if cpus >= DRIVER_FROM_CORES else 0
-        if is_our_own:  # it was started without them
-            reserved = local_machine().nodes[0].reserved_cpus
-            cpus += reserved
         nodes.append(
             Node(
                 name=node["NodeManagerHostname"],

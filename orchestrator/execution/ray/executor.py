@@ -24,6 +24,7 @@ from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from orchestrator.execution.in_flight import Message
+from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.actors import KEY, TrialSupervisor
 from orchestrator.execution.ray.connection import (
@@ -89,8 +90,8 @@ class RayExecutor(Executor):
         self._follow_nodes()
 
     def machine(self) -> Machine:
-        """Return the cluster's nodes that are alive."""
-        return cluster_machine(is_our_own=self._owns_cluster)
+        """Return this machine, or the nodes of the cluster that are alive."""
+        return local_machine() if self._owns_cluster else cluster_machine()
 
     def problems_of_nodes(self, needs: Needs) -> Sequence[str]:
         """Return why nodes could not run the trials; our own node is the driver's, and can.
@@ -101,8 +102,7 @@ class RayExecutor(Executor):
         if self._owns_cluster:
             return ()
         found: list[str] = []
-        is_over = self._watchdog.is_over
-        self._watchdog.run(lambda: found.extend(problems_of_nodes(needs, is_over)))
+        self._watchdog.run(lambda: found.extend(problems_of_nodes(needs)))
         return found
 
     def run(self, conductor: Conductor) -> None:

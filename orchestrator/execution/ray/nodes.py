@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,16 +18,12 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from orchestrator.errors import SweepError
 from orchestrator.execution.process.fork_client import ServerError
 from orchestrator.execution.process.fork_servers import ForkServers, server_key
-from orchestrator.execution.ray.watchdog import Abandoned
 from orchestrator.kernel.executor import Launch, Needs
 from orchestrator.system.allocators import allocator_environment
 from orchestrator.system.cgroup import keep_from_kernel
 
 START_LIMIT_S: Final = 30.0
 """Longest wait for the driver to start the servers of a node that has just joined."""
-
-LOOK_S: Final = 0.5
-"""Period at which the wait for a node's answer is checked for its end."""
 
 
 # No CPU of Ray's: those are for trials, and this actor works only when it is asked.
@@ -137,14 +133,11 @@ def _problem(needs: Needs) -> str:
     return ""
 
 
-def problems_of_nodes(needs: Needs, is_over: Callable[[], bool] = lambda: False) -> Sequence[str]:
+def problems_of_nodes(needs: Needs) -> Sequence[str]:
     """Return the problems of the cluster's nodes, each with its node's name.
 
     A node without a converted copy of the data converts the data now: all nodes do so at the
     same time.
-
-    Raises:
-        Abandoned: It is over, for example because Ray has died.
     """
     task: Any = _problem
     asked = {}
@@ -153,11 +146,6 @@ def problems_of_nodes(needs: Needs, is_over: Callable[[], bool] = lambda: False)
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             answer = task.options(scheduling_strategy=there).remote(needs)
             asked[answer] = node["NodeManagerHostname"]
-    waiting = list(asked)
-    while waiting:
-        if is_over():
-            raise Abandoned
-        _, waiting = ray.wait(waiting, num_returns=len(waiting), timeout=LOOK_S)
     return [f"{name}: {text}" for answer, name in asked.items() if (text := _answered(answer))]
 
 
