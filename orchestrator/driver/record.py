@@ -7,6 +7,7 @@ the data's content is allowed, and noted.
 
 from __future__ import annotations
 
+import platform
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from orchestrator.formats import counted
 from orchestrator.kernel.events import Continued, Ended, Event, Finished, Opened
 from orchestrator.kernel.journal import read_journal
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.provenance.environment import environment, nodes_record
+from orchestrator.provenance.environment import environment, node_tags
 from orchestrator.provenance.source import source_text
 from orchestrator.replay.setup import marked
 from orchestrator.rules import RuleKind, SelectionRule
@@ -81,7 +82,12 @@ def sweep_record(
         source_hash=factory.source_hash,
         data_fingerprint=factory.needs.fingerprint,
         data_note=" ".join(request.data_note.splitlines()),
-        nodes=nodes_record(tuple(node.name for node in factory.machine.nodes)),
+        # Other nodes are known from their rows.
+        nodes={
+            node.name: dict(node_tags())
+            for node in factory.machine.nodes
+            if node.name == platform.node()
+        },
         capacity=factory.capacity,
         num_planned=num_planned,
         options=_stored_options(request),

@@ -134,15 +134,6 @@ def clock_policy(cpus: Path) -> str:
     return ", ".join(filter(None, (governor, is_on or boosts)))
 
 
-def nodes_record(names: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """Return the tags of this node if it is among ``names``, for ``sweep.json``.
-
-    Other nodes are known from their rows.
-    """
-    here = platform.node()
-    return {name: dict(node_tags()) for name in names if name == here}
-
-
 def _read(path: Path) -> str:
     with suppress(OSError, UnicodeDecodeError):
         return path.read_text().strip()
