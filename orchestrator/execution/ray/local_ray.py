@@ -62,7 +62,7 @@ def start_local(folder: Path) -> None:
                 _temp_dir=str(place),
             )
     except BaseException as error:
-        kill_groups(first_processes())
+        kill_groups(each.pid for each in first_processes())
         if not isinstance(error, Exception):  # a signal
             raise
         text = str(error).strip() or type(error).__name__

@@ -6,10 +6,9 @@ If the GCS has died, Ray ends the driver itself, with only a line from C++.
 
 from __future__ import annotations
 
-import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Final
@@ -19,7 +18,6 @@ import ray
 
 from orchestrator.kernel.executor import ExecutorLost
 from orchestrator.system.lifeline import kill_groups
-from orchestrator.system.processes import children_of
 
 LOOK_S = 0.5
 """Period at which the main thread checks whether Ray is alive."""
@@ -36,25 +34,21 @@ MOST_FAILURES = 3
 _FIRST: Final = ("gcs_server", "raylet")
 
 
-def first_processes() -> dict[int, str]:
-    """Return the names of the raylet and the GCS that this process has started, by process id.
+def first_processes() -> list[psutil.Process]:
+    """Return the raylet and the GCS that this process has started.
 
     Each leads a process group. The raylet's group contains its agents and workers.
     """
-    found = {}
-    for pid in children_of(os.getpid()):
-        with suppress(psutil.NoSuchProcess):
-            child = psutil.Process(pid)
-            if child.name() in _FIRST and child.status() != psutil.STATUS_ZOMBIE:
-                found[pid] = child.name()
-    return found
+    named = [child for child in psutil.Process().children() if child.name() in _FIRST]
+    return [each for each in named if each.status() != psutil.STATUS_ZOMBIE]
 
 
-def _is_worker(pid: int) -> bool:
-    try:
-        return any("default_worker.py" in word for word in psutil.Process(pid).cmdline())
-    except psutil.NoSuchProcess:
-        return True  # it has ended: no agent
+def _agents_of(process: psutil.Process) -> Iterator[psutil.Process]:
+    """Yield what it starts before it answers; workers come afterwards."""
+    for child in process.children():
+        with suppress(psutil.NoSuchProcess):  # a worker that has ended
+            if not any("default_worker.py" in word for word in child.cmdline()):
+                yield child
 
 
 class Abandoned(BaseException):
@@ -76,12 +70,11 @@ class Watchdog:
 
     def __init__(self, *, is_our_own: bool) -> None:
         """Find the processes; Ray must have started, or be connected."""
-        self._groups = first_processes() if is_our_own else {}
-        named = dict(self._groups)
-        for pid in self._groups:
-            # The raylet starts its agents before it answers, and workers afterwards.
-            named |= {child: "agent" for child in children_of(pid) if not _is_worker(child)}
-        self._watched = {psutil.Process(pid): name for pid, name in named.items()}
+        self._leaders = first_processes() if is_our_own else []
+        self._watched = {
+            **{each: each.name() for each in self._leaders},
+            **{agent: "agent" for each in self._leaders for agent in _agents_of(each)},
+        }
         self._addresses = {} if is_our_own else _addresses_of_cluster()
         self._failures = dict.fromkeys(self._addresses, 0)
         self._asked_at, self._asking = time.monotonic(), Lock()
@@ -109,7 +102,7 @@ class Watchdog:
 
     def kill(self) -> None:
         """Kill them and Ray's agents and workers, if Ray is our own."""
-        kill_groups(self._groups)
+        kill_groups(each.pid for each in self._leaders)
 
     def close(self) -> None:
         """Watch nothing any more."""

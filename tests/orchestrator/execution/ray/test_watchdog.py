@@ -85,7 +85,7 @@ class Watched(Watchdog):
     """A watchdog of no process, which a test has die."""
 
     def __init__(self, lost: Callable[[], str] = lambda: "") -> None:
-        self._groups, self._is_abandoned, self._lost = {}, threading.Event(), lost
+        self._leaders, self._is_abandoned, self._lost = [], threading.Event(), lost
 
     def lost(self) -> str:
         return self._lost()
