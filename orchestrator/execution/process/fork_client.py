@@ -29,7 +29,7 @@ from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.texts import bounded
 from orchestrator.trial import Report, TrialState
 
-LISTENS_WITHIN_S, START_LIMIT_S = 10.0, 120.0
+LISTENS_WITHIN_S, START_LIMIT_S = 30.0, 120.0
 """Longest wait for a server to listen, or its owner to start another; and to import its modules."""
 READY: Final = ".ready"
 """Ending of the file beside a server's socket that shows that it has imported them."""
