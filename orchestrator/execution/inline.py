@@ -129,7 +129,8 @@ class LocalExecutor(InlineExecutor):
             self._ray = self._start_ray()
         except SweepError as error:
             raise ExecutorLost(error.message) from error
-        self._ray.run(cast("Conductor", _BeginningWith(first, conductor)))
+        if not conductor.interrupted:
+            self._ray.run(cast("Conductor", _BeginningWith(first, conductor)))
 
     def close(self) -> None:
         """End the fork servers, and Ray if it was started."""
