@@ -17,11 +17,7 @@ from typing import IO
 
 from orchestrator.execution.process.fork_client import READY
 from orchestrator.system.allocators import allocator_environment
-from orchestrator.system.import_path import (
-    IMPORT_PATH,
-    environment_with,
-    package_path,
-)
+from orchestrator.system.import_path import IMPORT_PATH, environment_with, package_path
 from orchestrator.system.lifeline import MARK, end_marked
 from orchestrator.system.private_folder import private_folder
 
@@ -31,7 +27,6 @@ class _Server:
     allocator: str
     modules: Sequence[str]
     process: subprocess.Popen[bytes]
-    has_served: bool = False
 
 
 class ForkServers:
@@ -45,19 +40,14 @@ class ForkServers:
         folder: Folder of their sockets.
     """
 
-    def __init__(
-        self, *, folder: Path | None = None, python_path: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, *, folder: Path | None = None) -> None:
         """Begin without a server.
 
         Args:
             folder: Folder of their sockets. It is removed with all that is in it when they
                 end, even if their owner was killed. Default: a new private one.
-            python_path: Folders that the servers import the user's code from. Default: the
-                folders that this process imports it from.
         """
         self.folder = folder or private_folder()
-        self._python_path = python_path
         self._environment = dict(os.environ)
         self._servers: dict[str, _Server] = {}
         atexit.register(self.close)
@@ -85,9 +75,8 @@ class ForkServers:
         """
         for key, server in list(self._servers.items()):
             code = server.process.poll()
-            if code is None:
-                server.has_served |= (self.folder / key).with_suffix(READY).exists()
-            elif code < 0 or server.has_served:
+            has_served = (self.folder / key).with_suffix(READY).exists()
+            if code is not None and (code < 0 or has_served):
                 self.socket_for(server.allocator, server.modules)
 
     def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
@@ -104,8 +93,7 @@ class ForkServers:
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, self._environment)
-        folders = sys.path if self._python_path is None else self._python_path
-        environment[IMPORT_PATH] = json.dumps([folder or str(Path.cwd()) for folder in folders])
+        environment[IMPORT_PATH] = json.dumps([folder or str(Path.cwd()) for folder in sys.path])
         # Its own folder first. The user's folders come later: a file there may be called types.py.
         environment = environment_with(*package_path(), environment=environment)
         # Without DGLBACKEND dgl asks for its backend, and writes the answer to a file.

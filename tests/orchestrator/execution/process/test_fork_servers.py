@@ -6,8 +6,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
 import pytest
@@ -39,9 +40,11 @@ IMPORTED = {
 }
 
 
-def servers_with(module: str, folder: Path) -> closing[ForkServers]:
+@contextmanager
+def servers_with(module: str, folder: Path) -> Iterator[ForkServers]:
     (folder / f"{module}.py").write_text(IMPORTED[module])
-    return closing(ForkServers(python_path=[str(folder)]))
+    with patch.object(sys, "path", [str(folder), *sys.path]), closing(ForkServers()) as servers:
+        yield servers
 
 
 def test_a_server_that_ends_while_it_imports_fails_at_once(tmp_path: Path) -> None:

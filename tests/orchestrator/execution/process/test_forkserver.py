@@ -4,11 +4,13 @@ import os
 import signal
 import socket as sockets
 import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
 import pytest
@@ -98,7 +100,8 @@ def test_a_trainable_s_own_module_is_imported_before_the_fork_if_possible(
     if content is not None:
         (tmp_path / "own_module.py").write_text(content)
     with (
-        closing(ForkServers(python_path=[str(tmp_path)])) as servers,
+        patch.object(sys, "path", [str(tmp_path), *sys.path]),
+        closing(ForkServers()) as servers,
         forked(servers.socket_for("tuned", ("?own_module",)), tmp_path) as process,
     ):
         assert process.poll() is None
