@@ -60,24 +60,19 @@ def _follow(name: str, file: Path, sources: dict[str, bytes]) -> None:
     root, top = file.resolve().parents[depth], name.partition(".")[0]
     installed = any(part in INSTALLED for part in root.parts)
     roots = [root] if installed else list(dict.fromkeys([root, *folders_after(file)]))
-    excluded, files = {_OWN}, {name: file}
+    files, seen = {name: file}, set[str]()
     unvisited = [*_with_packages(name)]
     while unvisited:
         name = unvisited.pop()
-        package = name.rpartition(".")[0]
-        if name in sources or name in excluded:
+        first = name.partition(".")[0]
+        if name in seen or first == _OWN or (installed and first != top):
             continue
-        if package in excluded or (installed and name.partition(".")[0] != top):
-            excluded.add(name)
-            continue
+        seen.add(name)
         source = files.get(name) or next(filter(None, (_file_of(name, r) for r in roots)), None)
         if source is not None:
             sources[name] = source.read_bytes()
             is_package = source.name == "__init__.py"
-            unvisited.extend(reversed(list(_imports(sources[name], name, is_package=is_package))))
-        elif not any(r.joinpath(*name.split(".")).is_dir() for r in roots):
-            # Nor is it a package without an __init__.py.
-            excluded.add(name)
+            unvisited += _imports(sources[name], name, is_package=is_package)
 
 
 def _file_of(name: str, root: Path) -> Path | None:
