@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,6 @@ MAX_AHEAD = 2
 """Launches that wait without room. With none, cores would be idle. With one, Tune ends an actor
 that it needs again at once whenever two trials end together. With more, a search that learns
 would decide too early."""
-
-
-@dataclass(kw_only=True)
-class TuneFlight(InFlight):
-    """A launch that Tune has received.
-
-    It is queued until its actor's first message; then it waits for leased cores, or runs.
-
-    Attributes:
-        ray_trial: Tune's trial, from the first message of its actor on.
-    """
-
-    ray_trial: RayTrial | None = None
 
 
 class LaunchesInFlight(Searcher, Stopper):
@@ -69,7 +56,9 @@ class LaunchesInFlight(Searcher, Stopper):
         super().__init__()
         self._conductor, self._cluster, self._way = conductor, cluster, way
         self._is_over, self._keep_up = is_over, keep_up
-        self._launches: dict[str, TuneFlight] = {}
+        self._launches: dict[str, InFlight] = {}
+        # Those that are not queued: from the first message of their actors on.
+        self._placed: dict[str, RayTrial] = {}
         self._to_repeat: list[Launch] = []
         self._is_exhausted = False
 
@@ -81,7 +70,7 @@ class LaunchesInFlight(Searcher, Stopper):
         launch = self._next_launch()
         if not isinstance(launch, Launch):
             return self.FINISHED if launch is None else None
-        self._launches[trial_id] = TuneFlight(launch=launch)
+        self._launches[trial_id] = InFlight(launch=launch)
         return {"launch": launch, "way": self._way(launch)}
 
     def _next_launch(self) -> Launch | Pause | None:
@@ -113,7 +102,7 @@ class LaunchesInFlight(Searcher, Stopper):
         flight = self._launches.get(ray_trial.trial_id)
         if flight is None:  # it was stopped or killed while this message was on its way
             return True
-        flight.ray_trial = ray_trial
+        self._placed[ray_trial.trial_id] = ray_trial
         is_to_stop = flight.deliver(message, self._conductor)
         if is_to_stop:
             # Not through Tune, which would end the actor: this ends the process alone.
@@ -171,10 +160,10 @@ class LaunchesInFlight(Searcher, Stopper):
         self._report_unplaced()
         self._conductor.tick()
         if self._conductor.interrupted:
-            for flight in self._launches.values():
+            for ray_id in self._launches.keys() & self._placed.keys():
                 # An actor within a step takes no other call.
-                if flight.ray_trial is not None and _actor_of(flight.ray_trial) is not None:
-                    ray.kill(_actor_of(flight.ray_trial))
+                if (actor := _actor_of(self._placed[ray_id])) is not None:
+                    ray.kill(actor)
             self._launches.clear()
         return self._conductor.interrupted
 
@@ -183,7 +172,7 @@ class LaunchesInFlight(Searcher, Stopper):
 
         A launch behind a running trial of the same sweep is queued; it does not wait.
         """
-        queued = [each for each in self._launches.values() if each.ray_trial is None]
+        queued = [each for ray_id, each in self._launches.items() if ray_id not in self._placed]
         for flight in queued:
             if len(queued) < len(self._launches):
                 flight.waits_from = time.monotonic()
