@@ -10,7 +10,6 @@ from zlib import crc32
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, distribution_to_json
-from optuna.pruners import BasePruner
 from optuna.samplers import RandomSampler
 from optuna.trial import FrozenTrial
 
@@ -37,7 +36,7 @@ def run_objective(
         ValueError: It returned another number of figures.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)  # of studies of one trial
-    study = optuna.create_study(sampler=_FromText(text), pruner=_AsTold(run))
+    study = optuna.create_study(sampler=_FromText(text))
     trial = study.ask()
     own_report = trial.report
     returned_names = [name for name in metrics if name != TIME]
@@ -50,6 +49,7 @@ def run_objective(
             run.report(**{returned_names[0]: float(value)})
 
     trial.report = report  # type: ignore[method-assign]
+    trial.should_prune = lambda: run.told_to_stop  # type: ignore[method-assign]
     try:
         returned = objective(trial)
     except optuna.TrialPruned:
@@ -83,16 +83,6 @@ class _FromText(RandomSampler):
         if param_name in self._given and _contains(param_distribution, value):
             return value
         return super().sample_independent(study, trial, param_name, param_distribution)
-
-
-class _AsTold(BasePruner):
-    """Prunes the trial where the sweep has stopped it."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
-        return self._run.told_to_stop
 
 
 def _contains(distribution: Any, value: Any) -> bool:  # noqa: ANN401 - of any type
