@@ -109,7 +109,8 @@ class ParamSpace:
     ) -> dict[Any, Any]:
         """Return the given values by key; ``outer/inner`` stands for ``inner`` below ``outer``."""
         found: dict[Any, Any] = {}
-        for key, value in given.items() if isinstance(given, Mapping) else ():
+        given = given if isinstance(given, Mapping) else {}
+        for key, value in given.items():
             outer, slash, inner = key.partition("/") if isinstance(key, str) else (key, "", "")
             if not slash or key in default or outer not in default:
                 found[key] = value
