@@ -170,7 +170,7 @@ def _run_trials(parts: _Prepared) -> int:
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )
-    console, mirror = make_trackers(parts.request, analyst, parts.load, path, past.events)
+    console, mirror = make_trackers(parts.request, analyst, path, past.events)
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
         parts.record.write(path)

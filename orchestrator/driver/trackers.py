@@ -13,7 +13,6 @@ from typing import Final
 from rich.console import Console
 
 from orchestrator.driver.analyst import Analyst, best_so_far
-from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.request import Request
 from orchestrator.execution.process.fork_client import output_of
 from orchestrator.formats import clock
@@ -39,27 +38,18 @@ def showing(text: str) -> AbstractContextManager[object]:
 
 
 def make_trackers(
-    request: Request,
-    analyst: Analyst,
-    load: MachineLoad | None,
-    run_dir: Path,
-    past: Sequence[Event],
+    request: Request, analyst: Analyst, run_dir: Path, past: Sequence[Event]
 ) -> tuple[Lines, MlflowMirror | None]:
     """Return the trackers of a run: the console, and the mirror in MLflow if there is one.
 
     Args:
         request: What was asked for.
         analyst: Knows the candidates of a factored search.
-        load: Reads the load of this machine; None where trials run elsewhere.
         run_dir: The run directory.
         past: Events of earlier processes.
     """
     options = request.options
-    view = Lines(
-        past=past,
-        find_best=lambda so_far: best_so_far(so_far, analyst.candidates),
-        read_load=lambda: None if load is None else load.read(),
-    )
+    view = Lines(past=past, find_best=lambda so_far: best_so_far(so_far, analyst.candidates))
     if options.no_mlflow:
         return view, None
     uri, name = options.tracking_uri or "", options.experiment or ""

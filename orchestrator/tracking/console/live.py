@@ -21,14 +21,7 @@ from orchestrator.kernel.parts import Fold
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.texts import bounded
 from orchestrator.tracking.console import words
-from orchestrator.tracking.console.view import (
-    BestSoFar,
-    FindBest,
-    Progress,
-    ReadLoad,
-    block,
-    num_occupied,
-)
+from orchestrator.tracking.console.view import BestSoFar, FindBest, Progress, block, num_occupied
 from orchestrator.trial import TrialState
 
 _SHARE_OF_TIME = 0.05
@@ -50,7 +43,6 @@ class Lines(Fold):
         stream: The stream to write to. Default: standard output.
         past: Events of earlier processes, which are counted and not shown.
         find_best: Finds the best configs so far, for the view.
-        read_load: Reads the machine's load, for the view.
     """
 
     def __init__(
@@ -59,7 +51,6 @@ class Lines(Fold):
         *,
         past: Iterable[Event] = (),
         find_best: FindBest = lambda _: BestSoFar(),
-        read_load: ReadLoad = lambda: None,
     ) -> None:
         self._stream = stream or sys.stdout
         # The output of a notebook's cells looks like a terminal.
@@ -80,7 +71,7 @@ class Lines(Fold):
         self._has_header = False
         self._interrupt = ""
         self._most_running = 0
-        self._find_best, self._read_load = find_best, read_load
+        self._find_best = find_best
         self._best = BestSoFar()
         self._is_stale = False  # finding the best imports the analysis: not before a trial's end
         self._find_at = 0.0
@@ -218,7 +209,7 @@ class Lines(Fold):
         most, is_stopping = self._most_running, bool(self._interrupt)
         now = Progress(history, at, most_running=most, is_stopping=is_stopping)
         width, elapsed_s = self._console.width, time.monotonic() - self._began
-        view = block(now, self._best, elapsed_s=elapsed_s, width=width, load=self._read_load())
+        view = block(now, self._best, elapsed_s=elapsed_s, width=width)
         live.update(Group(*view), refresh=True)
 
     def _find(self) -> None:

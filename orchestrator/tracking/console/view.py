@@ -1,7 +1,7 @@
-"""The live view's content: progress, the machine, the best configs, the running trials.
+"""The live view's content: progress, the best configs, the running trials.
 
-The driver passes the functions that find the best configs and read the load. The first is the code
-of the recommendation, so that the console cannot disagree with the report.
+The driver passes the function that finds the best configs: the code of the recommendation, so that
+the console cannot disagree with the report.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.console import words
 
 MAX_RUNNING = 5
-BUSY_CORES = 0.25
-"""Cores' worth of time of other processes from which on their load is marked."""
 _LEAST_BAR, _MOST_BAR = 10, 40
 
 
@@ -60,25 +58,6 @@ class BestSoFar:
 
 FindBest = Callable[[SweepHistory], BestSoFar]
 """Finds the best configs of a sweep; may take some tens of milliseconds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Load:
-    """The load of this machine over the last second or two.
-
-    Attributes:
-        num_cores: Cores that this process may use.
-        own: Cores' worth of time of the sweep: its trials, its driver, Ray and MLflow.
-        others: Cores' worth of time of all other processes on these cores.
-    """
-
-    num_cores: int
-    own: float
-    others: float
-
-
-ReadLoad = Callable[[], Load | None]
-"""Reads the load since the last call; None where it is not known (yet)."""
 
 
 class Progress:
@@ -173,7 +152,7 @@ def share_done(trial: TrialHistory) -> float:
 
 
 def block(
-    now: Progress, best: BestSoFar, *, elapsed_s: float, width: int, load: Load | None = None
+    now: Progress, best: BestSoFar, *, elapsed_s: float, width: int
 ) -> Iterator[RenderableType]:
     """Yield the view. What matters least comes last, where a low terminal cuts it off.
 
@@ -182,7 +161,6 @@ def block(
         best: Its best configs so far.
         elapsed_s: Time since this process began with it.
         width: Columns of the terminal.
-        load: The machine's load, or None where it is not known.
     """
     counts = Text("  ").join(_counts(now, elapsed_s))
     if now.num_waiting is None:
@@ -203,7 +181,6 @@ def block(
         waits.setdefault(trial.waits_for, []).append(trial)
     for first, *more in waits.values():
         yield Text(words.wait(first, len(more)), style="yellow")
-    yield from _machine(now, load)
     if best.leaders:
         yield from _leaders(best, now.history.sweep)
     if now.running:
@@ -232,21 +209,6 @@ def _states(now: Progress) -> Iterator[Text]:
     yield Text(f"{len(now.running)} running", style=words.BOLD)
     if now.num_waiting is not None:
         yield Text(f"{now.num_waiting} to come", style=words.QUIET)
-
-
-def _machine(now: Progress, load: Load | None) -> Iterator[Text]:
-    """Yield the cores that trials have, and the load of the machine."""
-    # Interleaved trials have the same cores.
-    interleaved = [trial.cores or 0 for trial in now.running if trial.trial.interleaved]
-    others = sum(trial.cores or 0 for trial in now.running if not trial.trial.interleaved)
-    held = others + max(interleaved, default=0)
-    if load is not None:
-        uses = f"cores: {held} of {load.num_cores} held by trials  this sweep uses {load.own:.1f}"
-        style = words.NOTE if load.others >= BUSY_CORES else words.QUIET
-        busy = Text(f"other processes use {load.others:.1f}", style=style)
-        yield Text("  ").join([Text(uses, style=words.QUIET), busy])
-    elif held:
-        yield Text(f"cores: {held} held by trials", style=words.QUIET)
 
 
 def _leaders(best: BestSoFar, sweep: SweepRecord) -> Iterator[RenderableType]:

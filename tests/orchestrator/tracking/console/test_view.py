@@ -10,14 +10,13 @@ import pytest
 from rich.console import Console, Group
 
 from orchestrator.storage.history import read_history
-from orchestrator.tracking.console.view import Best, BestSoFar, Load, Progress, block
+from orchestrator.tracking.console.view import Best, BestSoFar, Progress, block
 from orchestrator.tracking.console.words import phase_of_trial
 from orchestrator.trial import Budget, Stage, Trial
 from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_record, make_trial
 
 FIGURES = {"samples_per_s": 1.5e4, "val_acc": 0.8667}
 NONE = BestSoFar()
-LOAD = Load(num_cores=2, own=1.9, others=0.1)
 
 
 @pytest.fixture
@@ -30,13 +29,11 @@ def progress(scribe: Scribe, most_running: int = 1) -> Progress:
     return Progress(history, history.last_at or 0.0, most_running=most_running)
 
 
-def lines_of(
-    scribe: Scribe, *, best: BestSoFar = NONE, load: Load | None = None, width: int = 80
-) -> list[str]:
+def lines_of(scribe: Scribe, *, best: BestSoFar = NONE, width: int = 80) -> list[str]:
     now = progress(scribe)
     console = Console(file=io.StringIO(), width=width, highlight=False)
     with console.capture() as written:
-        console.print(Group(*block(now, best, elapsed_s=42.0, width=width, load=load)))
+        console.print(Group(*block(now, best, elapsed_s=42.0, width=width)))
     return [line.rstrip() for line in written.get().splitlines()]
 
 
@@ -49,7 +46,7 @@ def full_lines(scribe: Scribe, width: int = 80) -> list[str]:
     titles = ("recommended", "fastest", "most accurate")
     leaders = [Best(title=t, config=config(6 + n), figures=FIGURES) for n, t in enumerate(titles)]
     best = BestSoFar(leaders=leaders, baseline=1e4)
-    return lines_of(scribe, best=best, load=LOAD, width=width)
+    return lines_of(scribe, best=best, width=width)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
@@ -57,27 +54,19 @@ def test_it_is_never_wider_than_terminal_and_nothing_is_lost(scribe: Scribe, wid
     lines = full_lines(scribe, width)
     assert max(map(len, lines)) <= width
     text = "".join("".join(lines).split())
-    parts = ["0of9done", "6running", "haswaited0:30for2coresofanothersweep", "thissweepuses1.9"]
+    parts = ["0of9done", "6running", "haswaited0:30for2coresofanothersweep"]
     if width >= 80:
         parts += ["recommended", "mostaccurate", make_trial(2).id[:6]]
     places = [text.index(part) for part in parts]
     assert places == sorted(places), "what matters least comes last"
 
 
-def test_the_load_of_the_cores_is_shown(scribe: Scribe) -> None:
-    scribe.sweep(num_planned=9)
-    scribe.started(scribe.asked(make_trial(0)))
-    shown = "cores: 2 of 2 held by trials  this sweep uses 1.9  other processes use 0.1"
-    assert lines_of(scribe, load=LOAD)[2] == shown
-
-
-def test_interleaved_trials_hold_the_same_cores(scribe: Scribe) -> None:
+def test_interleaved_trials_are_named(scribe: Scribe) -> None:
     scribe.sweep(num_planned=9)
     for repeat in range(3):
         trial = make_trial(0, stage=Stage.CONFIRM, repeat=repeat)
         scribe.started(scribe.asked(replace(trial, interleaved=True)))
     text = "\n".join(lines_of(scribe))
-    assert "cores: 2 held by trials" in text
     assert "loading, first epoch, in time slices" in text
 
 
@@ -89,7 +78,7 @@ def test_a_running_trial_says_what_it_does(scribe: Scribe) -> None:
     for epoch in (0, 1, 4):
         if epoch:
             scribe.reported(trial, epoch)  # of 100 steps each
-        activities.append(lines_of(scribe)[4].split("  ")[2])
+        activities.append(lines_of(scribe)[3].split("  ")[2])
     assert activities == ["loading, first epoch", "100 of 400 steps", "all epochs done, ending"]
 
 
