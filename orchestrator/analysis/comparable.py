@@ -6,8 +6,7 @@ is what the sweep studies, and separates no rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -34,7 +33,6 @@ OF_PROCESS: Final = ("tags.threads", "tags.deterministic")
 """Columns of the settings that a training process had when it ended. They follow from its config:
 within a run they separate no rows, and one config has the same settings in two runs."""
 
-HARDWARE: Final = "hardware"
 CO_LOCATION: Final = "trials"
 ISOLATED: Final = "isolated"
 CO_LOCATED: Final = "co-located"
@@ -46,29 +44,6 @@ _CO_LOCATIONS: Final = {
 """A row's trial was the only one on its node, or with others on other cores, or on the same."""
 
 ALL: Final = "all"
-
-
-def hardware_of(trials: pd.DataFrame, nodes: Mapping[str, Mapping[str, str]]) -> pd.Series[str]:
-    """Return the hardware of each row's node, as far as ``sweep.json`` distinguishes nodes.
-
-    ``""`` if all ran on one node, and for rows that record it themselves (``tags.cpu_model``).
-    A node without a record is named: machines are not assumed to be alike.
-    """
-    if "node" not in trials.columns or trials["node"].nunique() < 2:
-        return pd.Series("", index=trials.index, dtype="str")
-    names = {name: _described(name, nodes.get(name)) for name in trials["node"].dropna()}
-    hardware = trials["node"].map(names).fillna("").astype("str")
-    return hardware.mask(texts_of(trials, "tags.cpu_model") != "", "")
-
-
-def _described(name: str, hardware: Mapping[str, Any] | None) -> str:
-    if not hardware:
-        return f"{name} (hardware not recorded)"
-    # Total memory varies by a few MiB with the kernel.
-    return ", ".join(
-        f"{key} {value:.0f}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in hardware.items()
-    )
 
 
 def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
@@ -95,8 +70,7 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     trained = co_location[(trials["stage"] == Stage.TRAIN) & (co_location != "")]
     if trained.nunique() < 2:  # it separates rows only where trials were trained both ways
         co_location = pd.Series("", index=trials.index, dtype="str")
-    derived = {HARDWARE: hardware_of(trials, sweep.nodes), CO_LOCATION: co_location}
-    return pd.DataFrame({**columns, **derived}, index=trials.index)
+    return pd.DataFrame({**columns, CO_LOCATION: co_location}, index=trials.index)
 
 
 def _kinds(cell: object) -> str:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.columns import params_of
-from orchestrator.analysis.comparable import CONDITIONS, HARDWARE, OF_PROCESS, hardware_of
+from orchestrator.analysis.comparable import CONDITIONS, OF_PROCESS
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.pooling import contaminated, counting
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -29,8 +29,7 @@ from orchestrator.trial import TrialState
 ROW_KEYS: Final = ("device", "cores", "isolation")
 """Runs of one config are compared only where all of these are equal.
 
-So are the hardware of the node and what else a row records of its conditions, see
-:mod:`orchestrator.analysis.comparable`.
+So is what else a row records of its conditions, see :mod:`orchestrator.analysis.comparable`.
 """
 
 _NOT_RECORDED: Final = "not recorded"
@@ -92,7 +91,7 @@ def row_keys(first: RunTables, second: RunTables) -> list[str]:
     """Return the columns that must be equal in two rows, as far as either run records them."""
     recorded = {*first.trials.columns, *second.trials.columns}
     more = [key for key in (*CONDITIONS, *OF_PROCESS) if key in recorded and key not in ROW_KEYS]
-    return [*ROW_KEYS, *more, HARDWARE]
+    return [*ROW_KEYS, *more]
 
 
 def paired_speeds(first: RunTables, second: RunTables, keys: Sequence[str]) -> pd.DataFrame:
@@ -164,7 +163,6 @@ def _with_conditions(run: RunTables, other: RunTables, keys: Sequence[str]) -> p
     """Return the run's trials with ``keys``; a knob of the other alone is at its default there."""
     trials = run.trials
     cells: dict[str, Any] = {key: _NOT_RECORDED for key in keys if key not in trials.columns}
-    cells |= {HARDWARE: hardware_of(trials, run.sweep.nodes)}
     for name, knob in other.sweep.knobs.items():
         column, default = f"params.{name}", knob.default
         if column in other.trials.columns and column not in trials.columns:

@@ -17,7 +17,6 @@ from orchestrator.analysis.comparable import (
     GROUP,
     ISOLATED,
     co_location_of,
-    hardware_of,
     probed_co_located,
 )
 from orchestrator.analysis.rule import Rule, rule_of
@@ -248,7 +247,7 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     runs = runs[(runs[CO_LOCATION] == ISOLATED) | is_co_located]
     if runs.empty:
         return None
-    effects, are_clean = _differences(runs, sweep, rule)
+    effects, are_clean = _differences(runs, rule)
     used = effects[are_clean] if are_clean.sum() >= MIN_CLEAN else effects
     if len(used) < 2:
         return None
@@ -266,18 +265,15 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     )
 
 
-def _differences(
-    runs: pd.DataFrame, sweep: SweepRecord, rule: Rule
-) -> tuple[pd.Series[float], pd.Series[bool]]:
+def _differences(runs: pd.DataFrame, rule: Rule) -> tuple[pd.Series[float], pd.Series[bool]]:
     """Return each config's log speed co-located less isolated, and if both runs were clean.
 
-    A row for each round and kind of hardware that has both, indexed by ``config`` and more.
+    A row for each round and kind of processor that has both, indexed by ``config`` and more.
     """
     # If interference was found, the two ways are separate groups; here they are compared.
     ids = pooling.config_ids(runs.drop(columns=GROUP, errors="ignore"))
     logs = rule.speed.sign * np.log(runs[rule.speed_column])
-    hardware, model = hardware_of(runs, sweep.nodes), texts_of(runs, "tags.cpu_model")
-    keys = [ids, runs["repeat"], hardware.rename("hardware"), model]
+    keys = [ids, runs["repeat"], texts_of(runs, "tags.cpu_model")]
     speeds = pd.DataFrame({"log": logs, "load": pooling.contaminated(runs).astype("float64")})
     # Background trials have their own numbers, so that no isolated run matches theirs.
     means = speeds.groupby([*keys, runs[CO_LOCATION]]).mean()

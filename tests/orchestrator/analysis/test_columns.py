@@ -81,8 +81,7 @@ def test_configs_from_json_and_from_tables_are_the_same() -> None:
 
 
 SPEED = "metrics.samples_per_s"
-XEON = {"cpu_model": "Xeon 2.2 GHz", "memory_gib": 15.6}
-EPYC = {"cpu_model": "EPYC 7763", "memory_gib": 15.6}
+NODES = {"a": "Xeon 2.2 GHz", "b": "Xeon 2.2 GHz", "c": "EPYC 7763"}
 
 
 def run_of(*rows: tuple[int, float, dict[str, object]]) -> MadeRun:
@@ -126,9 +125,8 @@ def test_where_the_device_is_varied_it_is_the_question() -> None:
 
 
 def test_nodes_of_one_kind_are_ranked_together_and_of_two_kinds_apart() -> None:
-    run = run_of((0, 1000, {}), (3, 2000, {"node": "node-b"}), (6, 5000, {"node": "node-c"}))
-    run.sweep["nodes"] = {"node-a": XEON, "node-b": {**XEON, "memory_gib": 15.61}, "node-c": EPYC}
-    groups = groups_of(run)
+    nodes = [{"node": f"node-{name}", "tags.cpu_model": model} for name, model in NODES.items()]
+    groups = groups_of(run := run_of((0, 1000, nodes[0]), (3, 2000, nodes[1]), (6, 5000, nodes[2])))
     assert groups[0] == groups[1] != groups[2]
     assert "EPYC 7763" in groups[2]
     assert select(run.tables).config == config(num_workers=3)

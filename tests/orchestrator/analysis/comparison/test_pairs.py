@@ -60,17 +60,14 @@ def test_conditions_that_rows_record_are_named_with_both_values(
     assert len(compare(first, with_cells(run_of(2), **{column: values[0]})).table) == 4
 
 
-def test_rows_of_differing_nodes_are_told_apart_by_their_hardware() -> None:
-    node = run_of(1).trials["node"].mask(run_of(1).trials["params.num_workers"] == 3, "node-b")
-    nodes = {"node-a": {"cpu_model": "Xeon"}, "node-b": {"cpu_model": "EPYC"}}
-    first, second = (
-        with_sweep(with_cells(run_of(seed), node=node), nodes=nodes) for seed in (1, 2)
+def test_rows_of_differing_nodes_are_told_apart_by_their_processors() -> None:
+    is_other = run_of(1).trials["params.num_workers"] == 3
+    ours, theirs = (
+        with_cells(run_of(1), **{"tags.cpu_model": is_other.map({True: model, False: "Xeon"})})
+        for model in ("EPYC", "Xeon 8")
     )
-    assert len(compare(first, second).table) == 4
-    other = {**nodes, "node-b": {"cpu_model": "Xeon 8"}}
-    assert mismatches_of(compare(first, with_sweep(second, nodes=other))) == {
-        "hardware: cpu_model EPYC and cpu_model Xeon 8": 1
-    }
+    assert len(compare(ours, ours).table) == 4
+    assert mismatches_of(compare(ours, theirs)) == {"tags.cpu_model: EPYC and Xeon 8": 1}
 
 
 def test_where_no_config_is_in_both_the_knob_is_named() -> None:
