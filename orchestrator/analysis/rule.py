@@ -245,11 +245,18 @@ def with_derived(
     value = limit_of(target, figures[curves["trial_id"].isin(trials.loc[is_searched, "trial_id"])])
     there = curves[reaches(target, figures, value)].drop_duplicates("trial_id")
     there = there.set_index("trial_id").reindex(trials["trial_id"]).set_axis(trials.index)
-    samples, times = (there[name].astype("float64") for name in ("samples", "elapsed_s"))
-    if f"metrics.{CLOCK}" in there.columns:
-        times = there[f"metrics.{CLOCK}"].fillna(times)
+    samples = there["samples"].astype("float64")
     known = samples[is_searched].dropna()
     own = known[rows_of(trials, baseline)[known.index]]
     reference = known.head(1).sum() if own.empty else own.median()
     goodput = numbers_of(trials, _SPEED) * reference / samples
-    return trials.assign(**{TIME: times, GOODPUT: goodput})
+    return trials.assign(**{TIME: clock_of(there), GOODPUT: goodput})
+
+
+def clock_of(reports: pd.DataFrame) -> pd.Series[float]:
+    """Return the time of each report in training epochs, else since the trial's process began.
+
+    So evaluating more often does not make a config slower.
+    """
+    since_start = reports["elapsed_s"].astype("float64")
+    return numbers_of(reports, f"metrics.{CLOCK}").fillna(since_start)

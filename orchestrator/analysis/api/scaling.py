@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -12,13 +11,12 @@ from orchestrator.analysis.columns import TableError, params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.rule import limit_of
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED
-from orchestrator.analysis.statistics.curves import CURVE_IDS, accuracy_asked
-from orchestrator.analysis.statistics.curves import time_to_accuracy as times_of
+from orchestrator.analysis.statistics.curves import accuracy_asked
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.tables.checks import Source, checked_configs, require, run_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
-from orchestrator.metrics import Objective, is_accuracy
+from orchestrator.metrics import is_accuracy
 from orchestrator.trial import Stage
 
 FAMILY: Final = "family"
@@ -134,7 +132,7 @@ def time_to_accuracy(
 
     Returns:
         One row a config, the soonest first: ``params.*``; ``group``; ``target``; ``reached_s``,
-        when half of its runs had reached it, NaN if fewer ever did; ``num_reached`` of
+        the mean over the runs that reached it, NaN if fewer than half did; ``num_reached`` of
         ``num_runs``; ``trained_s``, the median of their training times; the accuracy at the end.
 
     Raises:
@@ -144,22 +142,11 @@ def time_to_accuracy(
     Source: time to accuracy as MLPerf Training counts it (Mattson et al., MLSys 2020).
     """
     tables = run_of(source, run, "time_to_accuracy")
-    rule, curves = tables.rule, tables.whole_curves
-    needed = (GROUP, "timed_ids", rule.accuracy_column)
-    frame = _frame(source, tables, "time_to_accuracy", *needed)
+    accuracy = tables.rule.accuracy_column
+    frame = _frame(source, tables, "time_to_accuracy", GROUP, "timed_ids", accuracy)
     target = _target(target, frame, tables, "time_to_accuracy")
-    runs = CURVE_IDS if CURVE_IDS in frame.columns else "timed_ids"
-    times = times_of(frame, curves, tables.grouped, rule, target=target)
-    columns = ["reached_s", "num_reached", "num_runs", "trained_s"]
-    found = (pd.DataFrame() if times is None else times).reindex(frame.index, columns=columns)
-    table = frame[[*params_of(frame), GROUP]].assign(
-        target=target,
-        reached_s=found["reached_s"].astype("float64"),
-        num_reached=found["num_reached"].fillna(0).astype("int64"),
-        num_runs=found["num_runs"].fillna(frame[runs].map(len)).astype("int64"),
-        trained_s=found["trained_s"].astype("float64"),
-        **{rule.accuracy_column: frame[rule.accuracy_column]},
-    )
+    table = frame[[*params_of(frame), GROUP]].assign(target=target)
+    table = table.join(tables.times_to(target, frame)).join(frame[accuracy])
     return table.sort_values("reached_s", kind="stable").reset_index(drop=True)
 
 
@@ -184,10 +171,8 @@ def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
     Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep
     Learning", OSDI 2021.
     """
-    accuracy = run.rule.accuracy
     value = _target(target, run.configs, run, "goodput")
-    wanted = Objective(accuracy.metric, accuracy.goal, bound=value)
-    frame = replace(run, sweep=replace(run.sweep, target=wanted)).configs
+    frame = run.aiming_at(value).configs
     columns = [*params_of(frame), GROUP, SPEED, "metrics.goodput"]
     table = frame.reindex(columns=columns).sort_values(
         "metrics.goodput", ascending=False, kind="stable", ignore_index=True

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.columns import numbers_of, params_of
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
 from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
-from orchestrator.analysis.rule import Rule, rule_of, with_derived, with_objectives
+from orchestrator.analysis.rule import (
+    TIME,
+    Rule,
+    clock_of,
+    rule_of,
+    with_derived,
+    with_objectives,
+)
 from orchestrator.analysis.statistics import machine, pooling
 from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
@@ -21,12 +29,14 @@ from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.formats import counted
+from orchestrator.metrics import Objective
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS, STEP_DTYPES, roles_of
 from orchestrator.trial import Stage, TrialState
 
 SPEED: Final = "samples_per_s"
+_TRAIN_S: Final = "metrics.train_s"
 OVER: Final = "tags.interval_over"
 """Column that states what a row's interval is over."""
 
@@ -170,6 +180,45 @@ class RunTables:
     def stopped(self) -> pd.DataFrame:
         """The configs of a factored search in all groups whose curves were stopped."""
         return self._searched(self.grouped, TrialState.STOPPED)
+
+    def aiming_at(self, target: float) -> RunTables:
+        """Return the run as one of a sweep with this accuracy as its target."""
+        accuracy = self.rule.accuracy
+        wanted = Objective(accuracy.metric, accuracy.goal, bound=target)
+        return replace(self, sweep=replace(self.sweep, target=wanted))
+
+    def times_to(self, target: float, configs: pd.DataFrame) -> pd.DataFrame:
+        """Return when configs of this run reach an accuracy, by their index.
+
+        A config with fast steps may learn little in each: a batch of all samples is one step an
+        epoch. So epochs do not compare configs, and time does.
+
+        Args:
+            target: The accuracy.
+            configs: Rows of :attr:`configs`.
+
+        Returns:
+            ``reached_s``, the ``metrics.time_to_accuracy_s`` of a sweep with this target;
+            ``num_reached`` of ``num_runs``; ``trained_s``, the median of their training times, NaN
+            without reports.
+        """
+        aiming, keys = self.aiming_at(target), [*params_of(configs), GROUP]
+        known = aiming.configs.reindex(columns=[*keys, TIME])
+        runs = configs["curve_ids" if self.is_composed else "timed_ids"].explode()
+        trials = numbers_of(aiming.grouped.set_index("trial_id"), TIME)
+        is_there = runs.isin(trials.index[trials.notna()]).groupby(level=0)
+        curves = self.whole_curves
+        ends = clock_of(curves).groupby(curves["trial_id"]).max()
+        trained_s = runs.map(ends).astype("float64").groupby(level=0).median()
+        return pd.DataFrame(
+            {
+                "reached_s": configs[keys].merge(known, how="left", on=keys)[TIME].to_numpy(),
+                "num_reached": is_there.sum(),
+                "num_runs": is_there.size(),
+                "trained_s": numbers_of(configs, _TRAIN_S) if self.is_composed else trained_s,
+            },
+            index=configs.index,
+        )
 
     def _searched(self, rows: pd.DataFrame, state: TrialState) -> pd.DataFrame:
         if not self.is_composed:

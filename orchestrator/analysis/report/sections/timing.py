@@ -14,7 +14,7 @@ from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.drawing import PHASES, Figure, axis, rows_axis
 from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain, gains_of
-from orchestrator.analysis.statistics.curves import CLOCK, time_to_accuracy
+from orchestrator.analysis.statistics.curves import CLOCK, accuracy_asked
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.wording import shown
 from orchestrator.formats import percent
@@ -135,23 +135,29 @@ def _name_of(row: tables.Row) -> str:
 
 def times_of(view: View) -> tables.Section | None:
     """Return the times of the main group's configs; None if no curve has any."""
-    metric = view.rule.accuracy.metric
-    times = time_to_accuracy(view.configs, view.tables.whole_curves, view.trials, view.rule)
-    if times is None:
+    metric, column = view.rule.accuracy.metric, view.rule.accuracy_column
+    configs, curves = view.configs, view.tables.whole_curves
+    if column not in curves or configs.empty:
         return None
+    target = accuracy_asked(configs, view.rule)
+    known = configs.drop(columns="num_runs").join(view.tables.times_to(target, configs))
+    if known["reached_s"].isna().all():
+        return None
+    known = known[known["trained_s"].notna()].sort_values(
+        ["reached_s", column], ascending=[True, view.rule.accuracy.sign < 0], kind="stable"
+    )
     if view.tables.is_composed:
         how = (
             "the epochs that each curve took to it, at the composed time of an epoch of each "
             "config, without evaluation"
         )
     else:
-        is_trained = bool((times["clock"] == CLOCK).all())
+        is_trained = CLOCK in curves and curves[CLOCK].notna().all()
         from_start = "from the start of the trial's process, evaluation included"
         how = (
             f"time counts {'in training epochs alone' if is_trained else from_start}, as "
             "finely as accuracy was evaluated"
         )
-    known = view.configs.loc[times.index].drop(columns="num_runs").join(times)
     singled = known["is_recommended"] | known["is_baseline"]
     table = tables.table_of_configs(
         view,
@@ -163,7 +169,7 @@ def times_of(view: View) -> tables.Section | None:
         ],
         num_all=len(known),
     )
-    title = f"time to {metric} {shown(metric, times['target'].iloc[0])}"
+    title = f"time to {metric} {shown(metric, target)}"
     line = f"that is the {metric} the rule asks for; {how}"
     return tables.Section("time-to-accuracy", title, level=3, lines=(line,), table=table)
 

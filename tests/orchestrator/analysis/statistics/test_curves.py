@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.rule import Rule
+import orchestrator.analysis as an
+from orchestrator.analysis.report.sections.timing import times_of
+from orchestrator.analysis.report.tables import Section
+from orchestrator.analysis.report.view import View
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.curves import time_to_accuracy, whole_curves
-from orchestrator.metrics import Objective, maximize
+from orchestrator.analysis.statistics.curves import accuracy_asked, whole_curves
 from orchestrator.trial import TrialState
 from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config, factored_run
 
@@ -66,34 +67,32 @@ def test_a_config_whose_curve_was_paused_twice_has_one_run() -> None:
 # -- time to accuracy
 
 
-VAL_ACC = maximize("val_acc")
 Curve = list[tuple[float, float]]
 """Pairs of a time and an accuracy."""
 
 
-def found_in(
-    *curves: list[Curve], accuracy: Objective = VAL_ACC, tolerance: float = 0.01
-) -> pd.DataFrame | None:
-    """Configs in this order, each with its runs."""
-    column = f"metrics.{accuracy.metric}"
-    ids = [tuple(f"{i}-{j}" for j in range(len(runs))) for i, runs in enumerate(curves)]
-    final = [np.mean([run[-1][1] for run in runs]) for runs in curves]
-    reports = [
-        {"trial_id": f"{i}-{j}", "elapsed_s": 100 + s, "metrics.train_s": s, column: value}
-        for i, runs in enumerate(curves)
-        for j, run in enumerate(runs)
-        for s, value in run
-    ]
-    rule = Rule(objectives=(maximize("samples_per_s"), replace(accuracy, tolerance=tolerance)))
-    configs = pd.DataFrame({"timed_ids": ids, column: final})
-    return time_to_accuracy(configs, pd.DataFrame(reports), pd.DataFrame(), rule)
+def asked_of(*curves: list[Curve]) -> pd.DataFrame:
+    """Times of configs with so many workers as their place, each with its runs."""
+    made, reports = MadeRun(), []
+    made.sweep["accuracy_tolerance"] = 0.01
+    for number, runs in enumerate(curves):
+        for repeat, points in enumerate(runs):
+            cells = {ACCURACY: points[-1][1]}
+            row = made.add(config(num_workers=number), repeat=repeat, **cells)
+            reports += [
+                {"trial_id": row["trial_id"], "epoch": epoch, "samples": epoch,
+                 "elapsed_s": 100 + s, "metrics.train_s": s, ACCURACY: value}
+                for epoch, (s, value) in enumerate(points, start=1)
+            ]  # fmt: skip
+    times = an.time_to_accuracy(replace(made.tables, curves=pd.DataFrame(reports)))
+    return times.set_index("params.num_workers")
 
 
 def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
     """A fast epoch of one step learns less by any moment than a slower one of many steps."""
     one_step = [(t / 10, 0.5 + 0.002 * t) for t in range(1, 41)]
     many_steps = [(1.0, 0.85), (2.0, 0.90), (3.0, 0.92), (4.0, 0.92)]
-    found = found_in([one_step], [many_steps])
+    found = asked_of([one_step], [many_steps])
     assert found["target"].tolist() == [pytest.approx(0.91)] * 2
     assert found.index.tolist() == [1, 0]
     assert found["reached_s"].tolist() == [3.0, pytest.approx(math.nan, nan_ok=True)]
@@ -103,24 +102,30 @@ def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
 def test_half_of_the_runs_must_be_there() -> None:
     good, bad = [(1.0, 0.95)], [(1.0, 0.5)]
     slow = [(2.0, 0.95)]
-    found = found_in([[(9.0, 0.95)]], [good, bad], [good, bad, bad], [slow, good, slow])
-    told = found.sort_index()
-    assert told["reached_s"].tolist() == [9.0, 1.0, pytest.approx(math.nan, nan_ok=True), 2.0]
+    told = asked_of([[(9.0, 0.95)]], [good, bad], [good, bad, bad], [slow, good, slow])
+    told = told.sort_index()
+    expected = [9.0, 1.0, math.nan, 5 / 3]
+    assert told["reached_s"].tolist() == pytest.approx(expected, nan_ok=True)
     assert told["num_reached"].tolist() == [1, 1, 1, 3]
     assert told["num_runs"].tolist() == [1, 2, 3, 3]
 
 
 def test_curves_that_never_get_there_tell_nothing() -> None:
     """The row's accuracy may be the best model's, which no report of the curve shows."""
-    rule = Rule(objectives=(maximize("samples_per_s"), maximize("val_acc", tolerance=0.0)))
-    configs = pd.DataFrame({"timed_ids": [("a",)], "metrics.val_acc": [0.9]})
-    curve = pd.DataFrame({"trial_id": ["a"], "elapsed_s": [1.0], "metrics.val_acc": [0.8]})
-    none = pd.DataFrame()
-    assert time_to_accuracy(configs, curve, none, rule) is None
-    assert time_to_accuracy(configs, curve.drop(columns="metrics.val_acc"), none, rule) is None
-    assert time_to_accuracy(configs.iloc[:0], curve, none, rule) is None
-    there = time_to_accuracy(configs, curve.assign(**{"metrics.val_acc": 0.9}), none, rule)
-    assert there["clock"].tolist() == ["elapsed_s"]
+    made = MadeRun()
+    made.sweep["accuracy_tolerance"] = 0.0
+    row = made.add(config(), **{ACCURACY: 0.9})
+    curve = reports(row["trial_id"], range(1, 2), 2.0, 0.79).drop(columns="metrics.train_s")
+
+    def section(curves: pd.DataFrame, tables: an.RunTables = made.tables) -> Section | None:
+        return times_of(View(tables=replace(tables, curves=curves)))
+
+    assert section(curve) is None
+    assert section(curve.drop(columns=ACCURACY)) is None
+    assert section(curve.assign(**{ACCURACY: 0.9}), MadeRun().tables) is None
+    there = section(curve.assign(**{ACCURACY: 0.9}))
+    assert there is not None
+    assert "from the start of the trial's process" in there.lines[0]
 
 
 def test_each_config_takes_the_epochs_of_its_curve_at_its_own_speed() -> None:
@@ -130,16 +135,15 @@ def test_each_config_takes_the_epochs_of_its_curve_at_its_own_speed() -> None:
     for row in run.rows:
         if row["stage"] == "train":
             row["metrics.epoch_s"] = 2.0
-    tables = run.tables
-    curves = tables.whole_curves.assign(
+    curves = run.tables.curves.assign(
         **{"metrics.train_s": [report["metrics.train_s"] for report in run.curves]}
     )
+    tables = replace(run.tables, curves=curves)
     configs = tables.configs
-    times = time_to_accuracy(configs, curves, tables.trials, tables.rule)
-    assert set(times.index) == set(configs.index)
-    reached = times["reached_s"].dropna()
+    reached = tables.times_to(accuracy_asked(configs, tables.rule), configs)["reached_s"].dropna()
+    assert len(reached)
     epochs = (reached / configs["metrics.epoch_s"].reindex(reached.index)).round(6)
     assert set(epochs) <= {1.0, 2.0, 3.0}
     of_curve = epochs.groupby(configs["curve_ids"].reindex(epochs.index)).nunique()
     assert (of_curve == 1).all()
-    assert reached.is_monotonic_increasing
+    assert an.time_to_accuracy(tables)["reached_s"].dropna().is_monotonic_increasing
