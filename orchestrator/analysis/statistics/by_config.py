@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection
-from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -64,40 +64,31 @@ def by_config(
         true if the runs for speeds are; and ``device, cores, isolation, data, tags.bound``
         of the first run. The configs are in the order of their first appearance.
     """
-    of_stage = trials[trials["stage"] == stage]
-    rows = of_stage[of_stage["state"].isin([str(state) for state in states])]
-    rows = rows[last_of_curves(rows)]
     ids = pooling.config_ids(trials)
-    evaluated = _are_evaluated(trials)[rows.index]
-    rows = _without_partial(rows, ids[rows.index], evaluated)
-    groups = rows.groupby(ids[rows.index], sort=False)
+    of_stage = trials.assign(**{_EVALUATED: _are_evaluated(trials)})[trials["stage"] == stage]
+    rows = of_stage[of_stage["state"].isin(states)]
+    rows = _without_partial(rows[last_of_curves(rows)], ids)
+    groups = rows.groupby(ids, sort=False)
     beside = pd.Series(True, index=rows.index)
     if stage is Stage.CONFIRM:  # the test run shares no round
         beside = pooling.shared_a_round(of_stage)[rows.index]
-    timed = rows[pooling.preferred(beside, [ids[rows.index]])]
-    clean = timed[pooling.counting(timed, [ids[timed.index]])]
-    of_clean = clean.groupby(ids[clean.index], sort=False)
+    timed = rows[pooling.preferred(beside, [ids])]
+    clean = timed[pooling.counting(timed, [ids])]
+    of_clean = clean.groupby(ids, sort=False)
     configs = groups[params_of(trials)].first()
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
     metrics = metrics_of(trials)
     configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
-    told = rows.assign(**{_EVALUATED: evaluated})
-    are_good = beside if beside.all() else beside & evaluated
-    configs = _with_learned(configs, told, ids, speed, are_good)
+    are_good = beside if beside.all() else beside & rows[_EVALUATED]
+    configs = _with_learned(configs, rows, ids, speed, are_good)
     configs["num_runs"] = of_clean.size()
-    configs["num_left_out"] = timed.groupby(ids[timed.index], sort=False).size() - of_clean.size()
+    configs["num_left_out"] = timed.groupby(ids, sort=False).size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
     configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
-    configs["trial_ids"] = _trial_ids(rows["trial_id"], ids, configs.index)
-    is_clean = len(clean) == len(rows)
-    configs["timed_ids"] = (
-        configs["trial_ids"] if is_clean else _trial_ids(clean["trial_id"], ids, configs.index)
-    )
-    configs["contaminated"] = (
-        pooling.contaminated(clean).groupby(ids[clean.index], sort=False).any()
-    )
+    configs["trial_ids"], configs["timed_ids"] = _trial_ids(rows, ids), _trial_ids(clean, ids)
+    configs["contaminated"] = pooling.contaminated(clean).groupby(ids, sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
-    cells = pooling.speed_cells(clean, [ids[clean.index]], speed).reindex(configs.index)
+    cells = pooling.speed_cells(clean, [ids], speed).reindex(configs.index)
     cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
     pools = pooling.pools_of(trials, stage, speed)
     configs = _with_interval(configs, cells, pooling.spread_of(cells, pools), speed)
@@ -115,7 +106,7 @@ def _with_learned(
 
     If a config has good runs, these count; a figure that these lack is over all runs.
     """
-    keys = ids[rows.index]
+    keys = ids
     if GROUP in rows.columns and rows[GROUP].nunique() > 1:
         keys = pooling.config_ids(rows.drop(columns=GROUP))
     learned = [
@@ -123,11 +114,9 @@ def _with_learned(
         for column in metrics_of(rows)
         if is_learned(name := column.removeprefix("metrics.")) and not name.startswith(speed)
     ]
-    runs = rows.groupby(keys, sort=False)
-    of_config = keys.groupby(ids[rows.index], sort=False).first()
-    good = rows[pooling.preferred(are_good, [keys])]
-    of_good = good.groupby(keys[good.index], sort=False)
-    means = of_good[learned].mean().fillna(runs[learned].mean())
+    of_config = keys.groupby(ids, sort=False).first()
+    of_good = rows[pooling.preferred(are_good, [keys])].groupby(keys, sort=False)
+    means = of_good[learned].mean().fillna(rows.groupby(keys, sort=False)[learned].mean())
     means = means.assign(num_all_runs=of_good[_EVALUATED].sum())
     return configs.assign(
         **{column: of_config.map(means[column]).reindex(configs.index) for column in means.columns}
@@ -142,19 +131,17 @@ def _are_evaluated(trials: pd.DataFrame) -> pd.Series[bool]:
     return are_evaluated | (not are_evaluated.any())
 
 
-def _without_partial(
-    rows: pd.DataFrame, ids: pd.Series[int], evaluated: pd.Series[bool]
-) -> pd.DataFrame:
+def _without_partial(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.DataFrame:
     """Return the rows without figures that a part of the runs would misrepresent.
 
     These are the :data:`TOTALS` of runs of speed alone, which end early, and figures to a target
     that fewer than half of a config's runs reached: their mean would show the lucky runs alone.
     """
-    num_runs = evaluated.groupby(ids, sort=False).transform("sum")
+    num_runs = rows[_EVALUATED].groupby(ids, sort=False).transform("sum")
     figures = {}
     for column in metrics_of(rows):
         if (name := column.removeprefix("metrics.")) in TOTALS:
-            cells = rows[column].where(evaluated)
+            cells = rows[column].where(rows[_EVALUATED])
             if name in OF_THE_TARGET:
                 num_there = cells.notna().groupby(ids, sort=False).transform("sum")
                 cells = cells.where(2 * num_there >= num_runs)
@@ -162,15 +149,12 @@ def _without_partial(
     return rows.assign(**figures)
 
 
-def _trial_ids(
-    trials: pd.Series[str], ids: pd.Series[int], configs: pd.Index[int]
-) -> list[tuple[str, ...]]:
+def _trial_ids(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.Series[Any]:
     """Return the trials of each config; a group-by with Python's tuples takes ten times as long."""
-    places = configs.get_indexer(pd.Index(ids[trials.index]))
-    order = np.argsort(places, kind="stable")
-    names = trials.to_numpy(dtype=object)[order]
-    ends = np.searchsorted(places[order], np.arange(len(configs) + 1)).tolist()
-    return [tuple(names[start:end]) for start, end in pairwise(ends)]
+    names = defaultdict[int, list[str]](list)
+    for config, name in zip(ids[rows.index].tolist(), rows["trial_id"].tolist(), strict=True):
+        names[config].append(name)
+    return pd.Series({config: tuple(own) for config, own in names.items()}, dtype="object")
 
 
 def _with_interval(

@@ -215,7 +215,7 @@ def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> Pools:
     for group, rows in done.groupby(groups, sort=False):
         for some in (rows[~contaminated(rows)], rows):
             shown = some["stage"].mask(probed_co_located(some), str(Stage.TRAIN))
-            pool, apart = stage_pool(speed_cells(some, [ids[some.index], shown], speed), stage)
+            pool, apart = stage_pool(speed_cells(some, [ids, shown], speed), stage)
             if pool is not None:
                 of_stage = apart[apart.index.get_level_values("stage") == stage]
                 pools[str(group)] = pool, of_stage.droplevel("stage")
