@@ -18,9 +18,10 @@ two.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -148,19 +149,20 @@ class Figure:
 
     Attributes:
         metric: Its name.
-        is_ratio: True where the changes are logarithms of ratios, False where they are differences.
+        is_ratio: True for a speed: its changes are logarithms of ratios, and the host's in part.
+            False for differences of what was learned, which no host changes.
         rows: Change of each config and stage, as of :func:`changes_of`, NaN where the figure was
             not measured, or under other load alone; the ``limit`` that is tolerated, either way.
-        own: The same beyond what the others of the stage did; None where a figure does not depend
-            on the host, so that this is no question.
-        together: Change of all configs of each stage; see :func:`together`.
     """
 
     metric: str
     is_ratio: bool
     rows: pd.DataFrame
-    own: pd.DataFrame | None
-    together: Mapping[str, pd.DataFrame]
+
+    @cached_property
+    def own(self) -> pd.DataFrame:
+        """Each config's change beyond what the others of its stage did, tested against 0."""
+        return against(own_changes(self.rows), 0.0)
 
 
 def against(rows: pd.DataFrame, limit: pd.Series[float] | float) -> pd.DataFrame:
@@ -194,26 +196,6 @@ def together(rows: pd.DataFrame) -> pd.DataFrame:
     median = _weighted(float(np.median(used["log"])), shares, used)
     tested = against(pd.DataFrame([median], columns=_ESTIMATE), limit)
     return tested.assign(num_configs=len(used))
-
-
-def figure_of(metric: str, rows: pd.DataFrame, *, is_ratio: bool) -> Figure:
-    """Return the changes of a figure between two runs; see :class:`Figure`.
-
-    No host makes a config learn less, so only a ratio of speeds has own changes.
-    """
-    measured = {str(stage): some for stage, some in rows.groupby("stage", sort=False)}
-    if not is_ratio:  # a stage without a clean speed keeps its row: its change is not decided
-        measured = {stage: some for stage, some in measured.items() if some["log"].notna().any()}
-    return Figure(
-        metric=metric,
-        is_ratio=is_ratio,
-        rows=rows,
-        own=own_changes(rows) if is_ratio else None,
-        together={
-            stage: together(some[some["log"].notna() | bool(some["log"].isna().all())])
-            for stage, some in measured.items()
-        },
-    )
 
 
 def judged(figures: Sequence[Figure]) -> pd.DataFrame:
@@ -251,16 +233,18 @@ def _parts(figure: Figure) -> Iterator[pd.DataFrame]:
 
     A config that is the only one of its stage is all of them.
     """
-    rows = against(figure.rows, figure.rows["limit"])
-    if figure.own is not None:
-        # A config is slower only if it is slower beyond what the host did to all of them.
-        own = against(figure.own, 0.0)
-        rows = rows.assign(**{p: np.maximum(rows[p], own[p]) for p in ("p_worse", "p_better")})
-    rows = rows.assign(row=np.arange(len(rows)))
-    for stage, of_all in figure.together.items():
-        each = rows[(figure.rows["stage"] == stage) & (rows["change"].notna() | figure.is_ratio)]
-        parts = [of_all.assign(row=TOGETHER), *([each] if len(each) > 1 else [])]
-        for part in parts:
+    tested = against(figure.rows, figure.rows["limit"])
+    if figure.is_ratio:  # a config is slower only beyond what the host did to all of them
+        p_values = {p: np.maximum(tested[p], figure.own[p]) for p in ("p_worse", "p_better")}
+        tested = tested.assign(**p_values)
+    tested = tested.assign(row=np.arange(len(tested)))
+    for stage, rows in figure.rows.groupby("stage", sort=False):
+        known = rows[rows["log"].notna()]
+        if known.empty and not figure.is_ratio:
+            continue  # a stage without a clean speed keeps its row: its change is not decided
+        each = tested.loc[(rows if figure.is_ratio else known).index]
+        of_all = together(rows if known.empty else known)
+        for part in (of_all.assign(row=TOGETHER), *([each] if len(each) > 1 else [])):
             yield part.assign(stage=stage, metric=figure.metric, is_ratio=figure.is_ratio)
 
 

@@ -160,12 +160,12 @@ def compare(
         rule.accuracy: ("accuracy", "spread", "trained"),
     }
     figures = [
-        changes.figure_of(
-            objective.metric,
-            changes.changes_of(compared, names, sign=objective.sign).assign(
+        changes.Figure(
+            metric=objective.metric,
+            is_ratio=objective is rule.speed,
+            rows=changes.changes_of(compared, names, sign=objective.sign).assign(
                 limit=limits[objective.metric]
             ),
-            is_ratio=objective is rule.speed,
         )
         for objective, names in [*columns.items()][: len(limits)]
     ]
@@ -232,14 +232,12 @@ def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -
 
 def with_changes(table: pd.DataFrame, speed: changes.Figure) -> pd.DataFrame:
     """Add each ratio, each config's own with its ``p_value``, and whether it is ``different``."""
-    assert speed.own is not None
-    own = changes.against(speed.own, 0.0)
-    p_values = holm(2 * own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
+    p_values = holm(2 * speed.own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
     ends = ["change", "low", "high"]
-    names = ("ratio", "low", "high", "own", "own_low", "own_high")
-    logs = [of[end] for of in (changes.against(speed.rows, 0.0), own) for end in ends]
-    cells = {name: np.exp(values) for name, values in zip(names, logs, strict=True)}
-    return table.assign(**cells, p_value=p_values, different=p_values < changes.SIGNIFICANCE)
+    logs = pd.concat([changes.against(speed.rows, 0.0)[ends], speed.own[ends]], axis="columns")
+    cells = np.exp(logs).set_axis(["ratio", "low", "high", "own", "own_low", "own_high"], axis=1)
+    cells = cells.assign(p_value=p_values, different=p_values < changes.SIGNIFICANCE)
+    return table.join(cells)
 
 
 def ordered(table: pd.DataFrame, tested: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.comparison.changes import Figure, changes_of, figure_of
+from orchestrator.analysis.comparison.changes import Figure, changes_of
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.made_runs import MadeRun, config
@@ -75,4 +75,4 @@ def ratios_of(
 def speed_of(rows: pd.DataFrame, *, tolerance: float = 0.03) -> Figure:
     """The ratios as a figure to be judged."""
     limited = rows.assign(limit=-np.log(1 - tolerance))
-    return figure_of("samples_per_s", limited, is_ratio=True)
+    return Figure(metric="samples_per_s", is_ratio=True, rows=limited)

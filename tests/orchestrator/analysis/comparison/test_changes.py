@@ -12,7 +12,6 @@ from orchestrator.analysis.comparison.changes import (
     Figure,
     Verdict,
     against,
-    figure_of,
     judged,
     own_changes,
     verdict_of,
@@ -77,7 +76,7 @@ def verdicts(changes: tuple[float, ...], *, draws: int, runs: int = 3) -> list[V
 
 
 def accuracy_of(rows: pd.DataFrame) -> Figure:
-    return figure_of("val_acc", rows.assign(limit=0.005), is_ratio=False)
+    return Figure(metric="val_acc", is_ratio=False, rows=rows.assign(limit=0.005))
 
 
 def test_of_100_pairs_of_runs_without_a_change_hardly_any_has_a_regression() -> None:
