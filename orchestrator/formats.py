@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 _MINUTE_S = 60
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def duration(seconds: float) -> str:
@@ -34,19 +33,6 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def rate(per_s: float) -> str:
-    """Return a rate as ``41.2 k/s``: three significant digits."""
-    for size, prefix in _PREFIXES:
-        if abs(per_s) >= 0.9995 * size:
-            return f"{_three_digits(per_s / size)} {prefix}/s"
-    return f"{_three_digits(per_s)} /s"
-
-
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 trial``, ``1,200 trials``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _three_digits(value: float) -> str:
-    decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
-    return f"{value:.{decimals}f}"

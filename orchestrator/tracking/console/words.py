@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from orchestrator.formats import clock, rate
+from orchestrator.formats import clock, number, percent
 from orchestrator.kernel.executor import steady_time
 from orchestrator.metric_table import unit_of
+from orchestrator.metrics import is_accuracy
 from orchestrator.storage.history import SweepHistory, TrialHistory, cell_text
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.texts import bounded
@@ -81,16 +82,12 @@ def label_of(trial: TrialHistory) -> str:
 
 
 def named_figure(metric: str, value: float) -> str:
-    """Return a value with its unit or its name: ``41.2k samples/s``, ``val_acc 0.8667``."""
-    unit = unit_of(metric)
+    """Return a value as the report has it, with its unit or its name: ``val_acc 86.67 %``."""
     if metric == SPEED:
-        number, _, unit = rate(value).partition(" ")
-        return f"{number}{unit.removesuffix('/s')} samples/s"
-    if unit == "1/s":
-        return f"{metric} {rate(value)}"
-    if metric.endswith(("_acc", "_auc")):
-        return f"{metric} {value:.4f}"
-    return f"{metric} {value:.4g} {unit}".rstrip()
+        return f"{number(value)} samples/s"
+    if is_accuracy(metric) and abs(value) <= 1:
+        return f"{metric} {percent(value, digits=2)}"
+    return f"{metric} {number(value)} {unit_of(metric)}".rstrip()
 
 
 def settings(config: Mapping[str, Any], names: Iterable[str]) -> list[str]:

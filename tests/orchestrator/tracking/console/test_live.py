@@ -61,10 +61,10 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
     assert lines[1:4] == [
         "search:  2 completed  1 infeasible  1 running  2 to come",
         "best so far, 2 configs on the front  (x: times the baseline, unconfirmed)",
-        "  recommended  15.0k samples/s  1.50x  val_acc 0.8667  num_workers=3",
+        "  recommended  15,000 samples/s  1.50x  val_acc 86.67 %  num_workers=3",
     ]
     assert lines[4] == "running"
-    running = rf"  {trials[3].id[:6]}  2 of 3 epochs  0:0\d  1\d\.\dk samples/s  val_acc 0.8500"
+    running = rf"  {trials[3].id[:6]}  2 of 3 epochs  0:0\d  1\d,\d+ samples/s  val_acc 85.00 %"
     assert re.match(running, lines[5])
     assert lines[-1].endswith("num_workers=8")
     tracker.close(0)
@@ -80,17 +80,17 @@ def test_each_end_leaves_a_line_above_the_view(terminal: Terminal, shown: Shown)
     tracker.tick()
     tracker.close(0)
     ids = [make_trial(1).id[:6], make_trial(2).id[:6], make_trial(0, stage=Stage.CONFIRM).id[:6]]
-    seen = [re.sub(r"1\d\.\dk", "NN.Nk", line) for line in terminal.seen()]
+    seen = [re.sub(r"1\d,\d{3}", "NN,NNN", line) for line in terminal.seen()]
     assert seen == [
         "   0:00  loader: graphsage on products-synthetic, 4 trials, 2 cores a trial,",
         "         seed 7",
         "   0:00  baseline: num_workers=0  lr=0.003  (a trial's line names what differs)",
-        f"   0:00  1/4  {ids[0]}  num_workers=3  completed  NN.Nk samples/s  val_acc 0.8667",
-        "         1.5 s",
+        f"   0:00  1/4  {ids[0]}  num_workers=3  completed  NN,NNN samples/s  val_acc 86.67",
+        "         %  1.5 s",
         f"   0:00  2/4  {ids[1]}  num_workers=6  failed: RuntimeError: no luck",
         "   0:00  phase: confirm stage",
-        f"   0:00  3/4  {ids[2]} confirm  baseline  completed  NN.Nk samples/s  val_acc",
-        "         0.8667  1.5 s",
+        f"   0:00  3/4  {ids[2]} confirm  baseline  completed  NN,NNN samples/s  val_acc",
+        "         86.67 %  1.5 s",
     ]
 
 
@@ -247,8 +247,8 @@ def test_a_reason_is_its_first_line_and_moves_no_cursor(
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("samples_per_s", 41_234, "41.2k samples/s"), ("samples_per_s", 41.234, "41.2 samples/s"),
-        ("val_acc", 0.86667, "val_acc 0.8667"), ("step_ms", 12.34567, "step_ms 12.35 ms"),
+        ("samples_per_s", 41_234, "41,234 samples/s"), ("samples_per_s", 41.234, "41.23 samples/s"),
+        ("val_acc", 0.86667, "val_acc 86.67 %"), ("step_ms", 12.34567, "step_ms 12.35 ms"),
         ("my_own", 0.123456, "my_own 0.1235"),
     ],
 )  # fmt: skip
@@ -282,7 +282,7 @@ def test_a_log_has_a_line_for_each_start_and_end(log: tuple[io.StringIO, Lines, 
         "loader: graphsage on products-synthetic, 4 trials, 2 cores a trial, seed 7",
         "baseline: num_workers=0  lr=0.003  (a trial's line names what differs)",
         f"start  {zeroth.id[:6]}  baseline",
-        f"1/4    {zeroth.id[:6]}  baseline  completed  {speed}  val_acc 0.8667  1.5 s",
+        f"1/4    {zeroth.id[:6]}  baseline  completed  {speed}  val_acc 86.67 %  1.5 s",
         f"start  {second.id[:6]}  num_workers=6",
         f"2/4    {second.id[:6]}  num_workers=6  failed: RuntimeError: no luck",
         "phase: confirm stage",
