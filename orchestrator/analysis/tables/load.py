@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -61,12 +61,10 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
             client = _connected(tracking_uri)
             parent = _parent(client, str(source))
             files = [RunFile.SWEEP, RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES]
-            if content.COMPOSED_TAG in parent.data.tags:
-                files.append(RunFile.CANDIDATES)
-            for file in files:
+            there = {artifact.path for artifact in client.list_artifacts(parent.info.run_id)}
+            not_of_every_run = (RunFile.CANDIDATES, RunFile.RECOMMENDED)
+            for file in (*files, *(file for file in not_of_every_run if file in there)):
                 _download(client, parent, file, folder)
-            with suppress(RunDirectoryError):  # nothing can be recommended
-                _download(client, parent, RunFile.RECOMMENDED, folder)
         return _tables(Path(folder))
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator.space.configs import format_setting, format_value
-from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
 from orchestrator.trial import Stage, TrialState
 
@@ -26,13 +25,9 @@ SWEEP_TAG = "sweep.run"
 TRIAL_TAG = "sweep.trial_id"
 ATTEMPT_TAG = "sweep.attempt"
 """Tag of a child: the time of the start that its points are of."""
-INDEX_TAG = "sweep.index"
-"""Tag of a child: its place in the order in which trials were asked for."""
 PARENT_TAG = "mlflow.parentRunId"
 ROLE_TAG = "sweep.role"
 """Tag of a child: what its config is to the answer, of :data:`BASELINE_ROLE` and its like."""
-COMPOSED_TAG = "sweep.composed"
-"""Tag of the parent of a factored sweep: what its front and recommendation are made of."""
 
 BASELINE_ROLE, RECOMMENDED_ROLE, FRONT_ROLE = "baseline", "recommended", "front"
 
@@ -109,11 +104,6 @@ class MirroredRun:
     children: dict[str, Child] = field(default_factory=dict)
 
     @property
-    def is_composed(self) -> bool:
-        """True for a factored search, whose front is composed."""
-        return (self.run_dir / RunFile.CANDIDATES).exists()
-
-    @property
     def trials(self) -> Iterator[tuple[TrialHistory, Child]]:
         """The trials that MLflow has, in the order of asking."""
         for trial_id, trial in self.history.trials.items():
@@ -145,8 +135,7 @@ def tags(trial: TrialHistory) -> dict[str, str]:
     known = {name: row[name] for name in names if name in row}
     verdicts = {k.removeprefix("tags."): v for k, v in row.items() if k.startswith("tags.")}
     texts = {mlflow_name(k): cell_text(v)[:MAX_TEXT] for k, v in {**verdicts, **known}.items()}
-    place = {ATTEMPT_TAG: attempt(trial), INDEX_TAG: str(trial.index)}
-    return {**texts, **place, TRIAL_TAG: trial.trial.id}
+    return {**texts, ATTEMPT_TAG: attempt(trial), TRIAL_TAG: trial.trial.id}
 
 
 def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:

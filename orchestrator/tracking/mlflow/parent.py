@@ -31,10 +31,6 @@ NOTE_TAG: Final = "mlflow.note.content"
 RUN_DIR_TAG: Final = "sweep.run_dir"
 PARAM_PREFIX: Final = "recommended."
 
-_COMPOSED: Final = (
-    "front and recommendation are composed: speeds from probes, accuracies from learning curves; "
-    "see composed.csv among the artifacts"
-)
 _SHORTENED: Final = "... (the rest is in report.html, among the artifacts)"
 _NONE: Final = "nothing is recommended"
 _BY_SIGNAL: Final = 128
@@ -119,7 +115,6 @@ def parent_tags(run: content.MirroredRun) -> dict[str, str]:
         "mlflow.source.type": "LOCAL",
         "mlflow.source.git.commit": git.get("commit"),
         NOTE_TAG: note(run),
-        content.COMPOSED_TAG: _COMPOSED if run.is_composed else None,
         "sweep.name": sweep.name,
         RUN_DIR_TAG: str(run.run_dir),
         "sweep.git_dirty": git.get("dirty"),
@@ -142,7 +137,6 @@ def note(run: content.MirroredRun, answer: str = "") -> str:
         f"**Question:** {sweep.question}",
         f"**Data:** {sweep.data_note}" if sweep.data_note and not answer else "",
         "\n".join(f"- `{name}`: {text}" for name, text in sweep.space.items()),
-        f"{_COMPOSED[0].upper()}{_COMPOSED[1:]}." if run.is_composed else "",
         f"```\n{shlex.join(sweep.command_line)}\n```",
         f"Run directory: `{run.run_dir}`",
     )
