@@ -95,11 +95,11 @@ def changes_of(pairs: pd.DataFrame, names: tuple[str, str, str], *, sign: float)
     cells = pd.DataFrame({"num": df + df_2 + 1, "variance": within, "within": np.nan})
     cells.index = pd.MultiIndex.from_arrays([rows.index, rows["stage"]], names=["row", "stage"])
     for stage in rows["stage"].unique():
-        pool, apart = stage_pool(cells, Stage(stage))
+        pool = stage_pool(cells, Stage(stage))
         if pool is None:
             continue
-        odd = apart[apart.to_numpy(dtype=np.bool_)].index.get_level_values("row")
-        pooled = (rows["stage"] == stage) & ~rows.index.isin(odd)
+        is_apart = rows.index.isin(pool.apart.get_level_values("row"))
+        pooled = (rows["stage"] == stage) & ~is_apart
         of_pool = pool.variance * (1 / num + 1 / num_2)
         rows = rows.assign(
             variance=rows["variance"].mask(pooled, of_pool),

@@ -90,8 +90,8 @@ def by_config(
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     cells = pooling.speed_cells(clean, [ids], speed).reindex(configs.index)
     cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
-    pools = pooling.pools_of(trials, stage, speed)
-    configs = _with_interval(configs, cells, pooling.spread_of(cells, pools), speed)
+    spread = pooling.spread_of(cells, trials, stage, speed)
+    configs = _with_interval(configs, cells, spread, speed)
     return configs.reset_index(drop=True)
 
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.columns import numbers_of, tagged, texts_of, varying_params_of
@@ -47,7 +48,7 @@ _Z_975: Final = 1.96
 _NEEDED: Final = ("stage", "state", "isolation", "tags.contaminated", GROUP)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Pool:
     """The spread between fresh runs of one config.
 
@@ -57,6 +58,7 @@ class Pool:
         within: Mean variance within the runs it rests on; 0 if none is known.
         num_configs: Configs with repeats that it rests on; a config counts once a stage.
         stages: The stages of these repeats.
+        apart: Keys and stages of the cells whose variance is far larger: they keep their own.
         borrowed: These stages without the one it is used for.
     """
 
@@ -65,6 +67,7 @@ class Pool:
     within: float
     num_configs: int
     stages: tuple[str, ...]
+    apart: pd.Index[Any]
     borrowed: tuple[str, ...] = ()
 
     @property
@@ -90,20 +93,14 @@ class Pool:
         )
 
 
-Pools = dict[str, tuple[Pool, "pd.Series[bool]"]]
-"""The pool of each group of comparable rows that was repeated, by the group's name.
-
-With each pool: which configs of the stage are outliers, by their number in
-:func:`config_ids`.
-"""
-
-
-def spread_of(cells: pd.DataFrame, pools: Pools) -> pd.DataFrame:
+def spread_of(cells: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str) -> pd.DataFrame:
     """Return the spread of one run of each cell, from its pool or, for outliers, from the cell.
 
     Args:
         cells: Rows of :func:`speed_cells` with the ``config`` (:func:`config_ids`) and ``group``.
-        pools: From :func:`pools_of`, for the stage of the cells.
+        trials: The trials that are pooled.
+        stage: The stage of the cells.
+        speed: The figure.
 
     Returns:
         ``variance`` of the log speed and its degrees of freedom ``df``, NaN without a pool, and
@@ -111,9 +108,10 @@ def spread_of(cells: pd.DataFrame, pools: Pools) -> pd.DataFrame:
     """
     unknown = {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}
     spread = pd.DataFrame(unknown, index=cells.index)
-    for group, (pool, apart) in pools.items():
+    for group, pool in pools_of(trials, stage, speed).items():
         own = cells[(cells[GROUP] == group) & (cells["num"] > 0)]
-        is_apart = own["config"].isin(apart.index[apart])
+        of_stage = pool.apart[pool.apart.get_level_values("stage") == stage]
+        is_apart = own["config"].isin(of_stage.get_level_values("config"))
         more = (own["within"] - pool.within).clip(lower=0).fillna(0.0)
         variance = (pool.variance + more).mask(is_apart, own["variance"])
         spread.loc[own.index, "variance"] = variance
@@ -149,32 +147,27 @@ def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> p
     )
 
 
-def pool_cells(cells: pd.DataFrame) -> tuple[Pool | None, pd.Series[bool]]:
-    """Return the pooled variance of cells with a level ``stage``, and which cells are outliers.
-
-    None if no cell has two runs.
-    """
+def pool_cells(cells: pd.DataFrame) -> Pool | None:
+    """Return the pooled variance of cells with a level ``stage``; None if no cell has two runs."""
     repeated = cells[cells["num"] > 1]
-    apart = pd.Series(False, index=cells.index)
     if repeated.empty:
-        return None, apart
-    outlying = _outlying(repeated)
-    apart[outlying.index[outlying]] = True
-    alike = repeated[~outlying]
+        return None
+    is_apart = _outlying(repeated)
+    alike = repeated[~is_apart]
     df = alike["num"] - 1
     known = alike["within"].notna()
     within = np.average(alike["within"][known], weights=df[known]) if known.any() else 0.0
-    pool = Pool(
+    return Pool(
         variance=max(float(np.average(alike["variance"], weights=df)), float(within)),
         df=int(df.sum()),
         within=float(within),
         num_configs=len(alike),
         stages=tuple(alike.index.get_level_values("stage").unique()),
+        apart=repeated.index[is_apart],
     )
-    return pool, apart
 
 
-def _outlying(repeated: pd.DataFrame) -> pd.Series[bool]:
+def _outlying(repeated: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Return True for cells with a variance too large for it to be the others'."""
     from scipy.special import fdtrc
 
@@ -184,28 +177,30 @@ def _outlying(repeated: pd.DataFrame) -> pd.Series[bool]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (squares / df) / ((squares.sum() - squares).clip(min=0) / rest)
         p_values = np.where(rest > 0, fdtrc(df, rest, ratio), 1.0)
-    return pd.Series(p_values < _OUTLYING / len(df), index=repeated.index)
+    return np.asarray(p_values < _OUTLYING / len(df), dtype=np.bool_)
 
 
-def stage_pool(cells: pd.DataFrame, stage: Stage) -> tuple[Pool | None, pd.Series[bool]]:
-    """Return the pool for one stage, and which of all cells are outliers.
+def stage_pool(cells: pd.DataFrame, stage: Stage) -> Pool | None:
+    """Return the pool for one stage.
 
-    The pool uses the stage's own repeats if they give :data:`MIN_OWN_DF` degrees of freedom,
-    otherwise those of all stages.
+    It uses the stage's own repeats if they give :data:`MIN_OWN_DF` degrees of freedom, otherwise
+    those of all stages.
     """
-    stages = cells.index.get_level_values("stage")
-    pool, apart = pool_cells(cells[stages == stage])
-    if pool is None or pool.df < MIN_OWN_DF:
-        wider, wider_apart = pool_cells(cells)
-        if wider is not None and (pool is None or wider.df > pool.df):
-            borrowed = tuple(name for name in wider.stages if name != stage)
-            return replace(wider, borrowed=borrowed), wider_apart
-    return pool, apart
+    own = pool_cells(cells[cells.index.get_level_values("stage") == stage])
+    if own is not None and own.df >= MIN_OWN_DF:
+        return own
+    wider = pool_cells(cells)
+    if wider is None or (own is not None and wider.df <= own.df):
+        return own
+    return replace(wider, borrowed=tuple(name for name in wider.stages if name != stage))
 
 
-def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> Pools:
-    """Return the pools for a stage; a co-located probe counts as ``train``."""
-    pools: Pools = {}
+def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> dict[str, Pool]:
+    """Return the pool of each group that was repeated, for a stage.
+
+    A co-located probe counts as ``train``.
+    """
+    pools: dict[str, Pool] = {}
     done = trials[trials["state"] == TrialState.COMPLETED]
     if f"metrics.{speed}" not in done.columns or done.empty:
         return pools
@@ -215,10 +210,9 @@ def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> Pools:
     for group, rows in done.groupby(groups, sort=False):
         for some in (rows[~contaminated(rows)], rows):
             shown = some["stage"].mask(probed_co_located(some), str(Stage.TRAIN))
-            pool, apart = stage_pool(speed_cells(some, [ids, shown], speed), stage)
+            pool = stage_pool(speed_cells(some, [ids, shown], speed), stage)
             if pool is not None:
-                of_stage = apart[apart.index.get_level_values("stage") == stage]
-                pools[str(group)] = pool, of_stage.droplevel("stage")
+                pools[str(group)] = pool
                 break
     return pools
 

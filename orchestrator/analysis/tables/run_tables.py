@@ -145,8 +145,7 @@ class RunTables:
         """The spread between fresh runs of one config of the main group; None if not known."""
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
-        pools = pooling.pools_of(self.grouped, stage, speed)
-        return pools[self.main_group][0] if self.main_group in pools else None
+        return pooling.pools_of(self.grouped, stage, speed).get(self.main_group)
 
     @cached_property
     def noise_floor(self) -> NoiseFloor | None:
@@ -258,8 +257,7 @@ def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         cells = pd.DataFrame({"config": ids, GROUP: rows[GROUP]})
         cells = cells.join(own[["variance", "num"]], on="config")
         cells["within"] = pooling.speed_cells(rows, [rows.index.to_series()], SPEED)["within"]
-        pools = pooling.pools_of(grouped, stage, SPEED)
-        spread = pooling.spread_of(cells, pools).dropna()
+        spread = pooling.spread_of(cells, grouped, stage, SPEED).dropna()
         half = t_quantile(spread["df"].to_numpy()) * np.sqrt(spread["variance"])
         low = (rows[name] * np.exp(-half)).reindex(grouped.index).fillna(low)
         high = (rows[name] * np.exp(half)).reindex(grouped.index).fillna(high)
