@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,18 +155,11 @@ def text_of(cell: object) -> str:
     return "" if cell is None or pd.isna(cell) else str(cell)  # type: ignore[call-overload]
 
 
-def by_value(cells: pd.Series[Any], function: Callable[[Any], str]) -> pd.Series[str]:
-    """Return a function of each cell, called once for each value that occurs."""
-    codes, values = pd.factorize(cells, use_na_sentinel=False)
-    words = pd.Series([function(value) for value in values.tolist()], dtype="str")
-    return words.take(codes).set_axis(cells.index)
-
-
 def texts_of(rows: pd.DataFrame, column: str) -> pd.Series[str]:
     """Return a column of text, ``""`` for empty cells, and where the table has no such column."""
     if column not in rows.columns:
         return pd.Series("", index=rows.index, dtype="str")
-    return by_value(rows[column], text_of)
+    return rows[column].astype("str").fillna("")
 
 
 def numbers_of(rows: pd.DataFrame, column: str) -> pd.Series[float]:

@@ -10,7 +10,7 @@ from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import by_value, text_of, texts_of
+from orchestrator.analysis.columns import texts_of
 from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Isolation, Stage, TrialState
@@ -62,10 +62,12 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     Conditions that the sweep varies as a knob are left out.
     """
     columns = {
-        column: by_value(trials[column], _kinds if column == "device" else text_of)
+        column: texts_of(trials, column)
         for column, knob in CONDITIONS.items()
         if column in trials.columns and knob not in sweep.space
     }
+    if "device" in columns:
+        columns["device"] = columns["device"].map(_kinds)
     co_location = co_location_of(trials)
     trained = co_location[(trials["stage"] == Stage.TRAIN) & (co_location != "")]
     if trained.nunique() < 2:  # it separates rows only where trials were trained both ways
@@ -73,9 +75,9 @@ def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     return pd.DataFrame({**columns, CO_LOCATION: co_location}, index=trials.index)
 
 
-def _kinds(cell: object) -> str:
+def _kinds(devices: str) -> str:
     """Return the kinds of device in a row; the number of GPUs is a config's choice."""
-    return ", ".join(sorted(set(text_of(cell).split(", "))))
+    return ", ".join(sorted(set(devices.split(", "))))
 
 
 def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:

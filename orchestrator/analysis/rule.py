@@ -175,11 +175,6 @@ def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd
     return trials.assign(**dict.fromkeys(missing, np.nan))
 
 
-def unreported(rows: pd.DataFrame, objectives: Sequence[Objective]) -> list[str]:
-    """Return the objectives that none of the rows has."""
-    return [o.metric for o in objectives if numbers_of(rows, column_of(o)).isna().all()]
-
-
 def rule_of(sweep: SweepRecord) -> Rule:
     """Return the rule that a sweep states."""
     rigor = sweep.rigor

@@ -66,21 +66,11 @@ def compose(
         learned.join(of_curves), left_on=parts.COMBINATION, right_index=True, how="inner"
     )
     is_own = rows[parts.CONFIG].isin(own.index)  # what was trained itself has its own accuracy
-    rows = rows.assign(
-        **{
-            name: rows[name].where(~is_own, rows[parts.CONFIG].map(own[name]))
-            for name in own.columns
-        }
-    )
-    once = parts.one_offs(trials)
-    ids = rows["speed_ids"].explode()
+    own = own.reindex(rows[parts.CONFIG]).set_axis(rows.index)
+    rows[own.columns] = rows[own.columns].where(~is_own, own)
+    once, ids = parts.one_offs(trials), rows["speed_ids"].explode()
     own_once = once.reindex(ids).set_axis(ids.index).groupby(level=0).median()
-    rows = rows.assign(
-        **{
-            name: own_once[name].fillna(once[name].median())
-            for name in (parts.SETUP, parts.WARM_UP)
-        }
-    )
+    rows = rows.join(own_once.fillna(once.median()))
     missing = [name for name in metrics_of(trials) if name not in rows.columns]
     rows = rows.assign(**dict.fromkeys(missing, np.nan))
     rows = _with_interval(parts.with_times(rows), objectives[0].metric)

@@ -11,7 +11,7 @@ from orchestrator.analysis.columns import numbers_of, rows_of, text_of
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.selection import Selection
 from orchestrator.analysis.recommendation.speedup import Speedup
-from orchestrator.analysis.rule import Rule, best_of, column_of, unreported
+from orchestrator.analysis.rule import Rule, best_of, column_of
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import MOST_FACTOR, condition_text, format_config, shown
@@ -92,7 +92,8 @@ def why_none(selection: Selection, tables: RunTables) -> str:
 
 def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
     """Return why none of some trials that ended has every objective."""
-    missing = unreported(ended, rule.objectives)
+    asked = rule.objectives
+    missing = [o.metric for o in asked if numbers_of(ended, column_of(o)).isna().all()]
     if rule.target is not None and set(missing) & set(OF_THE_TARGET):
         figures = numbers_of(ended, column_of(rule.target)).dropna()
         text = f"no completed trial reached the target: {condition_text(rule.target)}"
@@ -100,7 +101,7 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
             best = best_of(rule.target, figures)
             text += f" (the best: {shown(rule.target.metric, best)})"
         return text
-    names = missing or [objective.metric for objective in rule.objectives]
+    names = missing or [objective.metric for objective in asked]
     return f"no completed trial has reported {' and '.join(names)}{batches_hint(missing)}"
 
 

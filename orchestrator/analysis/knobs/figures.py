@@ -69,7 +69,6 @@ class Figures:
         baseline: The baseline's value of each knob; empty where not known.
         idle: For a knob, True for the configs in which it has no effect, such as one of a loader
             in configs without workers; only knobs with such configs.
-        sign: +1 if larger is better, -1 if smaller is.
         asked: The requested knobs; None for all.
     """
 
@@ -86,7 +85,6 @@ class Figures:
     kind: Kind
     baseline: Mapping[str, Any]
     idle: Mapping[str, npt.NDArray[np.bool_]]
-    sign: float = 1.0
     asked: Collection[str] | None = None
 
     @cached_property

@@ -64,7 +64,6 @@ def figures_of(tables: RunTables, metric: str) -> list[Figures]:
         metric,
         baseline=tables.sweep.baseline,
         main=tables.main_group,
-        sign=tables.rule.objective_of(metric).sign,
     )
 
 
@@ -74,7 +73,6 @@ def figures_in(
     *,
     baseline: Mapping[str, Any],
     main: str = "",
-    sign: float = 1.0,
 ) -> list[Figures]:
     """Return a figure of the configs of a table, a group of comparable rows each.
 
@@ -85,7 +83,6 @@ def figures_in(
         metric: The figure.
         baseline: The baseline's value of each knob.
         main: The group that comes first.
-        sign: +1 if larger is better, -1 if smaller is.
     """
     params, column = params_of(configs), f"metrics.{metric}"
     if is_learned(metric):
@@ -114,7 +111,6 @@ def figures_in(
                 kind=kind,
                 baseline=baseline,
                 idle=_idle_knobs(rows),
-                sign=sign,
             )
         )
     return found

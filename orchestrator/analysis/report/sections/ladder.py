@@ -76,9 +76,8 @@ def ladder(tables: RunTables, config: Mapping[str, Any]) -> list[Step]:
     of_speed = figures[speed]
     if of_speed is None or not {0, 2 ** len(changed) - 1} <= set(nodes[speed]):
         raise TableError("the baseline or the config has no speed of a completed searching run")
-    gains = {
-        node: of_speed.sign * float(of_speed.levels[row]) for node, row in nodes[speed].items()
-    }
+    sign = tables.rule.speed.sign
+    gains = {node: sign * float(of_speed.levels[row]) for node, row in nodes[speed].items()}
     bits = [(1 << index, item) for index, item in enumerate(changed.items())]
     return [
         Step(
