@@ -18,7 +18,7 @@ import pandas as pd
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import CONDITIONS, OF_PROCESS
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.pooling import contaminated, counting
+from orchestrator.analysis.statistics.pooling import contaminated, counting, speed_cells
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.provenance.environment import TIMED_PACKAGES
@@ -189,14 +189,8 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
     )
     done = completed[completed[rule.speed_column] > 0]
     done = done[counting(done, [done[column] for column in by])]
-    speeds = (
-        done.assign(log=np.log(done[rule.speed_column]), clean=~contaminated(done))
-        .groupby(by, sort=False, dropna=False)
-        .agg(
-            runs=("log", "size"),
-            clean=("clean", "sum"),
-            log=("log", "mean"),
-            variance=("log", "var"),
-        )
-    )
-    return speeds.join(accuracy).reset_index()
+    keys_of = [done[column] for column in by]
+    speeds = speed_cells(done, keys_of, rule.speed.metric)[["num", "mean", "variance"]]
+    speeds = speeds.rename(columns={"num": "runs", "mean": "log"})
+    clean = (~contaminated(done)).groupby(keys_of, sort=False, dropna=False).sum()
+    return speeds.assign(clean=clean).join(accuracy).reset_index()

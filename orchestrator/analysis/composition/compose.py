@@ -74,7 +74,6 @@ def compose(
     missing = [name for name in metrics_of(trials) if name not in rows.columns]
     rows = rows.assign(**dict.fromkeys(missing, np.nan))
     rows = _with_interval(parts.with_times(rows), objectives[0].metric)
-    pairs = zip(rows["speed_ids"], rows["curve_ids"], strict=True)
     done = keyed[keyed["state"] == TrialState.COMPLETED]
     probed, trained = (
         done.loc[done["stage"] == s, parts.CONFIG] for s in (Stage.PROBE, Stage.TRAIN)
@@ -82,7 +81,7 @@ def compose(
     is_lost = keyed["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])
     lost = keyed.loc[is_lost & (keyed["stage"] == Stage.TRAIN), parts.COMBINATION].value_counts()
     rows = rows.assign(
-        trial_ids=pd.Series([speed + curve for speed, curve in pairs], rows.index, dtype="object"),
+        trial_ids=rows["speed_ids"] + rows["curve_ids"],
         num_lost=rows["num_lost"] + rows[parts.COMBINATION].map(lost).fillna(0).astype("int64"),
         **{COMPOSED: ~(rows[parts.CONFIG].isin(probed) & rows[parts.CONFIG].isin(trained))},
     )
