@@ -167,13 +167,6 @@ def learned_word(rule: Rule) -> str:
     return "accuracy" if is_accuracy(rule.accuracy.metric) else rule.accuracy.metric
 
 
-def times_baseline(rule: Rule, ratio: str) -> str:
-    """Return ``1.26x the baseline's speed``, or similar words for a figure that is no speed."""
-    if rule.is_of_speed:
-        return f"{ratio}x the baseline's speed"
-    return f"{ratio}x as good as the baseline in {rule.speed.metric}"
-
-
 def _whose(rule: Rule) -> str:
     """Return the conditions; each later tolerance is among the configs that meet those before."""
     words = ""

@@ -18,7 +18,7 @@ from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup, confirmed_configs, speed_up
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import shown, shown_difference, times_baseline
+from orchestrator.analysis.wording import shown, shown_difference
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, is_accuracy
@@ -167,18 +167,13 @@ def how_sure(speedup: Speedup, unknown: Sequence[str], rule: Rule) -> str:
     """Return a speed-up with its evidence, or why it is open: ``unknown``."""
     if speedup.is_same:
         return "it is the baseline itself"
-    if not speedup.is_known:
+    if not (speedup.leads or (speedup.is_known and speedup.is_tie)):
         return f"speed-up not known: {'; '.join(unknown)}"
-    parts = [
-        f"{times_baseline(rule, f'{speedup.ratio:.2f}')}, 95 % interval {speedup.low:.2f}x to "
-        f"{speedup.high:.2f}x, over {speedup.pairs_text}"
-    ]
+    evidence = f"with 95 % confidence, over {speedup.pairs_text}"
     if speedup.num_left_out:
         num = counted(speedup.num_left_out, "pair")
-        parts.append(f"{num} left out, contaminated or under other conditions")
-    if speedup.is_tie:
-        parts.append(f"that is within the {percent(speedup.tie_margin)} that make a tie")
-    return "; ".join(parts)
+        evidence += f"; {num} left out, contaminated or under other conditions"
+    return f"it {_times_as_fast(speedup, rule)} {evidence}"
 
 
 def _times_as_fast(speedup: Speedup, rule: Rule) -> str:

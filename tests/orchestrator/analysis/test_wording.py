@@ -12,7 +12,6 @@ from orchestrator.analysis.wording import (
     short,
     shown,
     telling_knobs,
-    times_baseline,
     verdict_text,
 )
 from orchestrator.metrics import Objective, at_least, maximize, minimize
@@ -108,9 +107,3 @@ def test_the_other_rules() -> None:
         "what the sweep's function least_memory returns; among the configs whose val_acc is at "
         "least 90.00 %"
     )
-
-
-def test_what_is_no_speed_is_not_called_one() -> None:
-    assert times_baseline(RULE, "1.26") == "1.26x the baseline's speed"
-    memory = Rule(objectives=(MEMORY, ACCURACY))
-    assert times_baseline(memory, "1.26") == "1.26x as good as the baseline in peak_rss_gib"

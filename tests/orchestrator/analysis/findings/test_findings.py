@@ -98,7 +98,7 @@ def test_it_begins_with_the_answer_and_has_all_that_it_rests_on(made: MadeRun) -
     }
     speedup = content["speedup"]
     assert (speedup["basis"], speedup["num_pairs"]) == ("confirm", 3)
-    assert f"{speedup['ratio']:.2f}x the baseline's" in speedup["text"]
+    assert f"{speedup['ratio']:.2f} times as fast as the baseline (" in speedup["text"]
     ours, theirs = (which["figures"]["samples_per_s"] for which in (content, content["baseline"]))
     assert ours / theirs == pytest.approx(speedup["ratio"]), "one stage, one ratio"
     assert content["noise_floor"]["stage"] == "confirm"
