@@ -99,26 +99,22 @@ load = load_run
 recommend = findings
 
 
-def describe(source: checks.Source, *, run: RunTables | None = None) -> pd.DataFrame:
-    """Describe the columns of a run's trials, or of a frame.
+def describe(run: RunTables, frame: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Describe the columns of a run's trials, or of another frame of it.
 
     Args:
-        source: A run; or a frame of one, with ``run``.
-        run: The run of a frame, for its knobs' units and meanings.
+        run: A run.
+        frame: Its frame, such as ``an.configs(run)``; None: its trials.
 
     Returns:
         One row a column: ``column``; ``kind`` (``knob``, ``metric``, ``tag`` or ``trial``);
         ``role`` of a knob (``systems``, ``learning`` or ``both``); ``unit``; ``meaning``;
         ``num_measured``, cells that are known; ``num_values``, how many differ.
-
-    Raises:
-        TableError: A frame came without its run.
     """
-    tables = checks.run_of(source, run, "describe")
-    frame = tables.trials if isinstance(source, RunTables) else source
+    frame = run.trials if frame is None else frame
     known = [frame[column].dropna() for column in frame.columns]
     rows = [
-        _meaning_of(str(column), tables)
+        _meaning_of(str(column), run)
         | {"num_measured": len(cells), "num_values": cells.map(str).nunique()}
         for column, cells in zip(frame.columns, known, strict=True)
     ]
@@ -148,7 +144,7 @@ def _meaning_of(column: str, run: RunTables) -> dict[str, str]:
     return {"column": column, "kind": kind, "role": role, "unit": unit, "meaning": meaning}
 
 
-def configs(source: checks.Source, *, run: RunTables | None = None) -> pd.DataFrame:
+def configs(run: RunTables) -> pd.DataFrame:
     """Return the configs that completed, with repeats combined.
 
     Only runs of stage ``train`` select, so configs are compared by these. The
@@ -156,8 +152,7 @@ def configs(source: checks.Source, *, run: RunTables | None = None) -> pd.DataFr
     :func:`orchestrator.analysis.statistics.by_config.by_config`.
 
     Args:
-        source: A run; or rows of its ``trials``, with ``run``.
-        run: The run of a frame.
+        run: A run; ``run.only(...)`` is one of some of its trials.
 
     Returns:
         One row a config: ``params.*``; ``group`` of rows that may be ranked together;
@@ -165,16 +160,13 @@ def configs(source: checks.Source, *, run: RunTables | None = None) -> pd.DataFr
         it is over; ``num_runs``; ``verdict`` against the best (``best``, ``tied``, ``worse``,
         ``unresolved``, empty if a condition is not met) with ``ratio_to_best``; ``on_front``.
         An empty frame if nothing completed. The frame remembers the run's objectives.
-
-    Raises:
-        TableError: A frame came without its run, lacks a knob, or has a trial twice.
     """
-    tables = checks.tables_of(source, run, "configs")
-    return checks.labelled(tables.ranked, tables.sweep)
+    return checks.labelled(run.ranked, run.sweep)
 
 
 def pareto_front(
-    source: checks.Source, objectives: str | Objective | Sequence[str | Objective] | None = None
+    source: RunTables | pd.DataFrame,
+    objectives: str | Objective | Sequence[str | Objective] | None = None,
 ) -> pd.DataFrame:
     """Return the configs that no other config beats in every objective.
 
@@ -206,7 +198,11 @@ def pareto_front(
 
 
 def export(
-    source: checks.Source, folder: str | Path, format: str = "csv", *, name: str = "table"
+    source: RunTables | pd.DataFrame,
+    folder: str | Path,
+    format: str = "csv",
+    *,
+    name: str = "table",
 ) -> list[Path]:
     """Write a run's tables, or a frame, into a folder.
 

@@ -13,7 +13,7 @@ from orchestrator.analysis.rule import limit_of
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED
 from orchestrator.analysis.statistics.curves import accuracy_asked
 from orchestrator.analysis.statistics.intervals import t_quantile
-from orchestrator.analysis.tables.checks import Source, checked_configs, require, run_of
+from orchestrator.analysis.tables.checks import require
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
 from orchestrator.metrics import is_accuracy
@@ -23,15 +23,12 @@ FAMILY: Final = "family"
 """Column that numbers the configs which differ in the knob alone."""
 
 
-def scaling(
-    source: Source, knob: str = "num_workers", *, run: RunTables | None = None
-) -> pd.DataFrame:
+def scaling(run: RunTables, knob: str = "num_workers") -> pd.DataFrame:
     """Return the speeds of configs that differ in one knob alone, over that knob.
 
     Args:
-        source: A run; or a frame of its configs, with ``run``.
+        run: A run.
         knob: A knob of numbers.
-        run: The run of a frame.
 
     Returns:
         One row a config and ``family``, in the order of the knob: ``params.*``, the knob first;
@@ -44,25 +41,23 @@ def scaling(
         ``interval``, what the measured interval is over.
 
     Raises:
-        TableError: A frame came without its run or has trials; the knob is unknown, is no number,
-            or no two configs differ in it alone.
+        TableError: The knob is unknown, is no number, or no two configs differ in it alone; or no
+            trial has a speed.
 
     Source: strong scaling, speed-up and efficiency (Amdahl, "Validity of the single processor
     approach", 1967).
     """
-    tables = run_of(source, run, "scaling")
     name = knob.removeprefix("params.")
-    if name not in tables.sweep.knobs:
+    if name not in run.sweep.knobs:
         raise TableError(
-            f"scaling: {tables.sweep.trainable or 'the trainable'} has no knob {name!r}"
-            f"{nearest(name, tables.sweep.knobs)}",
-            f"knobs: {', '.join(tables.sweep.knobs)}",
+            f"scaling: {run.sweep.trainable or 'the trainable'} has no knob {name!r}"
+            f"{nearest(name, run.sweep.knobs)}",
+            f"knobs: {', '.join(run.sweep.knobs)}",
         )
     column = f"params.{name}"
-    needed = (GROUP, SPEED, "variance", "df", "num_runs", "interval", "trial_ids")
-    frame = _frame(source, tables, "scaling", *needed)
-    frame = frame[frame[SPEED].notna()].reset_index(drop=True)
-    if tables.rule.speed_column != SPEED:  # the spread belongs to another figure
+    require(run.configs, [SPEED], "scaling")
+    frame = run.configs[run.configs[SPEED].notna()].reset_index(drop=True)
+    if run.rule.speed_column != SPEED:  # the spread belongs to another figure
         frame = frame.assign(variance=np.nan)
     rows = _with_speedups(_families(frame, column), column)
     first = [column, *(name for name in params_of(frame) if name != column), FAMILY, GROUP]
@@ -72,13 +67,6 @@ def scaling(
     ]  # fmt: skip
     table = rows.reindex(columns=[*first, *figures])
     return table.sort_values([FAMILY, column]).reset_index(drop=True)
-
-
-def _frame(source: Source, tables: RunTables, function: str, *needed: str) -> pd.DataFrame:
-    """Return the configs of a run, or a frame of some of them, with every knob."""
-    frame = tables.configs if isinstance(source, RunTables) else checked_configs(source, function)
-    require(frame, [*(f"params.{name}" for name in tables.sweep.knobs), *needed], function)
-    return frame
 
 
 def _families(frame: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -115,9 +103,7 @@ def _with_speedups(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     )
 
 
-def time_to_accuracy(
-    source: Source, target: float | None = None, *, run: RunTables | None = None
-) -> pd.DataFrame:
+def time_to_accuracy(run: RunTables, target: float | None = None) -> pd.DataFrame:
     """Return the training time in which each config reached an accuracy.
 
     Time counts in training epochs without evaluation if the reports have it; otherwise from
@@ -125,10 +111,9 @@ def time_to_accuracy(
     it is the time of its curve's epochs at its own speed.
 
     Args:
-        source: A run; or a frame of its configs, with ``run``.
+        run: A run.
         target: The accuracy to reach, for the accuracy that the sweep's rule names. None: the
             sweep's own target, or the least accuracy that its rule accepts.
-        run: The run of a frame, for its curves.
 
     Returns:
         One row a config, the soonest first: ``params.*``; ``group``; ``target``; ``reached_s``,
@@ -136,17 +121,13 @@ def time_to_accuracy(
         ``num_runs``; ``trained_s``, the median of their training times; the accuracy at the end.
 
     Raises:
-        TableError: A frame came without its run or has trials; no accuracy was reported; the
-            target is no fraction of 1 if the accuracy is one.
+        TableError: No accuracy was reported; the target is no fraction of 1 if the accuracy is one.
 
     Source: time to accuracy as MLPerf Training counts it (Mattson et al., MLSys 2020).
     """
-    tables = run_of(source, run, "time_to_accuracy")
-    accuracy = tables.rule.accuracy_column
-    frame = _frame(source, tables, "time_to_accuracy", GROUP, "timed_ids", accuracy)
-    target = _target(target, frame, tables, "time_to_accuracy")
+    target, frame = _target(target, run, "time_to_accuracy"), run.configs
     table = frame[[*params_of(frame), GROUP]].assign(target=target)
-    table = table.join(tables.times_to(target, frame)).join(frame[accuracy])
+    table = table.join(run.times_to(target, frame)).join(frame[run.rule.accuracy_column])
     return table.sort_values("reached_s", kind="stable").reset_index(drop=True)
 
 
@@ -171,7 +152,7 @@ def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
     Source: Qiao et al., "Pollux: Co-adaptive Cluster Scheduling for Goodput-Optimized Deep
     Learning", OSDI 2021.
     """
-    value = _target(target, run.configs, run, "goodput")
+    value = _target(target, run, "goodput")
     frame = run.aiming_at(value).configs
     columns = [*params_of(frame), GROUP, SPEED, "metrics.goodput"]
     table = frame.reindex(columns=columns).sort_values(
@@ -180,7 +161,7 @@ def goodput(run: RunTables, target: float | None = None) -> pd.DataFrame:
     return table.assign(target=value, efficiency=table["metrics.goodput"] / table[SPEED])
 
 
-def _target(target: float | None, frame: pd.DataFrame, tables: RunTables, function: str) -> float:
+def _target(target: float | None, tables: RunTables, function: str) -> float:
     """Return the accuracy to reach: without one the sweep's target, or what its rule requires."""
     rule, curves = tables.rule, tables.whole_curves
     metric = rule.accuracy.metric
@@ -188,7 +169,7 @@ def _target(target: float | None, frame: pd.DataFrame, tables: RunTables, functi
         raise TableError(f"{function}: no report of the run has the accuracy {metric}")
     if target is None:
         if rule.target is None or rule.target.metric != metric:
-            return accuracy_asked(frame, rule)
+            return accuracy_asked(tables.configs, rule)
         searched = tables.trials.loc[tables.trials["stage"] == Stage.TRAIN, "trial_id"]
         of_search = curves["trial_id"].isin(searched)
         return limit_of(rule.target, curves.loc[of_search, rule.accuracy_column])

@@ -16,7 +16,6 @@ from orchestrator.analysis.knobs.figures import Figures, Verdict
 from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.intervals import CONFIDENCE
 from orchestrator.analysis.statistics.matched_pairs import Rows, holm
-from orchestrator.analysis.tables.checks import Source
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.space.configs import format_setting
 
@@ -27,7 +26,7 @@ _CELLS: Final = ("metric", "kind", "effect", "low", "high", "p", "verdict")
 _MORE: Final = ("smallest", "largest", "basis", "composed", "contaminated", "group")
 
 
-def effects(source: Source, on: str | None = None, *, run: RunTables | None = None) -> pd.DataFrame:
+def effects(run: RunTables, on: str | None = None) -> pd.DataFrame:
     """Return each knob's effect on a figure, by matched pairs: configs that differ in it alone.
 
     Pairs are within one group of comparable rows. For speeds, pairs with a contaminated run count
@@ -35,10 +34,9 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
     count by the runs from which their figures are composed: none twice.
 
     Args:
-        source: A run; or rows of its ``trials``, with ``run``.
+        run: A run; its baseline is the reference.
         on: The figure, such as ``samples_per_s``, for all knobs. None: the speed for ``systems``
             knobs, the accuracy for ``learning`` knobs and the two for ``both``.
-        run: The run of a frame: its baseline is the reference.
 
     Returns:
         One row a knob, pair of values and figure. ``reference`` and ``value``, the baseline's first
@@ -51,26 +49,23 @@ def effects(source: Source, on: str | None = None, *, run: RunTables | None = No
         not itself measured. ``contaminated``: no pair has clean runs alone.
 
     Raises:
-        TableError: The figure is unknown, or a frame lacks a needed column or has a trial twice.
+        TableError: The figure is unknown.
 
     Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
     noise of repeats pooled in; Holm, Scandinavian Journal of Statistics 6, 1979.
     """
-    return effects_in(asked_figures(source, on, run, "effects"))
+    return effects_in(asked_figures(run, on, "effects"))
 
 
-def interactions(
-    source: Source, on: str | None = None, *, run: RunTables | None = None
-) -> pd.DataFrame:
+def interactions(run: RunTables, on: str | None = None) -> pd.DataFrame:
     """Return the joint effect of two knobs beyond the effect of each.
 
     From complete 2 x 2 blocks only: four configs that differ in the two knobs alone.
 
     Args:
-        source: As :func:`effects` takes it.
+        run: A run.
         on: The figure, for all knobs. None: the speed for two knobs that change it by their roles,
             the accuracy for two that change the accuracy.
-        run: As for :func:`effects`.
 
     Returns:
         One row two knobs, a value of each with its reference, and figure. ``effect`` is a ratio
@@ -86,7 +81,7 @@ def interactions(
     Source: contrasts of a factorial design (Box, Hunter and Hunter, "Statistics for
     Experimenters", 2nd edition 2005, chapter 5); intervals as :func:`effects`.
     """
-    return interactions_in(asked_figures(source, on, run, "interactions"))
+    return interactions_in(asked_figures(run, on, "interactions"))
 
 
 def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:

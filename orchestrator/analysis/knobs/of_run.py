@@ -18,7 +18,7 @@ from orchestrator.analysis.knobs.figures import Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
 from orchestrator.analysis.statistics.pooling import config_ids
-from orchestrator.analysis.tables.checks import Source, column_named, tables_of
+from orchestrator.analysis.tables.checks import column_named
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import is_share
 from orchestrator.metric_table import OF_THE_TARGET
@@ -30,14 +30,13 @@ _IDLE: Final = "tags.idle"
 
 
 def asked_figures(
-    source: Source, on: str | None = None, run: RunTables | None = None, function: str = "effects"
+    tables: RunTables, on: str | None = None, function: str = "effects"
 ) -> list[Figures]:
-    """Return the requested figures of a run, or of some of its trials, each with its knobs.
+    """Return the requested figures of a run, each with its knobs.
 
     ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by
     their roles, likewise the accuracy and each further objective.
     """
-    tables = tables_of(source, run, function)
     if on is not None:
         on = on.removeprefix("metrics.")
         column_named(tables.grouped[metrics_of(tables.grouped)], on, function)

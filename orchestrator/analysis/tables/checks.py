@@ -1,4 +1,4 @@
-"""Checks of the arguments of a function: a run or a frame, its columns, its objectives.
+"""Checks of the arguments of a function: a frame's columns, its objectives.
 
 Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which names what is wrong.
 """
@@ -6,59 +6,18 @@ Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 import msgspec
 import pandas as pd
 
 from orchestrator.analysis.columns import TableError
-from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest
 from orchestrator.metrics import Goal, Objective, usual_goal
 from orchestrator.storage.sweep_record import SweepRecord
 
-Source = RunTables | pd.DataFrame
-"""A run, or a frame of it."""
-
 _KEY: Final = "objectives"
 """Key among a frame's ``attrs``, which pandas keeps through filters, sorts and new columns."""
-
-
-def run_of(source: Source, run: RunTables | None, function: str) -> RunTables:
-    """Return the run for a question: the source, or the run of a frame; else raise an error."""
-    if isinstance(source, RunTables):
-        return source
-    if run is None:
-        raise TableError(
-            f"{function}: a frame alone does not say what its sweep varied and asked",
-            f"give the run as well: an.{function}(frame, run=an.load(...))",
-        )
-    return run
-
-
-def tables_of(frame: Source, run: RunTables | None, function: str) -> RunTables:
-    """Return the run for a question; for a frame, its run with these trials alone.
-
-    They have every knob, so that nothing is pooled unseen.
-
-    Raises:
-        TableError: The frame is of configs, lacks a knob's column, or has a trial twice.
-    """
-    run = run_of(frame, run, function)
-    if isinstance(frame, RunTables):
-        return run
-    if "trial_ids" in frame.columns:
-        raise TableError(
-            f"{function}: takes a frame of trials, this one has a row a config",
-            "give rows of run.trials",
-        )
-    knobs = [f"params.{name}" for name in run.sweep.knobs]
-    require(frame, ["trial_id", "stage", "state", *knobs], function)
-    twice = frame["trial_id"][frame["trial_id"].duplicated()]
-    if len(twice):
-        raise TableError(f"{function}: holds trial {twice.iloc[0]} twice", "give each row once")
-    return replace(run, trials=frame.reset_index(drop=True))
 
 
 def checked_configs(frame: pd.DataFrame, function: str) -> pd.DataFrame:
@@ -67,7 +26,7 @@ def checked_configs(frame: pd.DataFrame, function: str) -> pd.DataFrame:
         raise TableError(
             f"{function}: takes a frame of configs, this one has a row a trial (trial_id): "
             "repeats would count as configs",
-            f"an.{function}(an.configs(trials, run=run))",
+            f"an.{function}(an.configs(run))",
         )
     return frame
 

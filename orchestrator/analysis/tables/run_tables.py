@@ -180,6 +180,10 @@ class RunTables:
         """The configs of a factored search in all groups whose curves were stopped."""
         return self._searched(self.grouped, TrialState.STOPPED)
 
+    def only(self, are_asked: pd.Series[bool]) -> RunTables:
+        """Return the run with some of its trials alone: ``run.only(run.trials["seed"] == 0)``."""
+        return replace(self, trials=self.trials[are_asked].reset_index(drop=True))
+
     def aiming_at(self, target: float) -> RunTables:
         """Return the run as one of a sweep with this accuracy as its target."""
         accuracy = self.rule.accuracy

@@ -44,8 +44,7 @@ def test_a_directory_is_loaded_and_its_configs_have_knobs_first(
 
 
 def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.RunTables) -> None:
-    trials = run.trials[run.trials["params.batch_size"] == 1000]
-    some, every = an.configs(trials, run=run), an.configs(run)
+    some, every = an.configs(run.only(run.trials["params.batch_size"] == 1000)), an.configs(run)
     expected = every[every["params.batch_size"] == 1000]
     assert some[SPEED].tolist() == expected[SPEED].tolist()
     assert (some["verdict"] == "best").sum() == 1
@@ -54,17 +53,6 @@ def test_configs_of_some_trials_are_those_of_a_run_without_the_others(run: an.Ru
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (
-            lambda run: an.configs(run.trials.drop(columns="params.lr"), run=run),
-            r"no column 'params\.lr'",
-        ),
-        (lambda run: an.configs(run.trials), r"a frame alone.*\n.*run=an\.load"),
-        (lambda run: an.configs(an.configs(run), run=run), "a row a config"),
-        (
-            lambda run: an.configs(run.trials.rename(columns={"state": "stat"}), run=run),
-            "no column 'state'; did you mean 'stat'",
-        ),
-        (lambda run: an.configs(pd.concat([run.trials] * 2), run=run), "trial 000000000000 twice"),
         (
             lambda run: an.pareto_front(run.trials, BOTH),
             r"a row a trial.*\n  an\.pareto_front\(an\.configs",
@@ -112,7 +100,7 @@ def test_every_column_of_every_frame_has_a_meaning(
     run: an.RunTables, factored: an.RunTables
 ) -> None:
     for frame in (run.trials, an.configs(run), an.configs(factored), run.curves, run.steps):
-        told = an.describe(frame, run=run)
+        told = an.describe(run, frame)
         assert told.loc[told["meaning"] == "", "column"].tolist() == []
     made = MadeRun()
     made.add(config(), **{"metrics.kteps": 3.0, "metrics.goodput_low": 1.0})

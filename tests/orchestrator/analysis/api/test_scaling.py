@@ -78,13 +78,7 @@ def test_the_ceiling_is_the_slower_of_loader_and_model() -> None:
         (lambda run: an.scaling(run, knob="allocator"), "allocator is no number"),
         (lambda run: an.scaling(run, knob="params.threads"), "not varied; its values: 0"),
         (lambda run: an.scaling(MadeRun().tables), "none, since no config completed"),
-        (lambda run: an.scaling(run.trials, run=run), "a row a trial"),
-        (
-            lambda run: an.scaling(an.configs(run).drop(columns="params.lr"), run=run),
-            r"no column 'params\.lr'",
-        ),
         (lambda run: an.time_to_accuracy(run, target=90), "val_acc is a fraction of 1"),
-        (lambda run: an.time_to_accuracy(an.configs(run)), "a frame alone"),
         (
             lambda run: an.time_to_accuracy(
                 replace(run, curves=run.curves.drop(columns="metrics.val_acc"))
