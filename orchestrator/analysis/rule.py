@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -177,21 +176,25 @@ def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd
 
 def rule_of(sweep: SweepRecord) -> Rule:
     """Return the rule that a sweep states."""
-    rigor = sweep.rigor
-    with_own = partial(
-        with_tolerance,
-        rule=sweep.rule,
-        accuracy_tolerance=rigor.accuracy_tolerance,
-        tie_margin=rigor.tie_margin,
-    )
-    objectives = [with_own(objective) for objective in sweep.objectives]
+    objectives = [with_own_tolerance(objective, sweep) for objective in sweep.objectives]
     speed = next(objective for objective in objectives if objective.bound is None)
     return Rule(
         objectives=tuple(sorted(objectives, key=lambda each: each is not speed)),
         how=sweep.rule,
-        tie_margin=float(rigor.tie_margin),
+        tie_margin=float(sweep.rigor.tie_margin),
         costs=tuple(sweep.costs),
-        target=sweep.target and with_own(sweep.target),
+        target=sweep.target and with_own_tolerance(sweep.target, sweep),
+    )
+
+
+def with_own_tolerance(objective: Objective, sweep: SweepRecord) -> Objective:
+    """Return an objective with the tolerance that its sweep gives it, where it has none itself."""
+    rigor = sweep.rigor
+    return with_tolerance(
+        objective,
+        rule=sweep.rule,
+        accuracy_tolerance=rigor.accuracy_tolerance,
+        tie_margin=rigor.tie_margin,
     )
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import TableError, write_csv
@@ -197,26 +196,19 @@ def pareto_front(
     return pareto.in_order(frame[pareto.pareto_front(frame, asked)], asked)
 
 
-def export(
-    source: RunTables | pd.DataFrame,
-    folder: str | Path,
-    format: str = "csv",
-    *,
-    name: str = "table",
-) -> list[Path]:
-    """Write a run's tables, or a frame, into a folder.
+def export(run: RunTables, folder: str | Path, format: str = "csv") -> list[Path]:
+    """Write a run's tables into a folder.
 
-    For a run: ``trials``, ``configs``, ``front``, ``curves``, ``steps``, ``columns`` (unit and
+    They are ``trials``, ``configs``, ``front``, ``curves``, ``steps``, ``columns`` (unit and
     meaning of each column) and, for a factored search, ``candidates``. Files of these names are
     replaced.
 
     In ``csv`` a list or tuple is JSON text, ``["a", "b"]``; in ``parquet`` it is a list.
 
     Args:
-        source: A run, or a frame.
+        run: A run.
         folder: The folder to write to; it is created.
         format: ``csv`` or ``parquet``.
-        name: For a frame: the file's name without its ending.
 
     Returns:
         The files that were written.
@@ -230,8 +222,7 @@ def export(
             f"export: unknown format {format!r}{nearest(str(format), FORMATS)}",
             f"formats: {', '.join(FORMATS)}",
         )
-    tables = _tables_of(source) if isinstance(source, RunTables) else {name: source}
-    folder = Path(folder)
+    folder, tables = Path(folder), _tables_of(run)
     with refusing_os_errors("another folder is given by --out DIR on the command line"):
         folder.mkdir(parents=True, exist_ok=True)
         return [_write(folder / f"{title}.{format}", table) for title, table in tables.items()]
@@ -255,9 +246,9 @@ def _write(path: Path, table: pd.DataFrame) -> Path:
     is_csv = path.suffix == ".csv"
 
     def converted(cell: object) -> object:
-        if not isinstance(cell, (list, tuple, np.ndarray)):
+        if not isinstance(cell, tuple):
             return cell
-        return json.dumps(list(cell), default=str) if is_csv else list(cell)
+        return json.dumps(cell) if is_csv else list(cell)
 
     names = [str(n) for n, kind in table.dtypes.items() if pd.api.types.is_object_dtype(kind)]
     table = table.assign(**{name: table[name].map(converted) for name in names})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -14,13 +14,12 @@ import pandas as pd
 from orchestrator.analysis.comparison import changes, pairs
 from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.words import HOST, by_weight, change_text, labels_of, leading
-from orchestrator.analysis.rule import Rule
+from orchestrator.analysis.rule import Rule, with_own_tolerance
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.formats import counted
-from orchestrator.metrics import is_accuracy
 from orchestrator.storage.sweep_record import SweepRecord
 
 _MOST_NAMED: Final = 3
@@ -195,12 +194,8 @@ def limits_of(
         tolerance: Share of the speed that a config may lose.
         levels: Accuracy of each config in the first run.
     """
-    accuracy = rule.accuracy
-    allowed, is_relative = accuracy.tolerance, accuracy.relative
-    if allowed is None:
-        is_relative = not is_accuracy(accuracy.metric)
-        allowed = sweep.rigor.tie_margin if is_relative else sweep.rigor.accuracy_tolerance
-    of_accuracy: pd.Series[float] | float = allowed * levels.abs() if is_relative else allowed
+    accuracy = with_own_tolerance(replace(rule.accuracy, bound=None), sweep)
+    of_accuracy = (accuracy.tolerance or 0.0) * (levels.abs() if accuracy.relative else 1.0)
     return {accuracy.metric: of_accuracy, rule.speed.metric: -math.log1p(-tolerance)}
 
 

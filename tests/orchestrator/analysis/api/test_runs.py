@@ -213,13 +213,6 @@ def test_candidates_of_a_factored_search_are_a_table(
     assert [p.stem for p in an.export(factored, tmp_path)] == [*TABLES, "candidates"]
 
 
-def test_a_frame_is_exported_and_its_lists_are_json(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"ids": [("a", "b"), (), ["c"]], "at": pd.to_datetime(["2026-01-02"] * 3)})
-    (path,) = an.export(frame, tmp_path, name="mine")
-    assert path == tmp_path / "mine.csv"
-    assert pd.read_csv(path)["ids"].map(json.loads).tolist() == [["a", "b"], [], ["c"]]
-
-
 def test_a_wrong_export_is_named(run: an.RunTables, tmp_path: Path) -> None:
     with pytest.raises(an.TableError, match="unknown format 'parqet'; did you mean 'parquet'"):
         an.export(run, tmp_path, format="parqet")
