@@ -86,11 +86,6 @@ class Mean:
 class Points:
     """The configs of a table, found from each other by the knobs in which they differ.
 
-    The key of a config is the sum of a random 64-bit number for each of its values (Zobrist, "A
-    new hashing method with application for game playing", 1970), so that the key of another config
-    follows from the values that change. Among a million configs, two have the same key once in some
-    30 million tables.
-
     Args:
         configs: A column a knob, a row a config; no two rows are equal.
 
@@ -100,24 +95,18 @@ class Points:
     """
 
     def __init__(self, configs: pd.DataFrame) -> None:
-        random = np.random.default_rng(0)
         self.values: dict[str, list[Any]] = {}
         self.codes: dict[str, npt.NDArray[np.int32]] = {}
-        self._numbers: dict[str, npt.NDArray[np.uint64]] = {}
-        self.keys = np.zeros(len(configs), dtype=np.uint64)
         for name in configs.columns:
             try:
                 codes, values = pd.factorize(configs[name], sort=True, use_na_sentinel=False)
             except TypeError:  # values of several types have no order
                 codes, values = pd.factorize(configs[name], use_na_sentinel=False)
-            numbers = random.integers(2**64, size=len(values), dtype=np.uint64)
             self.values[name], self.codes[name] = values.tolist(), codes.astype(np.int32)
-            self._numbers[name] = numbers
-            self.keys += numbers[codes]
-        self._index = pd.Index(self.keys)
+        self._index = pd.Index(_hashes(self.codes))
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self._index)
 
     @property
     def varied(self) -> list[str]:
@@ -126,11 +115,14 @@ class Points:
 
     def changed(self, rows: Rows, changes: Mapping[str, int]) -> Rows:
         """Return the row of each config with some values changed, by their codes; -1 for none."""
-        keys = self.keys[rows]
-        for name, code in changes.items():
-            numbers = self._numbers[name]
-            keys = keys + numbers[code] - numbers[self.codes[name][rows]]
-        return self._index.get_indexer(pd.Index(keys))
+        codes = {name: own[rows] for name, own in self.codes.items()}
+        codes |= {name: np.full_like(codes[name], code) for name, code in changes.items()}
+        return self._index.get_indexer(pd.Index(_hashes(codes)))
+
+
+def _hashes(codes: Mapping[str, npt.NDArray[np.int32]]) -> npt.NDArray[np.uint64]:
+    """Return a number for each config: of a million, two are the same once in 30 million tables."""
+    return pd.util.hash_pandas_object(pd.DataFrame(codes), index=False).to_numpy()
 
 
 def noise_of(variances: Floats, df: Floats) -> Noise:
