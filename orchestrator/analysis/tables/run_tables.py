@@ -13,14 +13,7 @@ import pandas as pd
 from orchestrator.analysis.columns import numbers_of, params_of
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
 from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
-from orchestrator.analysis.rule import (
-    TIME,
-    Rule,
-    clock_of,
-    rule_of,
-    with_derived,
-    with_objectives,
-)
+from orchestrator.analysis.rule import TIME, Rule, clock_of, rule_of, with_derived, with_objectives
 from orchestrator.analysis.statistics import machine, pooling
 from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
