@@ -58,20 +58,12 @@ def figures_of(tables: RunTables, metric: str) -> list[Figures]:
 
     A figure of what was learned does not depend on the group, and is one.
     """
-    return figures_in(
-        _with_noise(tables, metric),
-        metric,
-        baseline=tables.sweep.baseline,
-        main=tables.main_group,
-    )
+    configs = _with_noise(tables, metric)
+    return figures_in(configs, metric, tables.sweep.baseline, tables.main_group)
 
 
 def figures_in(
-    configs: pd.DataFrame,
-    metric: str,
-    *,
-    baseline: Mapping[str, Any],
-    main: str = "",
+    configs: pd.DataFrame, metric: str, baseline: Mapping[str, Any], main: str = ""
 ) -> list[Figures]:
     """Return a figure of the configs of a table, a group of comparable rows each.
 
@@ -84,19 +76,18 @@ def figures_in(
         main: The group that comes first.
     """
     params, column = params_of(configs), f"metrics.{metric}"
+    configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
     if is_learned(metric):
-        configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
         configs = configs[~configs.duplicated(params)]
         configs = configs.assign(contaminated=False, **{GROUP: ALL})
     kind, found = kind_of(metric, configs[column].dropna()), []
-    for group in sorted(configs[GROUP].unique(), key=lambda name: name != main):
-        rows = configs[configs[GROUP] == group]
+    for group, rows in configs.groupby(GROUP, sort=False):
         levels = rows[column].to_numpy(dtype=np.float64)
         composed, contaminated = (rows[n].to_numpy(np.bool_) for n in (COMPOSED, "contaminated"))
         found.append(
             Figures(
                 metric=metric,
-                group=group,
+                group=str(group),
                 points=Points(
                     rows[params].rename(columns=lambda name: name.removeprefix("params."))
                 ),
