@@ -114,8 +114,11 @@ def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     else:  # their shares of the largest
         logs = rule.speed.sign * figures / (np.abs(figures).max() or 1.0)
     best = int(logs.argmax())
-    variances = _comparable_variances(configs)
-    low, high, is_worse = _intervals(logs, variances, _quantile(configs))
+    # A config with its own variance has fewer degrees of freedom than the pool, and the quantile of
+    # the pool is used for all: its variance is scaled up by the ratio of the quantiles.
+    quantiles = _quantiles(configs["df"], len(configs))
+    variances = (configs["variance"] * (quantiles / quantiles.min()) ** 2).to_numpy(np.float64)
+    low, high, is_worse = _intervals(logs, variances, float(quantiles.min()))
     is_tied = low >= math.log(1 - rule.tie_margin)
     verdicts = np.where(is_tied, Verdict.TIED, np.where(is_worse, Verdict.WORSE, "unresolved"))
     verdicts[best] = Verdict.BEST
@@ -127,24 +130,13 @@ def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     )
 
 
-def _quantile(configs: pd.DataFrame) -> float:
-    df = configs["df"].max()
-    return math.nan if pd.isna(df) else comparison_quantile(max(len(configs) - 1, 1), float(df))
-
-
-def _comparable_variances(configs: pd.DataFrame) -> Floats:
-    """Return the variances of the means, each to be used with the quantile of the pool.
-
-    A config with its own variance has fewer degrees of freedom than the pool: its variance is
-    scaled up by the ratio of the quantiles.
-    """
-    variances = configs["variance"].to_numpy(dtype=np.float64).copy()
-    dfs = configs["df"].to_numpy(dtype=np.float64)
-    pooled = _quantile(configs)
-    for df in np.unique(dfs[dfs < np.nanmax(dfs, initial=0.0)]):
-        own = comparison_quantile(max(len(configs) - 1, 1), float(df))
-        variances[dfs == df] *= (own / pooled) ** 2
-    return variances
+def _quantiles(df: pd.Series[Any], num_configs: int) -> pd.Series[float]:
+    """Return the quantile of the comparison for each number of degrees of freedom."""
+    others = max(num_configs - 1, 1)
+    quantiles = df.map(
+        lambda each: comparison_quantile(others, min(float(each), _LARGE_DF)), na_action="ignore"
+    )
+    return quantiles.astype("float64")
 
 
 def _intervals(
@@ -212,9 +204,6 @@ def resolvable(ranked: pd.DataFrame, rule: Rule, *, max_runs: int) -> pd.Series[
     distance = np.maximum(behind, -math.log(1 - rule.tie_margin) - behind)
     variance = ranked["variance"] * ranked["num_runs"] + best["variance"] * best["num_runs"]
     added = (max_runs - ranked["num_runs"]).clip(lower=0) + max(max_runs - best["num_runs"], 0)
-    quantiles = (ranked["df"] + added).map(
-        lambda df: comparison_quantile(max(len(ranked) - 1, 1), min(df, _LARGE_DF)),
-        na_action="ignore",
-    )
+    quantiles = _quantiles(ranked["df"] + added, len(ranked))
     settled: pd.Series[bool] = (quantiles + _Z_80) * (variance / max_runs) ** 0.5 <= distance
     return settled
