@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.errors import SweepError
-from orchestrator.space.configs import format_value
 from orchestrator.storage.history import cell_text
 from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 
@@ -62,17 +61,6 @@ def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own
 def as_plain(value: object) -> object:
     """Return lists as tuples, so that a config read from JSON equals one read from a table."""
     return tuple(value) if isinstance(value, list) else value
-
-
-def same_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return True if ``config`` has the value of every knob of ``other``."""
-    return all(as_plain(config.get(name)) == as_plain(value) for name, value in other.items())
-
-
-def changed_knobs(config: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
-    """Return the knobs of a config that differ from the baseline's, as ``--set`` takes them."""
-    both = (name for name in config if name in baseline)
-    return [name for name in both if format_value(config[name]) != format_value(baseline[name])]
 
 
 def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import changed_knobs
 from orchestrator.analysis.rule import Rule
 from orchestrator.formats import number, percent
 from orchestrator.metric_table import unit_of
 from orchestrator.metrics import Goal, Objective, is_accuracy
 from orchestrator.rules import RuleKind
-from orchestrator.space.configs import format_value
+from orchestrator.space.configs import changed_knobs, format_value
 from orchestrator.storage.sweep_record import SweepRecord
 
 MOST_FACTOR: Final = 1.5

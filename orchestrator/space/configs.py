@@ -67,6 +67,17 @@ def built(config_class: type[C], values: Mapping[str, Any]) -> C:
     return config
 
 
+def changed_knobs(config: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
+    """Return the knobs of a config that differ from the baseline's, as ``--set`` takes them."""
+    both = (name for name in config if name in baseline)
+    return [name for name in both if format_value(config[name]) != format_value(baseline[name])]
+
+
+def same_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return True if a config has every knob of another, at its value; JSON makes tuples lists."""
+    return other.keys() <= config.keys() and not changed_knobs(other, config)
+
+
 def canonical(config: C) -> C:
     """Return ``config`` with the knobs that can have no effect in it set to their defaults.
 

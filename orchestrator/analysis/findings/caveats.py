@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import Config, rows_of, same_config
+from orchestrator.analysis.columns import Config, rows_of
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.words import changes_of, named
@@ -25,7 +25,7 @@ from orchestrator.analysis.statistics.pooling import OVER_ONE_RUN, load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import learned_word, short, shown
 from orchestrator.formats import counted
-from orchestrator.space.configs import format_value
+from orchestrator.space.configs import format_value, same_config
 from orchestrator.space.knob import Role
 from orchestrator.trial import Isolation, Stage, TrialState
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchestrator.analysis.columns import Config, plain, rows_of, same_config
+from orchestrator.analysis.columns import Config, plain, rows_of
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings import answer_figures, caveats, words
 from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
@@ -16,7 +16,7 @@ from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import rule_text
-from orchestrator.space.configs import format_value
+from orchestrator.space.configs import format_value, same_config
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
 

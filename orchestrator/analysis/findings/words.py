@@ -12,7 +12,6 @@ from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import changed_knobs, same_config
 from orchestrator.analysis.findings.answer_figures import Difference
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup, confirmed_configs, speed_up
@@ -23,7 +22,7 @@ from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, is_accuracy
 from orchestrator.rules import RuleKind
-from orchestrator.space.configs import format_value
+from orchestrator.space.configs import changed_knobs, format_value, same_config
 from orchestrator.space.knob import Role
 from orchestrator.trial import TrialState
 

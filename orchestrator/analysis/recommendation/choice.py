@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.analysis.columns import Config, config_of, rows_of, same_config
+from orchestrator.analysis.columns import Config, config_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.selection import Selection, select
 from orchestrator.analysis.recommendation.speedup import (
@@ -18,6 +18,7 @@ from orchestrator.analysis.recommendation.speedup import (
 from orchestrator.analysis.rule import cost_of_row
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.rules import RuleKind
+from orchestrator.space.configs import same_config
 
 
 def finalists(selection: Selection, *, most: int) -> tuple[Config, ...]:

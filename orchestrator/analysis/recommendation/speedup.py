@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of, same_config
+from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
 from orchestrator.analysis.statistics.pooling import contaminated, shared_a_round
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
 from orchestrator.search.stages.judge import InterimAnalyses
+from orchestrator.space.configs import same_config
 from orchestrator.trial import TrialState
 
 MIN_CLEAN_PAIRS: Final = 2

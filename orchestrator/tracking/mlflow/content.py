@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from orchestrator.space.configs import format_setting, format_value
+from orchestrator.space.configs import changed_knobs, format_setting
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, TrialHistory, cell_text
 from orchestrator.trial import Stage, TrialState
 
@@ -174,19 +174,10 @@ def child_name(trial: TrialHistory, baseline: Mapping[str, Any]) -> str:
     The stage ``train`` and the first run have no word; the trial's id is a tag.
     """
     one = trial.trial
-    changed = [
-        format_setting(name, value)
-        for name, value in one.config.items()
-        if name not in baseline or not is_same(value, baseline[name])
-    ]
+    changed = [format_setting(n, one.config[n]) for n in changed_knobs(one.config, baseline)]
     stage = [] if one.stage is Stage.TRAIN else [str(one.stage)]
     repeat = [f"#{one.repeat + 1}"] if one.repeat else []
     return " ".join([*stage, *repeat, *(changed or [BASELINE_ROLE])])[:250]
-
-
-def is_same(value: object, other: object) -> bool:
-    """Return True for the same value of a knob, also where JSON made a tuple a list."""
-    return format_value(value) == format_value(other)
 
 
 def mlflow_name(name: str) -> str:

@@ -20,6 +20,7 @@ from typing import Any, Final
 from mlflow.entities import Metric, Param, Run, RunTag
 from mlflow.tracking import MlflowClient
 
+from orchestrator.space.configs import same_config
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.history import TrialHistory, cell_text
 from orchestrator.tracking.mlflow import content
@@ -181,8 +182,8 @@ class RunAnswer:
         result = trial.result
         config = {**trial.trial.config, **(result.found if result else {})}
         roles = (
-            (content.BASELINE_ROLE, _is_config(config, baseline)),
-            (content.RECOMMENDED_ROLE, bool(self.config) and _is_config(config, self.config)),
+            (content.BASELINE_ROLE, same_config(baseline, config)),
+            (content.RECOMMENDED_ROLE, same_config(self.config, config)),
             (content.FRONT_ROLE, trial.trial.id in self.front),
         )
         return ", ".join(role for role, holds in roles if holds)
@@ -274,9 +275,3 @@ def _figures(found: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     if difference := found.get("accuracy_difference"):
         known[f"{difference['metric']}_difference"] = difference["centre"]
     yield from ((name, float(value)) for name, value in known.items() if value is not None)
-
-
-def _is_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(
-        name in other and content.is_same(value, other[name]) for name, value in config.items()
-    )

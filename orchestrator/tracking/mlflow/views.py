@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from orchestrator.metrics import Goal, Objective, is_learned
+from orchestrator.space.configs import changed_knobs
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.tracking.mlflow.content import MirroredRun, is_same, mlflow_name
+from orchestrator.tracking.mlflow.content import MirroredRun, mlflow_name
 from orchestrator.tracking.mlflow.uris import MODEL_TRAINING
 from orchestrator.trial import TrialState
 
@@ -73,11 +74,8 @@ def _varied(trials: list[TrialHistory]) -> list[str]:
     if not trials:
         return []
     first = trials[0].trial.config
-    return [
-        mlflow_name(name)
-        for name, value in first.items()
-        if any(not is_same(one.trial.config.get(name), value) for one in trials)
-    ]
+    varied = {name for one in trials for name in changed_knobs(first, one.trial.config)}
+    return [mlflow_name(name) for name in first if name in varied]
 
 
 def links(experiment_id: str) -> str:

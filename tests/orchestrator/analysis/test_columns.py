@@ -10,13 +10,13 @@ import pytest
 from orchestrator.analysis.columns import (
     configs_of,
     rows_of,
-    same_config,
     tagged,
     varying_params_of,
     write_csv,
 )
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.recommendation.selection import select
+from orchestrator.space.configs import same_config
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 

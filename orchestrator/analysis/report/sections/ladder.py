@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import TableError, changed_knobs
+from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.knobs.figures import Figures, Kind, Verdict
 from orchestrator.analysis.knobs.of_run import figures_of
 from orchestrator.analysis.report.drawing import Colour, Figure, axis, rows_axis
@@ -29,7 +29,7 @@ from orchestrator.analysis.report.sections.effects import (
 from orchestrator.analysis.report.tables import INTERVAL, Cell, Section, Table
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.space.configs import format_setting
+from orchestrator.space.configs import changed_knobs, format_setting
 
 _NOTE: Final = (
     "each step keeps the settings of the steps above it; these are the runs that selected: the "
