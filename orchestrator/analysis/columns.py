@@ -58,11 +58,6 @@ def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own
     return type(default)(cell)
 
 
-def as_plain(value: object) -> object:
-    """Return lists as tuples, so that a config read from JSON equals one read from a table."""
-    return tuple(value) if isinstance(value, list) else value
-
-
 def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:
     """Return True for the rows of a config; ignore knobs that the table does not have."""
     same = np.ones(len(trials), dtype=bool)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import as_plain, config_of, numbers_of, rows_of, text_of
+from orchestrator.analysis.columns import config_of, numbers_of, rows_of, text_of
 from orchestrator.derived import CLOCK, EXACT, target_value, with_tolerance
 from orchestrator.metrics import Goal, Objective, is_learned, maximize
 from orchestrator.rules import RuleKind, SelectionRule, cost_of
@@ -213,7 +213,7 @@ def cost_of_row(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple
         config_of(row, sweep),
         figures,
         device=text_of(row.get("device")),
-        baseline={knob: as_plain(value) for knob, value in sweep.baseline.items()},
+        baseline={k: tuple(v) if isinstance(v, list) else v for k, v in sweep.baseline.items()},
         costs=rule.costs,
         cores=0.0 if math.isnan(figures["cores"]) else figures["cores"],
     )

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import as_plain, config_of, rows_of, text_of, texts_of
+from orchestrator.analysis.columns import config_of, rows_of, text_of, texts_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation import front as fronts
@@ -214,7 +214,7 @@ def _study(view: View, source: str, entries: list[Published], number: int) -> Se
             notes[note] = None
             continue
         notes[entry.note] = None
-        setting = " ".join(f"{k}={short(as_plain(v))}" for k, v in entry.knobs.items())
+        setting = " ".join(f"{k}={short(v)}" for k, v in entry.knobs.items())
         for metric, figure in entry.figures.items():
             row = _our_config(view, entry.knobs, metric)
             first, our_first = firsts.setdefault(metric, (float(figure), row))
