@@ -53,7 +53,6 @@ _MEANINGS: Final = {
     "num_lost": "runs of the config that were infeasible or failed",
     "trial_ids": "trials of the config",
     "timed_ids": "trials that the speed is of",
-    "speed_ids": "trials that a composed speed is of",
     "curve_ids": "trials that a composed accuracy is of",
     "contaminated": "true where the runs that the speed is of had foreign load",
     "variance": "variance of the mean log speed over fresh runs",

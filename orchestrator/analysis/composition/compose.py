@@ -21,7 +21,7 @@ from orchestrator.trial import Stage, TrialState
 COMPOSED: Final = "composed"
 """Column that is True for a config that was not itself both trained and probed."""
 
-_ADDED: Final = (parts.WALL, COMPOSED, "speed_ids", "curve_ids")
+_ADDED: Final = (parts.WALL, COMPOSED, "curve_ids")
 
 
 def compose(
@@ -46,8 +46,8 @@ def compose(
     Returns:
         The columns of :func:`~orchestrator.analysis.statistics.by_config.by_config`, with the runs
         of the speed and the curves of the accuracy counted; ``_low`` and ``_high`` of the accuracy;
-        ``wall_s``, the whole time; :data:`COMPOSED`; ``speed_ids`` and ``curve_ids``, the trials
-        that the two are of. In the order of the candidates.
+        ``wall_s``, the whole time; :data:`COMPOSED`; ``curve_ids``, the trials that the accuracy is
+        of. In the order of the candidates.
     """
     keyed, configs = parts.with_keys(trials, candidates, roles)
     speeds = parts.speeds_of(keyed, rate_of(objectives[0]))
@@ -60,7 +60,6 @@ def compose(
     of_curves = parts.curve_times(keyed, ends, curves)
     learned_columns = [name for name in metrics_of(speeds) if _is_of_curves(name)]
     speeds = speeds.drop(columns=[*learned_columns, "num_all_runs"])
-    speeds = speeds.rename(columns={"trial_ids": "speed_ids"})
     rows = configs.merge(speeds, on=parts.SETTING, how="inner")
     rows = rows.merge(
         learned.join(of_curves), left_on=parts.COMBINATION, right_index=True, how="inner"
@@ -68,7 +67,7 @@ def compose(
     is_own = rows[parts.CONFIG].isin(own.index)  # what was trained itself has its own accuracy
     own = own.reindex(rows[parts.CONFIG]).set_axis(rows.index)
     rows[own.columns] = rows[own.columns].where(~is_own, own)
-    once, ids = parts.one_offs(trials), rows["speed_ids"].explode()
+    once, ids = parts.one_offs(trials), rows["timed_ids"].explode()
     own_once = once.reindex(ids).set_axis(ids.index).groupby(level=0).median()
     rows = rows.join(own_once.fillna(once.median()))
     missing = [name for name in metrics_of(trials) if name not in rows.columns]
@@ -81,7 +80,7 @@ def compose(
     is_lost = keyed["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])
     lost = keyed.loc[is_lost & (keyed["stage"] == Stage.TRAIN), parts.COMBINATION].value_counts()
     rows = rows.assign(
-        trial_ids=rows["speed_ids"] + rows["curve_ids"],
+        trial_ids=rows["trial_ids"] + rows["curve_ids"],
         num_lost=rows["num_lost"] + rows[parts.COMBINATION].map(lost).fillna(0).astype("int64"),
         **{COMPOSED: ~(rows[parts.CONFIG].isin(probed) & rows[parts.CONFIG].isin(trained))},
     )

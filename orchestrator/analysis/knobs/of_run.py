@@ -130,8 +130,8 @@ def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
     configs, speed, column = tables.configs, tables.rule.speed, f"metrics.{metric}"
     if column not in configs.columns:
         return configs.assign(**{column: np.nan})
-    if "speed_ids" in configs.columns:
-        of_all = "trial_ids" if metric in UNTOLD else "speed_ids"
+    if tables.is_composed:
+        of_all = "trial_ids" if metric in UNTOLD else "timed_ids"
         ids = configs["curve_ids" if is_learned(metric) else of_all]
         configs = configs.assign(runs=pd.factorize(ids)[0])
     if is_learned(metric):

@@ -30,9 +30,7 @@ SIGN: Final = "†"
 """Stands behind figures of configs that were not themselves both trained and probed."""
 LOAD_SIGN: Final = "‡"
 """Stands behind speeds of runs under other load, in every front."""
-_IDS: Final = ("speed_ids", "curve_ids")
-_LEFT_OUT: Final = ("trial_ids", "timed_ids")
-"""Columns that the ids of probes and curves say already."""
+_IDS: Final = ("timed_ids", "curve_ids")
 _AGAINST_BEST: Final = (
     "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", "contaminated", "verdict",
     "ratio_to_best", GROUP, "trial_ids",
@@ -129,7 +127,7 @@ def composed_table(tables: RunTables) -> pd.DataFrame:
     table = pd.concat(known, ignore_index=True) if known else parts[0]
     first = ["state", GROUP, COMPOSED, "on_front", "verdict"]
     known_figures = table.columns[table.notna().any()]
-    others = [name for name in known_figures if name not in (*first, *_LEFT_OUT)]
+    others = [name for name in known_figures if name not in (*first, "trial_ids")]
     table = table[[*first, *others]]
     return table.assign(**{name: table[name].map(" ".join) for name in _IDS if name in table})
 

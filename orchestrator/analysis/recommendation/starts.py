@@ -79,7 +79,7 @@ def _with_starts(configs: pd.DataFrame, tables: RunTables) -> tuple[pd.DataFrame
     is_of_epochs = rule.speed.metric in OF_EPOCHS and tables.sweep.budget.steps is None
     if not is_of_epochs or configs.empty or "metrics.epoch_s" not in configs:
         return None
-    ids = configs["speed_ids" if "speed_ids" in configs else "timed_ids"].explode()
+    ids = configs["timed_ids"].explode()
     of_trial = one_offs(tables.trials).sum(axis=1, min_count=1)
     of_config = of_trial.reindex(ids).set_axis(ids.index).groupby(level=0)
     start_s, counts = of_config.median(), of_config.count()

@@ -30,9 +30,6 @@ from orchestrator.analysis.statistics.intervals import Floats, comparison_quanti
 PRESUMED_CV: Final = 0.03
 """Between-run spread for planning if nothing was run twice. No verdict uses it."""
 
-SPEED_IDS: Final = "speed_ids"
-"""Column of the runs that give a composed speed."""
-
 MAX_CELLS: Final = 1_000_000
 """Number of differences in memory at the same time; more are computed in parts."""
 _LARGE_DF: Final = 1000.0
@@ -91,9 +88,7 @@ def speed_numbers(configs: pd.DataFrame, speed_column: str) -> pd.Series[int]:
 
     Composed configs of one setting are equally fast; in other tables each config has its own runs.
     """
-    if SPEED_IDS not in configs.columns:
-        return pd.Series(np.arange(len(configs)), index=configs.index)
-    return configs.groupby([SPEED_IDS, speed_column], sort=False, dropna=False).ngroup()
+    return configs.groupby(["timed_ids", speed_column], sort=False, dropna=False).ngroup()
 
 
 def _compared(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:

@@ -50,7 +50,7 @@ def test_figures_of_a_config_by_hand() -> None:
     assert row["wall_s"] == pytest.approx(0.5 + row["metrics.train_s"] + 4.5)
     assert row["metrics.peak_rss_gib"] == pytest.approx(2.0)
     assert (row["num_runs"], row["num_all_runs"]) == (2, 1)
-    assert row["speed_ids"] == row["timed_ids"] == ("p000", "p001")
+    assert row["timed_ids"] == ("p000", "p001")
     assert row["curve_ids"] == ("t003",)
     assert row["trial_ids"] == ("p000", "p001", "t003")
     assert row[COMPOSED]

@@ -92,4 +92,4 @@ def test_the_table_has_every_config_and_no_column_without_a_figure() -> None:
     stopped = table[table["state"] == "stopped"]
     assert not stopped["on_front"].any()
     assert set(stopped["verdict"]) == {""}
-    assert table["speed_ids"].str.split().map(len).tolist() == table["num_runs"].tolist()
+    assert table["timed_ids"].str.split().map(len).tolist() == table["num_runs"].tolist()

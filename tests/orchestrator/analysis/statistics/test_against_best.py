@@ -35,6 +35,7 @@ def configs_of(
             "variance": cv**2 / runs,
             "df": df,
             "num_runs": runs,
+            "timed_ids": [str(number) for number in range(len(speeds))],
             GROUP: ALL,
             **columns,
         }
