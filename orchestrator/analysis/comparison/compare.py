@@ -213,7 +213,10 @@ def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
 
 
 def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -> pd.DataFrame:
-    """Return the table of a comparison, in the order of the pairs."""
+    """Return the table of a comparison, in the order of the pairs.
+
+    With each ratio, each config's own with its ``p_value``, and whether it is ``different``.
+    """
     keys = {}
     for key in row_keys:  # both values of a condition that may differ
         first, second = (rows[f"{key}_{side}"].astype("str") for side in ("first", "second"))
@@ -222,17 +225,12 @@ def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -
         keys[key] = rows[f"{key}_first"] if is_same.all() else both
     same = [c for c in rows.columns if c.startswith(("params.", "runs_", "clean_", "accuracy_"))]
     speeds = {f"speed_{side}": np.exp(rows[f"log_{side}"]) for side in ("first", "second")}
-    return with_changes(rows[["stage", *same]].assign(**keys, **speeds), speed)
-
-
-def with_changes(table: pd.DataFrame, speed: changes.Figure) -> pd.DataFrame:
-    """Add each ratio, each config's own with its ``p_value``, and whether it is ``different``."""
     p_values = holm(2 * speed.own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
     ends = ["change", "low", "high"]
     logs = pd.concat([changes.against(speed.rows, 0.0)[ends], speed.own[ends]], axis="columns")
     cells = np.exp(logs).set_axis(["ratio", "low", "high", "own", "own_low", "own_high"], axis=1)
     cells = cells.assign(p_value=p_values, different=p_values < changes.SIGNIFICANCE)
-    return table.join(cells)
+    return rows[["stage", *same]].assign(**keys, **speeds).join(cells)
 
 
 def ordered(table: pd.DataFrame, tested: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
