@@ -14,7 +14,7 @@ import pandas as pd
 from orchestrator.analysis.comparison import changes, pairs
 from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.words import HOST, by_weight, change_text, labels_of, leading
-from orchestrator.analysis.rule import Rule, with_own_tolerance
+from orchestrator.analysis.rule import with_own_tolerance
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -153,50 +153,27 @@ def compare(
     if not alike.any():
         raise pairs.refusal("no config ran under the same conditions in both runs:", list(counts))
     compared = both[alike].reset_index(drop=True)
-    limits = limits_of(rule, first.sweep, tolerance, compared["accuracy_first"].astype("float64"))
-    columns = {
-        rule.speed: ("log", "variance", "clean"),
-        rule.accuracy: ("accuracy", "spread", "trained"),
-    }
-    figures = [
-        changes.Figure(
-            metric=objective.metric,
-            is_ratio=objective is rule.speed,
-            rows=changes.changes_of(compared, names, sign=objective.sign).assign(
-                limit=limits[objective.metric]
-            ),
-        )
-        for objective, names in [*columns.items()][: len(limits)]
-    ]
+    speed = rule.speed
+    of_speed = changes.changes_of(compared, ("log", "variance", "clean"), sign=speed.sign)
+    of_speed = of_speed.assign(limit=-math.log1p(-tolerance))
+    figures = [changes.Figure(metric=speed.metric, is_ratio=True, rows=of_speed)]
+    accuracy = with_own_tolerance(replace(rule.accuracy, bound=None), first.sweep)
+    if accuracy.metric != speed.metric:
+        levels = compared["accuracy_first"].astype("float64").abs() if accuracy.relative else 1.0
+        rows = changes.changes_of(compared, ("accuracy", "spread", "trained"), sign=accuracy.sign)
+        rows = rows.assign(limit=(accuracy.tolerance or 0.0) * levels)
+        figures.append(changes.Figure(metric=accuracy.metric, is_ratio=False, rows=rows))
     table, tested = ordered(_table(compared, figures[0], keys), changes.judged(figures))
     return Comparison(
         table=table,
         changes=tested,
-        metric=rule.speed.metric,
-        accuracy=rule.accuracy.metric,
+        metric=speed.metric,
+        accuracy=accuracy.metric,
         tolerance=tolerance,
         sweep=first.sweep,
         mismatches=counts,
         notes=_notes(first, second),
     )
-
-
-def limits_of(
-    rule: Rule, sweep: SweepRecord, tolerance: float, levels: pd.Series[float]
-) -> dict[str, pd.Series[float] | float]:
-    """Return by how much each figure may be worse, the speed's as a logarithm of a ratio.
-
-    The tolerance of the accuracy is its objective's; if that has none, the sweep's.
-
-    Args:
-        rule: The rule of the first run.
-        sweep: The sweep of the first run.
-        tolerance: Share of the speed that a config may lose.
-        levels: Accuracy of each config in the first run.
-    """
-    accuracy = with_own_tolerance(replace(rule.accuracy, bound=None), sweep)
-    of_accuracy = (accuracy.tolerance or 0.0) * (levels.abs() if accuracy.relative else 1.0)
-    return {accuracy.metric: of_accuracy, rule.speed.metric: -math.log1p(-tolerance)}
 
 
 def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
