@@ -101,11 +101,9 @@ def changes_of(pairs: pd.DataFrame, names: tuple[str, str, str], *, sign: float)
         is_apart = rows.index.isin(pool.apart.get_level_values("row"))
         pooled = (rows["stage"] == stage) & ~is_apart
         of_pool = pool.variance * (1 / num + 1 / num_2)
-        rows = rows.assign(
-            variance=rows["variance"].mask(pooled, of_pool),
-            df=rows["df"].mask(pooled, float(pool.df)),
-            pooled=rows["pooled"] | pooled,
-        )
+        rows.loc[pooled, "variance"] = of_pool
+        rows.loc[pooled, "df"] = float(pool.df)
+        rows.loc[pooled, "pooled"] = True
     return rows.assign(variance=rows["variance"].replace(np.inf, np.nan))
 
 

@@ -130,8 +130,8 @@ class RunTables:
         """
         configs = against_best(self.configs, self.rule)
         configs = configs.assign(on_front=pareto_front(configs, self.rule.objectives))
-        is_main = configs[GROUP] == self.main_group
-        return pd.concat([configs[is_main], configs[~is_main]], ignore_index=True)
+        main_first = (configs[GROUP] != self.main_group).argsort(kind="stable")
+        return configs.iloc[main_first].reset_index(drop=True)
 
     @cached_property
     def pool(self) -> pooling.Pool | None:
