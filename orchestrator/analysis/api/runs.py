@@ -186,9 +186,13 @@ def pareto_front(
     Source: Kung, Luccio and Preparata, "On finding the maxima of a set of vectors", 1975, as
     as implemented in moocore.
     """
-    if isinstance(source, RunTables):
-        source = configs(source)
-    frame = checks.checked_configs(source, "pareto_front")
+    frame = configs(source) if isinstance(source, RunTables) else source
+    if "trial_id" in frame.columns:
+        raise TableError(
+            "pareto_front: takes a frame of configs, this one has a row a trial: repeats would "
+            "count as configs",
+            "an.pareto_front(an.configs(run))",
+        )
     asked = checks.objectives_of(objectives, frame, "pareto_front")
     if all(objective.bound is not None for objective in asked):
         raise TableError("pareto_front: every objective has a bound: none is to be improved")

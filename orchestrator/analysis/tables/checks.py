@@ -20,17 +20,6 @@ _KEY: Final = "objectives"
 """Key among a frame's ``attrs``, which pandas keeps through filters, sorts and new columns."""
 
 
-def checked_configs(frame: pd.DataFrame, function: str) -> pd.DataFrame:
-    """Return a frame that has no row a trial; raise a :class:`TableError` otherwise."""
-    if "trial_id" in frame.columns:
-        raise TableError(
-            f"{function}: takes a frame of configs, this one has a row a trial (trial_id): "
-            "repeats would count as configs",
-            f"an.{function}(an.configs(run))",
-        )
-    return frame
-
-
 def require(frame: pd.DataFrame, columns: Iterable[str], function: str) -> None:
     """Raise a :class:`TableError` that names the first column that a frame lacks."""
     for column in columns:
