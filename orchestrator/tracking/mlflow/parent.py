@@ -12,7 +12,6 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -196,31 +195,27 @@ def read_answer(run_dir: Path) -> RunAnswer:
         return RunAnswer()
     try:
         note = (run_dir / RunFile.ANSWER).read_text("utf-8")
-        with (run_dir / RunFile.FRONT).open(encoding="utf-8", newline="") as file:
-            cells = [row.get("trial_ids") or "" for row in csv.DictReader(file)]
+        front, speeds = (_rows(run_dir / file) for file in (RunFile.FRONT, RunFile.SPEEDS))
     except FileNotFoundError:
         return RunAnswer()
-    figures = dict(_figures(found))
-    config = dict(found.get("config") or {})
-    front = frozenset(name for cell in cells for name in cell.split())
     return RunAnswer(
-        note=note.strip(), config=config, figures=figures, front=front, speeds=_speeds(run_dir)
-    )
-
-
-def _speeds(run_dir: Path) -> dict[str, tuple[str, float]]:
-    with (
-        suppress(FileNotFoundError),  # a run of an earlier version
-        (run_dir / RunFile.SPEEDS).open(encoding="utf-8", newline="") as file,
-    ):
-        return {
+        note=note.strip(),
+        config=dict(found.get("config") or {}),
+        figures=dict(_figures(found)),
+        front=frozenset(name for row in front for name in row["trial_ids"].split()),
+        speeds={
             row["trial_id"]: (
                 content.mlflow_name(f"{content.ANSWER_PREFIX}{row['metric']}"),
                 float(row["value"]),
             )
-            for row in csv.DictReader(file)
-        }
-    return {}
+            for row in speeds
+        },
+    )
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def write_answer(store: Store, run: content.MirroredRun, *, is_whole: bool) -> None:

@@ -186,6 +186,7 @@ def write_answer(run_dir: Path, **changes: object) -> None:
     (run_dir / RunFile.RECOMMENDED).write_text(json.dumps({**RECOMMENDED, **changes}))
     front = f"params.lr,metrics.val_acc,trial_ids\n0.003,0.9,{make_trial(1).id} abc\n0.01,,def\n"
     (run_dir / RunFile.FRONT).write_text(front)
+    (run_dir / RunFile.SPEEDS).write_text("trial_id,metric,value\n")
     (run_dir / RunFile.ANSWER).write_text("**3 workers are 1.3 times as fast.**\n")
 
 
