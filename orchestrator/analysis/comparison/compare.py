@@ -205,8 +205,8 @@ def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -
     p_values = holm(2 * speed.own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
     ends = ["change", "low", "high"]
     logs = pd.concat([changes.against(speed.rows, 0.0)[ends], speed.own[ends]], axis="columns")
-    cells = np.exp(logs).set_axis(["ratio", "low", "high", "own", "own_low", "own_high"], axis=1)
-    cells = cells.assign(p_value=p_values, different=p_values < changes.SIGNIFICANCE)
+    logs = logs.set_axis(["ratio", "low", "high", "own", "own_low", "own_high"], axis="columns")
+    cells = logs.apply(np.exp).assign(p_value=p_values, different=p_values < changes.SIGNIFICANCE)
     return rows[["stage", *same]].assign(**keys, **speeds).join(cells)
 
 

@@ -122,7 +122,8 @@ class Points:
 
 def _hashes(codes: Mapping[str, npt.NDArray[np.int32]]) -> npt.NDArray[np.uint64]:
     """Return a number for each config: of a million, two are the same once in 30 million tables."""
-    return pd.util.hash_pandas_object(pd.DataFrame(codes), index=False).to_numpy()
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(codes), index=False)
+    return np.asarray(hashes, dtype=np.uint64)
 
 
 def noise_of(variances: Floats, df: Floats) -> Noise:
