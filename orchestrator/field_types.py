@@ -61,16 +61,6 @@ def wrong_fields(instance: Any) -> list[WrongField]:  # noqa: ANN401 - any datac
     return [_below(name, wrong) for name, wrong in found if wrong is not None]
 
 
-def require_types(instance: Any) -> None:  # noqa: ANN401 - any dataclass
-    """Check the types of all fields.
-
-    Raises:
-        TypeError: Names the first field that has a value of another type.
-    """
-    for wrong in wrong_fields(instance):
-        raise TypeError(f"{wrong}, which is not {wrong.allowed}")
-
-
 def shown(value: object) -> str:
     """Return a value as Python writes it, bounded."""
     text = hex(value) if isinstance(value, int) and abs(value) > _DECIMAL else repr(value)

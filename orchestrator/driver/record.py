@@ -8,7 +8,6 @@ the data's content is allowed, and noted.
 from __future__ import annotations
 
 import platform
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,6 @@ from orchestrator.space.configs import canonical, domains_of, knobs_of, values_o
 from orchestrator.storage.files import RunFile, table_ids
 from orchestrator.storage.sweep_record import KnobRecord, Part, SweepRecord
 from orchestrator.sweep.definition import Sweep
-from orchestrator.system.import_path import PROJECT
 from orchestrator.tracking.mlflow.uris import shown, shown_words
 
 
@@ -49,7 +47,6 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         file=str(file.absolute()),
         question=sweep.question,
         trainable=sweep.trainable.name,
-        module=_module(sweep),
         objectives=tuple(sweep.objectives),
         rule=selection_rule(sweep),
         costs=tuple(sweep.costs),
@@ -143,14 +140,7 @@ def _knob_record(sweep: Sweep[Any], name: str) -> KnobRecord:
     knob = knobs_of(sweep.trainable.config)[name]
     same = {name: getattr(knob, name) for name in ("role", "unit", "doc", "default", "allowed")}
     kind = getattr(knob.type, "__name__", str(knob.type))
-    return KnobRecord(**same, type=kind, conditional=knob.applies is not None)
-
-
-def _module(sweep: Sweep[Any]) -> str:
-    """Return the module of one of our own trainables, each of which is a command as well."""
-    module = sweep.trainable.train.__module__
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return module if Path(file).resolve().parent == PROJECT / "trainables" else ""
+    return KnobRecord(**same, type=kind)
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,8 +51,6 @@ class KnobRecord:
         default: Its default value, as JSON has it.
         allowed: Allowed values in words.
         type: Name of its type.
-        conditional: True where there are configs in which it can have no effect: it has its default
-            there.
     """
 
     role: Role
@@ -61,7 +59,6 @@ class KnobRecord:
     default: Any = None
     allowed: str = ""
     type: str = "str"
-    conditional: bool = False
 
     @cached_property
     def options(self) -> tuple[Any, ...]:
@@ -99,7 +96,6 @@ class SweepRecord:
         file: Absolute path of the sweep file.
         question: The sweep's question in words.
         trainable: Name of the trainable.
-        module: Module that trains it alone (``python -m MODULE``); empty where there is none.
         space: What the varied knobs are varied over, in words, by name.
         fixed: Values of the other knobs by name.
         baseline: The canonical baseline's value of every knob.
@@ -153,7 +149,6 @@ class SweepRecord:
     file: str = ""
     question: str = ""
     trainable: str = field(default="", metadata=_QUESTION)
-    module: str = ""
     space: Mapping[str, str] = field(default_factory=dict, metadata=_QUESTION)
     fixed: Mapping[str, Any] = field(default_factory=dict, metadata=_QUESTION)
     budget: Budget = field(default=Budget(epochs=1), metadata=_QUESTION)

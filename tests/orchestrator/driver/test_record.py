@@ -73,16 +73,6 @@ def test_the_question_changes_with_what_is_asked_and_not_with_where(folder: Path
     assert {"seed", "space", "fixed"} <= set(changed)
 
 
-def test_a_knob_without_effect_in_some_configs_is_marked(folder: Path) -> None:
-    ahead = (
-        '    ahead: int = systems(default=2, doc="batches", applies=lambda c: c.num_workers > 0)\n'
-    )
-    never = folder / "never.py"
-    never.write_text(never.read_text().replace("\n\ndef train", f"{ahead}\n\ndef train", 1))
-    knobs = question_of().knobs
-    assert [name for name, knob in knobs.items() if knob.conditional] == ["ahead"]
-
-
 # -- a run that is resumed
 
 RUN = Path("run")

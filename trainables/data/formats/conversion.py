@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import msgspec
+
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
-from orchestrator.field_types import require_types
 from orchestrator.system.private_folder import open_lock
 
 MANIFEST = "manifest.json"
@@ -56,9 +57,7 @@ class Manifest:
         """
         path = folder / MANIFEST
         try:
-            fields = json.loads(path.read_bytes())
-            manifest = cls(**fields)
-            require_types(manifest)
+            manifest = msgspec.json.decode(path.read_bytes(), type=cls)
         except FileNotFoundError:
             raise DataError(
                 f"{folder} is not a converted data set: it has no {MANIFEST}",

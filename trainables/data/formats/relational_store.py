@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from orchestrator.errors import DataError
-from orchestrator.field_types import require_types
 from trainables.data.formats.arrays import (
     Array,
     as_tensor,
@@ -80,18 +81,10 @@ class Schema:
             DataError: It is damaged.
         """
         try:
-            plain = json.loads((folder / SCHEMA).read_bytes())
-            schema = cls(
-                node_types=tuple(NodeType(**kind) for kind in plain["node_types"]),
-                relations=tuple(Relation(**relation) for relation in plain["relations"]),
-                target=plain["target"],
-                num_classes=plain["num_classes"],
-            )
-            require_types(schema)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            return msgspec.json.decode((folder / SCHEMA).read_bytes(), type=cls)
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             hint = f"remove {folder}: it is made again when it is next used"
             raise DataError(f"{folder / SCHEMA} is damaged: {error}", hint) from None
-        return schema
 
 
 @dataclass(frozen=True, kw_only=True)
