@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.formats import duration
-from orchestrator.search.stages.confirm import FirstRounds
 
 HOUR_S: Final = 3600.0
 
@@ -94,23 +93,24 @@ def _share(amount: float, limit: float) -> float:
 
 
 def kept_back(
-    first: FirstRounds, budgets: Budgets, *, baseline: Amount, typical: Amount
+    budgets: Budgets, *, finalists: int, runs: float, baseline: Amount, typical: Amount
 ) -> Amount | None:
     """Return what budgets keep back for the confirm stage; None if no search would be left.
 
     Room for all finalists if there is enough, else only for the selected config.
 
     Args:
-        first: The stage up to its first analysis.
         budgets: The budgets.
+        finalists: Most configs of the stage, the baseline left out.
+        runs: Whole trainings that the runs of each up to the first analysis take; 0: no stage.
         baseline: Amount of a whole training of the baseline.
         typical: Amount of a whole training of another config.
     """
-    if not first.rounds:
+    if not runs:
         return None
     search = baseline + typical.times(LEAST_CONFIGS - 1)
-    for finalists, margin in ((first.finalists, MARGIN), (min(1, first.finalists), 1.0)):
-        compared = (baseline + typical.times(finalists)).times(first.rounds * first.share)
+    for number, margin in ((finalists, MARGIN), (min(1, finalists), 1.0)):
+        compared = (baseline + typical.times(number)).times(runs)
         kept = (compared + typical).times(margin)  # the last one is the test run
         if not budgets.exceeded_by(kept + search):
             return kept

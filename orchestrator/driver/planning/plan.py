@@ -22,7 +22,6 @@ from orchestrator.kernel.search import PlannedStage, Search
 from orchestrator.machine import Machine
 from orchestrator.search.grid import combinations
 from orchestrator.search.own import with_trials
-from orchestrator.search.stages.confirm import Confirming, FirstRounds
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Searching
 from orchestrator.space.configs import built
@@ -53,7 +52,6 @@ class Plan:
         is_staged: True for a search that knows stages.
         searched: The stages of the search.
         around: The stages of the phases around the search.
-        first_rounds: The confirm stage up to its first analysis.
         num_cores: Cores of every trial.
         capacity: Trials that run at the same time.
         earlier_s: Seconds for which each trial of earlier runs like this one had its cores.
@@ -71,7 +69,6 @@ class Plan:
     is_staged: bool
     searched: tuple[PlannedStage, ...]
     around: tuple[PlannedStage, ...]
-    first_rounds: FirstRounds
     num_cores: int
     capacity: int
     earlier_s: Sequence[float] = ()
@@ -138,7 +135,6 @@ def make_plan(
         may_interleave=lambda configs, results: True,
     )
     around = (phase for phase in phases if not isinstance(phase, Searching))
-    firsts = (phase.first_rounds(num_able) for phase in phases if isinstance(phase, Confirming))
     return Plan(
         sweep=sweep,
         machine=machine,
@@ -151,7 +147,6 @@ def make_plan(
         is_staged=bool(stages),
         searched=tuple(searched),
         around=tuple(stage for phase in around for stage in phase.planned(num_able)),
-        first_rounds=next(firsts, FirstRounds()),
         num_cores=num_cores,
         capacity=capacity.total,
         stated_s=sweep.trial_s.get(data),

@@ -20,6 +20,7 @@ from orchestrator.kernel import events
 from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import TimeBudget
 from orchestrator.kernel.parts import Gate
+from orchestrator.search.stages.sequence import at_most
 from orchestrator.space.configs import canonical, values_of
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
 
@@ -236,8 +237,14 @@ class Spending(Gate):
         baseline, typical_s = self._of_config(self._baseline), self._trial_s(self._whole)
         if baseline is None or typical_s is None:
             return None
-        rounds = self._plan.first_rounds
-        return kept_back(rounds, self._budgets, baseline=baseline, typical=self._one(typical_s))
+        rigor, stages = self._plan.sweep.rigor, self._plan.confirm
+        return kept_back(
+            self._budgets,
+            finalists=at_most(self._plan.num_able, 1 + rigor.finalists) - 1,
+            runs=rigor.confirm * stages[0].share_of_trial if stages else 0.0,
+            baseline=baseline,
+            typical=self._one(typical_s),
+        )
 
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""

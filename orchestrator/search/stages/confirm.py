@@ -23,21 +23,6 @@ ROUNDS_IN_VAIN: Final = 3
 """Rounds in a row without a clean pair, after which an analysis ends the stage."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FirstRounds:
-    """The confirm stage up to its first interim analysis; the test run follows.
-
-    Attributes:
-        rounds: Runs of each config; 0: no such stage.
-        share: Most time of a run that is compared, as a fraction of a whole training's.
-        finalists: Most configs in it, the baseline left out.
-    """
-
-    rounds: int = 0
-    share: float = 1.0
-    finalists: int = 1
-
-
 @dataclass(kw_only=True, eq=False)
 class Confirming(Phase):
     """Confirm runs, on which the claimed speed-up rests.
@@ -77,14 +62,6 @@ class Confirming(Phase):
 
     after_cut = True
     _num_finalists = _num_rounds = _next_repeat = 0
-
-    def first_rounds(self, num_configs: int | None) -> FirstRounds:
-        """Return the rounds up to the first analysis, with as many finalists as there may be."""
-        return FirstRounds(
-            rounds=self.analyses.at[0],
-            share=self.share,
-            finalists=at_most(num_configs, 1 + self.finalists) - 1,
-        )
 
     def planned(self, num_configs: int | None) -> Sequence[PlannedStage]:
         """Return the runs that are compared, then the test run.

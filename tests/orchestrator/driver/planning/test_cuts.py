@@ -18,10 +18,11 @@ from orchestrator.kernel.journal import Journal, read_journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.kernel.search import WAIT
 from orchestrator.search import Grid, Optuna
-from orchestrator.search.stages.confirm import Confirming, FirstRounds
+from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.driver.plans import made_factory
 from tests.orchestrator.search.playing import MACHINE, SPACE, TRAINABLE, completed, six_configs
@@ -60,10 +61,9 @@ class Run:
         analyses = InterimAnalyses(first=2, last=last)
         confirming = Confirming(analyses=analyses, judge=Deciding([BEST], runs))
         stages = Stages(problem, [searching, confirming])
-        asked = replace(ASKED, epochs=problem.budget.epochs)
-        plan = replace(
-            make_plan(asked, MACHINE, num_cores=1), first_rounds=FirstRounds(rounds=2), num_able=6
-        )
+        rigor = Rigor(confirm=2, finalists=1)
+        asked = replace(ASKED, epochs=problem.budget.epochs, rigor=rigor)
+        plan = replace(make_plan(asked, MACHINE, num_cores=1), num_able=6)
         journal = Journal(self.path, now=lambda: self.at)
         self.limits = Spending(budgets, plan, journal.now)
         made = made_factory(folder, ASKED, MACHINE)

@@ -10,7 +10,6 @@ import pytest
 
 from orchestrator.driver.budgets import MARGIN, Amount, Budgets, kept_back
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.search.stages.confirm import FirstRounds
 from orchestrator.trial import Budget, Stage, Trial
 from tests.orchestrator.driver.plans import plan
 from tests.orchestrator.helpers.journalled import event_of
@@ -32,11 +31,12 @@ class Clock:
     def __init__(
         self,
         budgets: Budgets | None = None,
-        confirm: FirstRounds | None = None,
+        confirm: int = 0,
         trial_s: float | None = None,
     ) -> None:
         self.at = 100.0
-        made = replace(PLAN, first_rounds=confirm or FirstRounds(), stated_s=trial_s)
+        made = plan(num_cores=2, epochs=9, confirm=confirm, finalists=1)
+        made = replace(made, num_able=2, stated_s=trial_s)
         self.spending = Spending(budgets or Budgets(), made, lambda: self.at)
         self.event("sweep", sweep={})
 
@@ -110,7 +110,7 @@ HOURS_20_TRIALS = Budgets(core_hours=20 * 2 * 60 / 3600)
 
 
 def test_without_a_duration_a_trial_may_start_until_the_budget_is_spent() -> None:
-    run = Clock(HOURS_20_TRIALS, confirm=FirstRounds(rounds=3))
+    run = Clock(HOURS_20_TRIALS, confirm=3)
     assert run.refused(trial()) == ""
     run.start(trial())
     run.at += 20 * 60.0
@@ -164,7 +164,7 @@ def test_a_time_budget_is_not_used_up_twice_by_trials_side_by_side() -> None:
 
 
 def test_a_later_round_starts_where_it_and_the_test_run_fit() -> None:
-    run = Clock(Budgets(core_hours=4 * 2 * 60 / 3600), confirm=FirstRounds(rounds=2, finalists=1))
+    run = Clock(Budgets(core_hours=4 * 2 * 60 / 3600), confirm=2)
     run.ran(trial(0), 60.0)
     assert run.spending.may_start([BASELINE] * 3, kept_back=False)
     assert not run.spending.may_start([BASELINE] * 4, kept_back=False)
@@ -206,20 +206,21 @@ ONE = Amount(time_s=60.0, core_s=120.0)
 
 
 @pytest.mark.parametrize(
-    ("first", "budget", "trainings"),
+    ("runs", "finalists", "budget", "trainings"),
     [
-        (FirstRounds(rounds=3, finalists=2), 100, MARGIN * (3 * 3 + 1)),
-        (FirstRounds(rounds=3, finalists=2), 10, 3 * 2 + 1),
-        (FirstRounds(rounds=3, finalists=2), 8, 0),
-        (FirstRounds(rounds=3, finalists=0), 100, MARGIN * (3 + 1)),
-        (FirstRounds(rounds=4, share=0.25), 100, MARGIN * (4 * 2 * 0.25 + 1)),
-        (FirstRounds(), 100, 0),
+        (3, 2, 100, MARGIN * (3 * 3 + 1)),
+        (3, 2, 10, 3 * 2 + 1),
+        (3, 2, 8, 0),
+        (3, 0, 100, MARGIN * (3 + 1)),
+        (4 * 0.25, 1, 100, MARGIN * (4 * 2 * 0.25 + 1)),
+        (0, 1, 100, 0),
     ],
     ids=["all finalists", "the selected config", "no search left", "sole", "short runs", "none"],
 )
 def test_room_is_kept_for_as_much_of_the_stage_as_leaves_a_search(
-    first: FirstRounds, budget: float, trainings: float
+    runs: float, finalists: int, budget: float, trainings: float
 ) -> None:
     budgets = Budgets(core_hours=budget * ONE.core_s / 3600)
-    kept = kept_back(first, budgets, baseline=ONE, typical=ONE) or Amount()
+    kept = kept_back(budgets, finalists=finalists, runs=runs, baseline=ONE, typical=ONE)
+    kept = kept or Amount()
     assert kept.core_s / ONE.core_s == pytest.approx(trainings)
